@@ -1,0 +1,14 @@
+"""The app's entry for Django: its name, and its checks."""
+
+from django.apps import AppConfig
+
+
+class SequencesConfig(AppConfig):
+    """The reusable app `sequences`."""
+
+    name = "sequences"
+    verbose_name = "Sequences"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from . import checks  # noqa: F401  # registers the system checks

@@ -1,0 +1,29 @@
+"""System checks of the setting SEQUENCES. They read settings and import classes; they never talk to the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Tags, register
+
+from .exceptions import InvalidSequence
+from .registry import configured, strategies
+
+__all__ = ["check_sequences"]
+
+
+@register(Tags.compatibility)
+def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """One error for each sequence that could not be used (sequences.E001), with the remedy."""
+    try:
+        aliases = list(configured())
+    except InvalidSequence as error:
+        return [Error(str(error), id="sequences.E001")]
+    errors: list[CheckMessage] = []
+    for alias in aliases:
+        try:
+            strategies[alias]
+        except InvalidSequence as error:
+            errors.append(Error(str(error), hint="See the settings in the README.", id="sequences.E001"))
+    return errors

@@ -1,0 +1,114 @@
+"""From an alias in the setting SEQUENCES to its strategy: one object per alias and process.
+
+Like Django's storages handler, and unlike its connections: a strategy holds the tail, the groups and the blocks that all
+threads of a process share. What is in memory belongs to this process alone, so a forked child starts with none of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.signals import setting_changed
+from django.utils.module_loading import import_string
+
+from . import dynamodb
+from .exceptions import InvalidSequence
+from .strategies.base import Strategy
+from .types import SequenceConfig
+
+__all__ = ["DEFAULT_TABLE", "Registry", "parse_config", "strategies"]
+
+DEFAULT_TABLE = "sequence_items"
+LARGEST = 10**38 - 1  # DynamoDB keeps 38 digits
+_KEYS = {"STRATEGY", "TABLE", "START", "STEP", "MAXIMUM", "OPTIONS"}
+
+
+def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
+    """Check one entry of SEQUENCES. Raises InvalidSequence with the key at fault and what is wanted."""
+    where = f"SEQUENCES[{alias!r}]"
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", str(alias)):
+        raise InvalidSequence(f"{where}: an alias is 1 to 100 letters, digits, '_' or '-'.")
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("STRATEGY"), str):
+        raise InvalidSequence(f"{where} must be a dict with 'STRATEGY', the dotted path of a strategy class.")
+    if unknown := set(entry) - _KEYS:
+        raise InvalidSequence(f"{where}: unknown key {sorted(unknown)[0]!r}; known are {', '.join(sorted(_KEYS))}.")
+    start, step = _whole(where, entry, "START", 1, 0), _whole(where, entry, "STEP", 1, 1)
+    maximum = _whole(where, entry, "MAXIMUM", LARGEST, start)
+    table, options = entry.get("TABLE", DEFAULT_TABLE), entry.get("OPTIONS", {})
+    if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", table):
+        raise InvalidSequence(f"{where}['TABLE'] must be a table's name: 3 to 255 letters, digits, '_', '-' or '.'.")
+    if not isinstance(options, Mapping):
+        raise InvalidSequence(f"{where}['OPTIONS'] must be a dict.")
+    return SequenceConfig(
+        alias=alias, strategy=entry["STRATEGY"], table=table, start=start, step=step, maximum=maximum, options=dict(options)
+    )
+
+
+def _whole(where: str, entry: Mapping[str, Any], key: str, default: int, least: int) -> int:
+    value = entry.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
+        raise InvalidSequence(f"{where}[{key!r}] is {value!r}; it must be a whole number from {least} to 38 digits.")
+    return value
+
+
+class Registry:
+    """`strategies["tickets"]` is the strategy of that sequence, made on first use. Raises InvalidSequence."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every strategy with all that it holds in memory, and the client."""
+        self._lock = threading.RLock()
+        self._made: dict[str, Strategy] = {}
+        dynamodb.reset()
+
+    def __getitem__(self, alias: str) -> Strategy:
+        made = self._made.get(alias)
+        if made is None:
+            with self._lock:
+                made = self._made.get(alias) or self._make(alias)
+                self._made[alias] = made
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(configured())
+
+    def _make(self, alias: str) -> Strategy:
+        sequences = configured()
+        if alias not in sequences:
+            known = ", ".join(map(repr, sequences)) or "none"
+            raise InvalidSequence(f"There is no sequence {alias!r} in the setting SEQUENCES; there is {known}.")
+        config = parse_config(alias, sequences[alias])
+        try:
+            strategy = import_string(config.strategy)
+        except ImportError as error:
+            raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}") from error
+        if not (isinstance(strategy, type) and issubclass(strategy, Strategy)):
+            raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
+        return strategy(config)
+
+
+def configured() -> Mapping[str, Any]:
+    """The setting SEQUENCES. Raises InvalidSequence if it is missing or no dict."""
+    sequences = getattr(settings, "SEQUENCES", None)
+    if not isinstance(sequences, Mapping):
+        raise InvalidSequence("The setting SEQUENCES must be a dict from alias to configuration.")
+    return sequences
+
+
+strategies = Registry()
+
+
+def _settings_changed(*, setting: str, **_: object) -> None:
+    if setting in ("SEQUENCES", "TABLE_PREFIX"):
+        strategies.reset()
+
+
+setting_changed.connect(_settings_changed)
+os.register_at_fork(after_in_child=strategies.reset)

@@ -1,0 +1,140 @@
+"""The one layer that retries: full jitter, a deadline, and only what can heal.
+
+`Patience` is the bounded wait between the attempts of one call; its clock, sleep and random source are arguments.
+`read` and `write_once` carry a single request through; groups of items go through `groups`, with the same patience.
+Why jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import dynamodb
+from .exceptions import (
+    GaveUp,
+    NotWritten,
+    OutcomeUnknown,
+    Reason,
+    SequenceContention,
+    SequenceUnavailable,
+    StorageError,
+    StorageRefused,
+    WriteCancelled,
+)
+
+__all__ = ["CANCELLATIONS_THAT_HEAL", "DEADLINE_SECONDS", "Patience", "Timing", "heals", "new_token", "read", "write_once"]
+
+DEADLINE_SECONDS = 10.0
+
+# Of the cancellation reasons, those that the same transaction may not meet again.
+CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+
+
+def new_token() -> str:
+    """A name for one request that nobody else has."""
+    return uuid.uuid4().hex
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """The clock, the sleep and the chance that patience rests on; seconds throughout."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    uniform: Callable[[float, float], float] = random.uniform
+    first_pause: float = 0.005
+    longest_pause: float = 1.0
+
+
+@dataclass(kw_only=True)
+class Patience:
+    """How long one call has tried, and whether it may go on."""
+
+    timing: Timing = field(default_factory=Timing)
+    seconds: float = DEADLINE_SECONDS
+    attempts: int = 0
+
+    def __post_init__(self) -> None:
+        self.began = self.timing.clock()
+
+    @property
+    def spent(self) -> float:
+        return self.timing.clock() - self.began
+
+    @property
+    def over(self) -> bool:
+        return self.spent >= self.seconds
+
+    def pause(self) -> None:
+        """Sleep a random time below a bound that doubles with every attempt (full jitter)."""
+        self.attempts += 1
+        bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts, 16))
+        self.timing.sleep(self.timing.uniform(0, bound))
+
+    def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> GaveUp:
+        """The error for the caller when the deadline has passed: contention for lost races, otherwise unavailable."""
+        kind = SequenceContention if isinstance(error, WriteCancelled) and not outcome_unknown else SequenceUnavailable
+        gave_up = kind(str(error), attempts=self.attempts, seconds=self.spent, outcome_unknown=outcome_unknown)
+        gave_up.__cause__ = error
+        return gave_up
+
+
+def heals(reasons: tuple[Reason, ...]) -> bool:
+    """Whether a cancelled write may succeed unchanged: every reason, in its place, is one that heals, or none."""
+    codes = {reason.code for reason in reasons} - {"None"}
+    return bool(codes) and codes <= CANCELLATIONS_THAT_HEAL
+
+
+def read(operation: str, request: Mapping[str, Any], *, patience: Patience | None = None) -> dict[str, Any]:
+    """Send one read until it is answered.
+
+    Raises SequenceUnavailable at the deadline (10 s), StorageRefused at once for what never heals.
+    """
+    patience = patience or Patience()
+    while True:
+        try:
+            return dynamodb.call(operation, request)
+        except (NotWritten, OutcomeUnknown) as error:
+            patience.pause()
+            if patience.over:
+                raise patience.give_up(error) from error
+
+
+def write_once(
+    operation: str, request: Mapping[str, Any], *, token: str, patience: Patience | None = None
+) -> dict[str, Any]:
+    """Send one conditional write until its outcome is known.
+
+    The request must store `token` in the attribute of that name and ask for old items when a condition fails
+    (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request goes again; if its condition
+    then fails on an item that carries `token`, the write was stored the first time, and the answer is `{}`.
+    Raises WriteCancelled when a condition failed, SequenceUnavailable or SequenceContention at the deadline (10 s),
+    StorageRefused at once for what never heals.
+    """
+    patience = patience or Patience()
+    unknown = False
+    while True:
+        try:
+            return dynamodb.call(operation, request)
+        except WriteCancelled as error:
+            if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
+                return {}
+            if not heals(error.reasons):
+                raise
+            failure: StorageError = error
+        except OutcomeUnknown as error:
+            unknown, failure = True, error
+        except NotWritten as error:
+            failure = error
+        except StorageRefused as error:
+            if unknown:
+                raise patience.give_up(error, outcome_unknown=True) from error
+            raise
+        patience.pause()
+        if patience.over:
+            raise patience.give_up(failure, outcome_unknown=unknown) from failure

@@ -1,0 +1,173 @@
+"""The public functions: validate, pick the strategy, hand over, and log one line an allocation.
+
+They speak of sequences, scopes and values. HTTP, tickets and DynamoDB are not known here.
+"""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .dynamodb import item_size, marshal
+from .exceptions import GaveUp, InvalidItem, InvalidScope, InvalidToken, SequenceError
+from .groups import MOST_BYTES, Entry
+from .registry import strategies
+from .retries import new_token
+from .strategies.base import Strategy
+from .types import Allocation
+
+__all__ = ["get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
+
+logger = logging.getLogger(__name__)
+
+LONGEST_SCOPE = 255
+LONGEST_TOKEN = 255
+
+
+def get_next_value(sequence: str, *, scope: str | None = None) -> int:
+    """Take the next value of a sequence before an item carries it.
+
+    The value is handed out once; it stays unused if the caller does not store it. Costs one request of one write unit, or a
+    share of one; see the strategy. Raises OperationNotSupported for strategies that cannot reserve, InvalidSequence,
+    InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention, SequenceUnavailable, StorageRefused.
+    """
+    if scope is not None:
+        check_scope(scope)
+    return strategies[sequence].next_value(scope)
+
+
+def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> range | list[int]:
+    """Take `count` values, in increasing order, by one request. Raises ValueError for a count below 1, and as `get_next_value`."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"count is {count!r}; it must be a whole number above 0.")
+    check_scope(scope)
+    return strategies[sequence].reserve(scope, count)
+
+
+def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
+    """The highest value handed out, or None if there was none yet. Costs one consistent read; takes no value."""
+    check_scope(scope)
+    return strategies[sequence].last_value(scope)
+
+
+def put_next(
+    sequence: str, item: Mapping[str, Any], *, scope: str | None = None, idempotency_token: str | None = None
+) -> Allocation:
+    """Store `item` under the next value of the sequence and return what it got.
+
+    With `idempotency_token` a repeat, at any time until the marker expires and from any process, returns the first
+    allocation with `replayed=True` and stores nothing; see the strategy for what that means for its values.
+
+    The item maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The attribute `token` and
+    the key are added. Raises InvalidItem, InvalidToken, IdempotencyMismatch (the token was used for another item),
+    ScopeNotFound, ItemExists, and as `get_next_value`. After SequenceUnavailable with `outcome_unknown`, repeat it with
+    the same token. Cost: see the strategy; the allocation reports what the engine counted.
+    """
+    (answer,) = _put(sequence, [item], scope, [idempotency_token])
+    if isinstance(answer, SequenceError):
+        raise answer
+    return answer
+
+
+def put_next_many(
+    sequence: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    idempotency_tokens: Sequence[str | None] | None = None,
+) -> list[Allocation]:
+    """Store many items under the next values, in their order, by as few requests as DynamoDB's limits allow.
+
+    A transaction holds 100 items (50 with idempotency tokens, one less where a counter is written along) and 4 MB; the
+    values of one transaction are contiguous. Raises what the first refused item raises; the items before and after it may
+    be stored, so give tokens if the call is to be repeated.
+    """
+    tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
+    if len(tokens) != len(items):
+        raise InvalidToken(f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none.")
+    allocations: list[Allocation] = []
+    for answer in _put(sequence, items, scope, tokens):
+        if isinstance(answer, SequenceError):
+            raise answer
+        allocations.append(answer)
+    return allocations
+
+
+def _put(
+    sequence: str, items: Sequence[Mapping[str, Any]], scope: str | None, tokens: Sequence[str | None]
+) -> list[Allocation | SequenceError]:
+    check_scope(scope)
+    strategy = strategies[sequence]
+    entries = [_entry(strategy, item, token) for item, token in zip(items, tokens, strict=True)]
+    for chunk in _chunks(entries, strategy.most_actions):
+        strategy.put(scope, chunk)
+    return [_answer(sequence, scope, entry) for entry in entries]
+
+
+def _answer(sequence: str, scope: str | None, entry: Entry) -> Allocation | SequenceError:
+    answer = entry.answer
+    assert isinstance(answer, Allocation | SequenceError)
+    if isinstance(answer, GaveUp):
+        logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, answer)
+    elif isinstance(answer, Allocation):
+        logger.info(
+            "sequence %s scope %s: value %d, attempts %d%s",
+            sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
+        )  # fmt: skip
+    return answer
+
+
+def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> Entry:
+    check_token(token)
+    names = strategy.option["key_names"]
+    given = [name for name in names if name in item]
+    if "token" in item or len(given) == 1 or (given and not strategy.takes_own_keys):
+        name = "token" if "token" in item else given[0]
+        raise InvalidItem(f"The item has the attribute {name!r}, which is written by the sequence: leave it out.")
+    wire = marshal(item)
+    return Entry(
+        item=wire,
+        token=new_token() if token is None else token,
+        marked=token is not None,
+        digest=strategy.digest(wire) if token is not None else "",
+        size=item_size(wire),
+        own_key={name: wire[name] for name in names} if given else None,
+    )
+
+
+def _chunks(entries: Sequence[Entry], most_actions: int) -> Iterator[list[Entry]]:
+    """Entries in their order, in parts that one transaction can hold."""
+    chunk: list[Entry] = []
+    actions = size = 0
+    for entry in entries:
+        actions, size = actions + entry.actions, size + entry.size
+        if chunk and (actions > most_actions or size > MOST_BYTES):
+            yield chunk
+            chunk, actions, size = [], entry.actions, entry.size
+        chunk.append(entry)
+    if chunk:
+        yield chunk
+
+
+def check_scope(scope: str | None) -> None:
+    """Raise InvalidScope, with what a scope may be."""
+    if scope is None:
+        return
+    if not isinstance(scope, str):
+        raise InvalidScope(f"The scope is {scope!r}; it must be a text or None.")
+    if not 1 <= len(scope) <= LONGEST_SCOPE:
+        raise InvalidScope(f"The scope has {len(scope)} characters; it must have 1 to {LONGEST_SCOPE}.")
+    if scope.startswith("#"):
+        raise InvalidScope("The scope begins with '#', which is reserved: begin it with another character.")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in scope):
+        raise InvalidScope("The scope holds control characters: leave them out.")
+
+
+def check_token(token: str | None) -> None:
+    """Raise InvalidToken, with what an idempotency token may be."""
+    if token is None:
+        return
+    if not isinstance(token, str) or not 1 <= len(token) <= LONGEST_TOKEN or not token.isprintable():
+        raise InvalidToken(f"An idempotency token is 1 to {LONGEST_TOKEN} printable characters.")
