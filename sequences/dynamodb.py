@@ -48,6 +48,7 @@ __all__ = [
     "call",
     "create_table",
     "delete_table",
+    "endpoint",
     "expire_items",
     "item_size",
     "marshal",
@@ -172,7 +173,7 @@ def _verify_checksum(response_dict: Mapping[str, Any] | None, **_: object) -> No
     expected = response_dict["headers"].get("x-amz-crc32")
     if expected and int(expected) != zlib.crc32(response_dict["body"]):
         raise botocore.exceptions.ChecksumError(
-            checksum_type="crc32", expected_checksum=expected, actual_checksum=zlib.crc32(response_dict["body"])
+            checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
 
 
@@ -194,6 +195,11 @@ def plain_client() -> DynamoDBClient:
     """A client as the reader of an article makes it: botocore's defaults, its retries among them."""
     with translate_errors("connect"):
         return boto3.session.Session().client("dynamodb")
+
+
+def endpoint() -> str:
+    """Where the requests of this process go."""
+    return shared_client().meta.endpoint_url
 
 
 def call(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -94,6 +95,10 @@ class Writer(ABC):
     """What a group needs to know of a strategy. Each method makes one attempt; none retries."""
 
     most_actions = 100
+
+    def turn(self, scope: str | None) -> AbstractContextManager[object]:
+        """Held while one write is prepared and sent; what makes other processes wait, if anything does."""
+        return nullcontext()
 
     @abstractmethod
     def prepare(self, scope: str | None, entries: Sequence[Entry]) -> Write:
@@ -220,7 +225,8 @@ class _Lead:
         while not self.own.answered:
             if self.write is None:
                 self._take_along()
-            failure = self._attempt()
+            with self.writer.turn(self.scope):
+                failure = self._attempt()
             self._release()
             if failure is not None and self.calls:
                 self.own.patience.pause()

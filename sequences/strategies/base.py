@@ -12,7 +12,8 @@ import threading
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -30,9 +31,10 @@ from ..exceptions import (
 from ..expressions import Layout
 from ..groups import Entry, Groups, Write, Writer
 from ..retries import CANCELLATIONS_THAT_HEAL, DEADLINE_SECONDS, Timing, new_token, read
+from ..turns import take_turn
 from ..types import Allocation, Counter, SequenceConfig
 
-__all__ = ["Option", "Place", "Recent", "Strategy", "checked_options", "flag", "one_of", "positive", "scope_text"]
+__all__ = ["Option", "Place", "Proved", "Recent", "Strategy", "checked_options", "flag", "one_of", "positive", "scope_text"]
 
 V = TypeVar("V")
 
@@ -99,6 +101,14 @@ def positive(default: float) -> Option:
 
 def _is_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A scope's last value, and when a write or a read last proved it (monotonic seconds)."""
+
+    last_value: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +228,30 @@ class Strategy(Writer):
     @abstractmethod
     def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:
         """An item is stored under this value, and it is not this entry's."""
+
+    # How processes take turns.
+
+    def known(self, scope: str | None) -> Proved | None:
+        """The last value of a scope that this process knows for certain, and since when; None if it does not care."""
+        return None
+
+    def learn(self, scope: str | None, proved: Proved) -> None:
+        """Another process of this machine knows better."""
+
+    @contextmanager
+    def turn(self, scope: str | None) -> Iterator[None]:
+        """Take a turn at the scope, learn what the last one proved, and leave what this one did."""
+        if not (self.writes_together and self.option["group"]):
+            yield
+            return
+        with take_turn(f"{dynamodb.endpoint()}|{self.layout.table}|{self.partition(scope)}") as turn:
+            told, known = turn.last_value(), self.known(scope)
+            if told and (known is None or told[1] > known.at):
+                self.learn(scope, Proved(*told))
+            yield
+            known = self.known(scope)
+            if known:
+                turn.tell(known.last_value, known.at)
 
     # How items are written.
 

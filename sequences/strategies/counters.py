@@ -29,11 +29,12 @@ COUNTER_KEY_NAMES = ("sequence", "scope")
 
 @dataclass(frozen=True, slots=True)
 class CounterState:
-    """A counter as it was read; `highest` is what its last writer handed out, whoever changed `last_value` since."""
+    """A counter as it was at `at` (monotonic seconds); `highest` is what its last writer handed out, whoever changed `last_value` since."""
 
     last_value: int | None
     highest: int | None
     read_units: float = 0.0
+    at: float = 0.0
 
     @classmethod
     def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:

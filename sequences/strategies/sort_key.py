@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.module_loading import import_string
@@ -13,19 +12,11 @@ from ..exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound
 from ..groups import Entry, Write
 from ..retries import read
 from ..types import Counter, SequenceConfig
-from .base import Place, Recent, Strategy, flag, one_of, positive
+from .base import Place, Proved, Recent, Strategy, flag, one_of, positive
 
 __all__ = ["SortKeyMaximum"]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tail:
-    """The highest number of a scope, and when that was last proved (monotonic seconds)."""
-
-    number: int
-    proved_at: float
 
 
 class SortKeyMaximum(Strategy):
@@ -69,7 +60,7 @@ class SortKeyMaximum(Strategy):
         super().__init__(config, **clocks)
         if self.config.step != 1:
             raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one.")
-        self._tails: Recent[_Tail] = Recent()
+        self._tails: Recent[Proved] = Recent()
         self._lost: Recent[bool] = Recent()
 
     def place(self, scope: str | None, entries: Sequence[Entry]) -> Place:
@@ -81,8 +72,8 @@ class SortKeyMaximum(Strategy):
     def _tail(self, scope: str | None) -> tuple[int, float]:
         """The highest number, remembered or read, and the read units it took."""
         remembered = self._tails.get(scope)
-        if remembered and self.timing.clock() - remembered.proved_at <= self.option["tail_seconds"]:
-            return remembered.number, 0.0
+        if remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]:
+            return remembered.last_value, 0.0
         # An eventual read after a lost race could miss the winner again.
         consistent = self.option["consistent"] or self._lost.get(scope) is not None
         number, read_units = self.highest_stored(scope, consistent=consistent)
@@ -90,10 +81,10 @@ class SortKeyMaximum(Strategy):
             if self.option["scope_must_exist"]:
                 raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before numbering in it.")
             return self.config.start - 1, read_units
-        if remembered and number < remembered.number:
+        if remembered and number < remembered.last_value:
             logger.warning(
                 "sequence %s scope %s: the highest number went back from %d to %d: rows deleted, or the table restored",
-                self.alias, scope, remembered.number, number,
+                self.alias, scope, remembered.last_value, number,
             )  # fmt: skip
         return number, read_units
 
@@ -102,7 +93,7 @@ class SortKeyMaximum(Strategy):
         self._lost.forget(scope)
 
     def _remember(self, scope: str | None, number: int) -> None:
-        self._tails.put(scope, _Tail(number, self.timing.clock()))
+        self._tails.put(scope, Proved(number, self.timing.clock()))
 
     def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:
         """A lost race: go on from the number that was found taken, or look again."""
@@ -111,6 +102,12 @@ class SortKeyMaximum(Strategy):
             self._remember(scope, value)
         else:
             self._tails.forget(scope)
+
+    def known(self, scope: str | None) -> Proved | None:
+        return self._tails.get(scope)
+
+    def learn(self, scope: str | None, proved: Proved) -> None:
+        self._tails.put(scope, proved)
 
     def last_value(self, scope: str | None) -> int | None:
         number, _ = self.highest_stored(scope, send=read)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .. import expressions
 from ..exceptions import Reason
 from ..groups import Entry, Write
 from ..retries import new_token
 from ..types import SequenceConfig
-from .base import Place, Recent
+from .base import Place, Proved, Recent
 from .counters import CounterState, CounterStrategy
 
 __all__ = ["TransactionalCounter"]
@@ -66,8 +67,15 @@ class TransactionalCounter(CounterStrategy):
         self._remember(scope, CounterState(write.values[-1], write.values[-1]))
 
     def _remember(self, scope: str | None, state: CounterState) -> None:
-        self._states.put(scope, state)
+        self._states.put(scope, replace(state, at=self.timing.clock()))
         self.seen(scope, state.last_value or 0)
+
+    def known(self, scope: str | None) -> Proved | None:
+        state = self._states.get(scope)
+        return Proved(state.last_value, state.at) if state and state.last_value is not None else None
+
+    def learn(self, scope: str | None, proved: Proved) -> None:
+        self._states.put(scope, CounterState(proved.last_value, proved.last_value, at=proved.at))
 
     def counter_moved(self, scope: str | None, reason: Reason) -> None:
         """A lost race: the answer says how the counter is now, so no read is needed."""

@@ -1,0 +1,114 @@
+"""Turns: the processes of one machine take turns at a scope, and tell each other its last value.
+
+Without turns, the web workers of one machine race each other for every number of a busy scope, and most of their requests
+are lost races. A turn is a hint: the write's own condition decides, so a turn that cannot be had in `LONGEST_WAIT` seconds,
+or on a system without `flock`, costs a race and never a number. Machines among themselves have only jitter.
+
+A turn is a lock on a small file in the temporary directory, which also holds the last value that a writer proved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from random import uniform
+
+try:
+    import fcntl
+except ImportError:  # a system without flock has no turns
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["LONGEST_WAIT", "Turn", "take_turn"]
+
+LONGEST_WAIT = 0.05
+FILES = 1024
+_HINT = struct.Struct("<32sqd")  # whose it is, the last value, and when it was proved on this machine's clock
+
+
+class Turn:
+    """A turn at one scope, from `take_turn`; without a file it knows and tells nothing."""
+
+    def __init__(self, key: bytes, file: int | None) -> None:
+        self._key = key
+        self._file = file
+
+    def last_value(self) -> tuple[int, float] | None:
+        """The last value that a process of this machine proved, and when (monotonic seconds)."""
+        if self._file is None:
+            return None
+        data = os.pread(self._file, _HINT.size, 0)
+        if len(data) < _HINT.size:
+            return None
+        key, last_value, proved_at = _HINT.unpack(data)
+        return (last_value, proved_at) if key == self._key else None
+
+    def tell(self, last_value: int, proved_at: float) -> None:
+        """Leave a proved value for whoever is next. Values beyond 64 bits are not told."""
+        if self._file is not None and last_value < 2**63:
+            os.pwrite(self._file, _HINT.pack(self._key, last_value, proved_at), 0)
+
+
+@contextmanager
+def take_turn(name: str) -> Iterator[Turn]:
+    """Hold the turn at what `name` names, waiting at most `LONGEST_WAIT` seconds for it."""
+    key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
+    file = _open(int.from_bytes(key[:4]) % FILES)
+    try:
+        yield Turn(key, file if file is not None and _lock(file) else None)
+    finally:
+        if file is not None:
+            os.close(file)  # gives the lock back
+
+
+def _lock(file: int) -> bool:
+    deadline = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(uniform(0.0002, 0.001))
+        except OSError:
+            return False
+        else:
+            return True
+
+
+def _open(number: int) -> int | None:
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        return os.open(folder / f"{number:04d}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+
+
+@cache
+def _folder() -> Path | None:
+    """A folder that only this user can enter; None where there can be none."""
+    if fcntl is None:
+        return None
+    folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
+            return folder
+    return None
+
+
+@cache
+def _boot() -> str:
+    """What tells this run of this machine's clock from another, where the system says so."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
