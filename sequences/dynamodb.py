@@ -1,8 +1,8 @@
 """The gate to DynamoDB: the only module that imports boto3 and botocore.
 
 Here live the client, the way from Python values to attribute values and back, the translation of every foreign error
-(`translate_errors`), consumed capacity, and the creation of tables. A call is one request: nothing here retries, because
-layers of retries multiply and a replayed addition skips a value (`retries` is the one layer that does).
+(`translate_errors`), consumed capacity, and the creation of tables. A call is one request: nothing here retries,
+because layers of retries multiply and a replayed addition skips a value (`retries` is the one layer that does).
 
 The client of this process is made on first use and shared by its threads; `reset` drops it, in a forked child too.
 """
@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import boto3
 import botocore.config
@@ -232,7 +232,9 @@ def translate_errors(operation: str) -> Iterator[None]:
         raise StorageRefused(f"{operation}: {error}") from error
     except ValueError as error:
         if "endpoint" in str(error).lower():
-            raise NotConfigured(f"{error}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001.") from error
+            raise NotConfigured(
+                f"{error}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
+            ) from error
         raise
 
 
@@ -299,7 +301,7 @@ _from_wire = _FromWire()
 
 
 def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Python values to attribute values. Raises InvalidItem, which names the attribute, for what DynamoDB cannot hold."""
+    """Python values to attribute values. Raises InvalidItem, which names the attribute that DynamoDB cannot hold."""
     wire = {}
     for name, value in item.items():
         try:
@@ -326,7 +328,7 @@ def used_units(answer: Mapping[str, Any]) -> float:
     return float(sum(table.get("CapacityUnits", 0.0) for table in tables if table))
 
 
-def create_table(name: str, key_names: tuple[str, str], sort_type: str) -> bool:
+def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", "S"]) -> bool:
     """Create one on-demand table with a string partition key and wait until it serves; False if it exists.
 
     `sort_type` is "N" or "S".
@@ -342,7 +344,7 @@ def create_table(name: str, key_names: tuple[str, str], sort_type: str) -> bool:
                 ],
                 AttributeDefinitions=[
                     {"AttributeName": key_names[0], "AttributeType": "S"},
-                    {"AttributeName": key_names[1], "AttributeType": sort_type},  # type: ignore[typeddict-item]
+                    {"AttributeName": key_names[1], "AttributeType": sort_type},
                 ],
                 BillingMode="PAY_PER_REQUEST",
             )

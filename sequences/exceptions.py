@@ -107,7 +107,11 @@ class GaveUp(SequenceError):
     """The deadline passed. `outcome_unknown` says that the write may still be stored: repeat it with the same token."""
 
     def __init__(self, message: str, *, attempts: int, seconds: float, outcome_unknown: bool = False) -> None:
-        fate = "it may have been stored: repeat it with the same idempotency token" if outcome_unknown else "nothing was stored"
+        fate = (
+            "it may have been stored: repeat it with the same idempotency token"
+            if outcome_unknown
+            else "nothing was stored"
+        )
         super().__init__(f"{message} Gave up after {attempts} attempts and {seconds:.1f} s; {fate}.")
         self.attempts = attempts
         self.seconds = seconds

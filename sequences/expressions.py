@@ -1,4 +1,4 @@
-"""The requests of every strategy as pure functions: from plain values to request dicts, with readable #names and :values.
+"""The requests of every strategy as pure functions: from plain values to dicts, with readable #names and :values.
 
 Nothing here sends anything. `Layout` knows how numbers become sort keys; the functions know the conditions on which
 exactness rests. A "put" is the inner dict that both `PutItem` and an action of `TransactWriteItems` take.
@@ -149,7 +149,8 @@ def add_to_counter(
 
     DynamoDB's `ADD` starts a missing number at 0; `if_not_exists` starts it at `before_start`, and is as atomic.
     Conditions: the result does not pass MAXIMUM (`room` is the highest value from which there is room), the counter
-    did not go back (below `highest`, or below `floor`, which this process has seen), and this very write is not there.
+    did not go back (below `highest`, or below `floor`, which this process has seen), and this very write is not
+    there.
     """
     ours = "(attribute_not_exists(#token) OR #token <> :token)"
     in_order = "#last_value <= :room AND (attribute_not_exists(#highest) OR #last_value >= #highest)"
@@ -188,12 +189,13 @@ def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
 
 
 def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
-    """An update to `row` on the condition that the counter still is at `seen`; an action or, with units, an `UpdateItem`."""
+    """An update to `row` on the condition that the counter still is at `seen`."""
     condition, values = _still(seen)
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": "SET #last_value = :last_value, #highest = :last_value, #updated_at = :now, #token = :token",
+        "UpdateExpression": "SET #last_value = :last_value, #highest = :last_value, "
+        "#updated_at = :now, #token = :token",
         "ConditionExpression": condition,
         "ExpressionAttributeNames": _NAMES,
         "ExpressionAttributeValues": {

@@ -209,9 +209,7 @@ class Groups:
 class _Lead:
     """One caller's turn at writing: its own call and those that it takes along, until its own is answered."""
 
-    def __init__(
-        self, writer: Writer, scope: str | None, call: Call, take: Callable[[int, int], list[Call]]
-    ) -> None:
+    def __init__(self, writer: Writer, scope: str | None, call: Call, take: Callable[[int, int], list[Call]]) -> None:
         self.writer = writer
         self.scope = scope
         self.own = call
@@ -325,11 +323,12 @@ class _Lead:
         self.calls = [call for call in self.calls if not call.answered]
 
     def leave(self) -> list[Call]:
-        """The calls that the next leader must see to; after a crash of this one, those under way are of unknown outcome."""
+        """The calls that the next leader must see to; of those under way when this one crashed, the fate is unknown."""
         if self.write is not None:
-            lost = SequenceUnavailable("The writer of the group stopped.", attempts=0, seconds=0.0, outcome_unknown=True)
+            lost = SequenceUnavailable(
+                "The writer of the group stopped.", attempts=0, seconds=0.0, outcome_unknown=True
+            )
             for call in self.calls:
                 call.answer_all(lost)
             self._release()
         return [call for call in self.calls if call is not self.own]
-

@@ -1,7 +1,8 @@
 """From an alias in the setting SEQUENCES to its strategy: one object per alias and process.
 
-Like Django's storages handler, and unlike its connections: a strategy holds the tail, the groups and the blocks that all
-threads of a process share. What is in memory belongs to this process alone, so a forked child starts with none of it.
+Like Django's storages handler, and unlike its connections: a strategy holds the tail, the groups and the blocks that
+all threads of a process share. What is in memory belongs to this process alone, so a forked child starts with none of
+it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("STRATEGY"), str):
         raise InvalidSequence(f"{where} must be a dict with 'STRATEGY', the dotted path of a strategy class.")
     if unknown := set(entry) - _KEYS:
-        raise InvalidSequence(f"{where}: unknown key {sorted(unknown)[0]!r}; known are {', '.join(sorted(_KEYS))}.")
+        raise InvalidSequence(f"{where}: unknown key {min(unknown)!r}; known are {', '.join(sorted(_KEYS))}.")
     start, step = _whole(where, entry, "START", 1, 0), _whole(where, entry, "STEP", 1, 1)
     maximum = _whole(where, entry, "MAXIMUM", LARGEST, start)
     table, options = entry.get("TABLE", DEFAULT_TABLE), entry.get("OPTIONS", {})
@@ -45,7 +46,13 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     if not isinstance(options, Mapping):
         raise InvalidSequence(f"{where}['OPTIONS'] must be a dict.")
     return SequenceConfig(
-        alias=alias, strategy=entry["STRATEGY"], table=table, start=start, step=step, maximum=maximum, options=dict(options)
+        alias=alias,
+        strategy=entry["STRATEGY"],
+        table=table,
+        start=start,
+        step=step,
+        maximum=maximum,
+        options=dict(options),
     )
 
 
@@ -88,7 +95,9 @@ class Registry:
         try:
             strategy = import_string(config.strategy)
         except ImportError as error:
-            raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}") from error
+            raise InvalidSequence(
+                f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}"
+            ) from error
         if not (isinstance(strategy, type) and issubclass(strategy, Strategy)):
             raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
         return strategy(config)

@@ -27,7 +27,16 @@ from .exceptions import (
     WriteCancelled,
 )
 
-__all__ = ["CANCELLATIONS_THAT_HEAL", "DEADLINE_SECONDS", "Patience", "Timing", "heals", "new_token", "read", "write_once"]
+__all__ = [
+    "CANCELLATIONS_THAT_HEAL",
+    "DEADLINE_SECONDS",
+    "Patience",
+    "Timing",
+    "heals",
+    "new_token",
+    "read",
+    "write_once",
+]
 
 DEADLINE_SECONDS = 10.0
 
@@ -111,8 +120,8 @@ def write_once(
     """Send one conditional write until its outcome is known.
 
     The request must store `token` in the attribute of that name and ask for old items when a condition fails
-    (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request goes again; if its condition
-    then fails on an item that carries `token`, the write was stored the first time, and the answer is `{}`.
+    (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request goes again; if its
+    condition then fails on an item that carries `token`, the write was stored the first time, and the answer is `{}`.
     Raises WriteCancelled when a condition failed, SequenceUnavailable or SequenceContention at the deadline (10 s),
     StorageRefused at once for what never heals.
     """

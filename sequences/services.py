@@ -29,9 +29,10 @@ LONGEST_TOKEN = 255
 def get_next_value(sequence: str, *, scope: str | None = None) -> int:
     """Take the next value of a sequence before an item carries it.
 
-    The value is handed out once; it stays unused if the caller does not store it. Costs one request of one write unit, or a
-    share of one; see the strategy. Raises OperationNotSupported for strategies that cannot reserve, InvalidSequence,
-    InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention, SequenceUnavailable, StorageRefused.
+    The value is handed out once; it stays unused if the caller does not store it. Costs one request of one write
+    unit, or a share of one; see the strategy. Raises OperationNotSupported for strategies that cannot reserve,
+    InvalidSequence, InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention, SequenceUnavailable,
+    StorageRefused.
     """
     if scope is not None:
         check_scope(scope)
@@ -39,7 +40,10 @@ def get_next_value(sequence: str, *, scope: str | None = None) -> int:
 
 
 def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> range | list[int]:
-    """Take `count` values, in increasing order, by one request. Raises ValueError for a count below 1, and as `get_next_value`."""
+    """Take `count` values, in increasing order, by one request.
+
+    Raises ValueError for a count below 1, and as `get_next_value`.
+    """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"count is {count!r}; it must be a whole number above 0.")
     check_scope(scope)
@@ -60,10 +64,11 @@ def put_next(
     With `idempotency_token` a repeat, at any time until the marker expires and from any process, returns the first
     allocation with `replayed=True` and stores nothing; see the strategy for what that means for its values.
 
-    The item maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The attribute `token` and
-    the key are added. Raises InvalidItem, InvalidToken, IdempotencyMismatch (the token was used for another item),
-    ScopeNotFound, ItemExists, and as `get_next_value`. After SequenceUnavailable with `outcome_unknown`, repeat it with
-    the same token. Cost: see the strategy; the allocation reports what the engine counted.
+    The item maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The attribute
+    `token` and the key are added. Raises InvalidItem, InvalidToken, IdempotencyMismatch (the token was used for
+    another item), ScopeNotFound, ItemExists, and as `get_next_value`. After SequenceUnavailable with
+    `outcome_unknown`, repeat it with the same token. Cost: see the strategy; the allocation reports what the engine
+    counted.
     """
     (answer,) = _put(sequence, [item], scope, [idempotency_token])
     if isinstance(answer, SequenceError):
@@ -80,13 +85,15 @@ def put_next_many(
 ) -> list[Allocation]:
     """Store many items under the next values, in their order, by as few requests as DynamoDB's limits allow.
 
-    A transaction holds 100 items (50 with idempotency tokens, one less where a counter is written along) and 4 MB; the
-    values of one transaction are contiguous. Raises what the first refused item raises; the items before and after it may
-    be stored, so give tokens if the call is to be repeated.
+    A transaction holds 100 items (50 with idempotency tokens, one less where a counter is written along) and 4 MB;
+    the values of one transaction are contiguous. Raises what the first refused item raises; the items before and
+    after it may be stored, so give tokens if the call is to be repeated.
     """
     tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
     if len(tokens) != len(items):
-        raise InvalidToken(f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none.")
+        raise InvalidToken(
+            f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
+        )
     allocations: list[Allocation] = []
     for answer in _put(sequence, items, scope, tokens):
         if isinstance(answer, SequenceError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from . import dynamodb
 from .registry import strategies
 from .strategies.counters import COUNTER_KEY_NAMES, CounterStrategy
@@ -14,11 +16,11 @@ def create_tables() -> dict[str, bool]:
 
     Raises NotConfigured, AccessRefused, NotWritten (the engine is not reachable) and InvalidSequence.
     """
-    wanted: dict[str, tuple[tuple[str, str], str]] = {}
+    wanted: dict[str, tuple[tuple[str, str], Literal["N", "S"]]] = {}
     for alias in strategies:
         strategy = strategies[alias]
         layout = strategy.layout
-        sort_type = "S" if layout.padded_width else "N"
+        sort_type: Literal["N", "S"] = "S" if layout.padded_width else "N"
         wanted[layout.table] = ((layout.partition_name, layout.sort_name), sort_type)
         if isinstance(strategy, CounterStrategy) and strategy.counter_table not in wanted:
             wanted[strategy.counter_table] = (COUNTER_KEY_NAMES, "S")

@@ -1,8 +1,9 @@
 """Turns: the processes of one machine take turns at a scope, and tell each other its last value.
 
-Without turns, the web workers of one machine race each other for every number of a busy scope, and most of their requests
-are lost races. A turn is a hint: the write's own condition decides, so a turn that cannot be had in `LONGEST_WAIT` seconds,
-or on a system without `flock`, costs a race and never a number. Machines among themselves have only jitter.
+Without turns, the web workers of one machine race each other for every number of a busy scope, and most of their
+requests are lost races. A turn is a hint: the write's own condition decides, so a turn that cannot be had in
+`LONGEST_WAIT` seconds, or on a system without `flock`, costs a race and never a number. Machines among themselves
+have only jitter.
 
 A turn is a lock on a small file in the temporary directory, which also holds the last value that a writer proved.
 """
@@ -76,7 +77,7 @@ def _lock(file: int) -> bool:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(uniform(0.0002, 0.001))
+            time.sleep(uniform(0.0002, 0.001))  # noqa: S311 - chance here is no secret
         except OSError:
             return False
         else:

@@ -24,13 +24,16 @@ class AtomicCounter(ReservingStrategy):
     3. n values cost one request, and callers of one process that ask at the same time share one.
     4. With an idempotency token at most one item is stored, across processes and days.
 
-    What remains: values may stay unused. A process that stops between addition and put leaves a gap; so does a lost answer
-    to an addition, if another process added before it was repeated (otherwise the counter's token tells that the addition
-    is there, and nothing is lost); and two repeats of one request at the same moment may both take a value.
+    What remains: values may stay unused. A process that stops between addition and put leaves a gap; so does a lost
+    answer to an addition, if another process added before it was repeated (otherwise the counter's token tells that
+    the addition is there, and nothing is lost); and two repeats of one request at the same moment may both take a
+    value.
 
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
+    Source:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
 
-    Cost: 1 write unit for the addition, 1 a KB for the item (2, and 2 for the marker, with a token, after a read of 1 unit).
+    Cost: 1 write unit for the addition, 1 a KB for the item (2, and 2 for the marker, with a token, after a read of 1
+    unit).
     """
 
     needs_transactions = False
@@ -61,7 +64,12 @@ class Addition(CounterWriter):
             now=int(strategy.wall()),
         )
         return Write(
-            operation="update_item", request=request, entries=tuple(fitting), values=(), roles=(("counter", 0),), token=token
+            operation="update_item",
+            request=request,
+            entries=tuple(fitting),
+            values=(),
+            roles=(("counter", 0),),
+            token=token,
         )
 
     def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
@@ -70,7 +78,7 @@ class Addition(CounterWriter):
         self.ranges(write, last_value)
 
     def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
-        """Our own token: stored before. Otherwise the counter went back or is used up; nothing else fails the condition."""
+        """Our own token: stored before. Otherwise the counter went back or is used up: nothing else is refused."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:
             self.strategy.seen(scope, old["last_value"])

@@ -1,7 +1,8 @@
 """What every strategy is: its capability flags, its options, and the writing of items with their markers.
 
-A strategy decides which value comes next (`place`); this module turns that into one write, and reads what a refused write
-says about each item. It makes one attempt at a time: who is written together and when it is tried again is `groups`' work.
+A strategy decides which value comes next (`place`); this module turns that into one write, and reads what a refused
+write says about each item. It makes one attempt at a time: who is written together and when it is tried again is
+`groups`' work.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
+
+from django.utils.module_loading import import_string
 
 from .. import dynamodb, expressions
 from ..exceptions import (
@@ -34,7 +37,18 @@ from ..retries import CANCELLATIONS_THAT_HEAL, DEADLINE_SECONDS, Timing, new_tok
 from ..turns import take_turn
 from ..types import Allocation, Counter, SequenceConfig
 
-__all__ = ["Option", "Place", "Proved", "Recent", "Strategy", "checked_options", "flag", "one_of", "positive", "scope_text"]
+__all__ = [
+    "Option",
+    "Place",
+    "Proved",
+    "Recent",
+    "Strategy",
+    "checked_options",
+    "flag",
+    "one_of",
+    "positive",
+    "scope_text",
+]
 
 V = TypeVar("V")
 
@@ -84,14 +98,17 @@ class Option:
 
 
 def one_of(*choices: str) -> Option:
+    """An option with a few choices, the first of which is the default."""
     return Option(choices[0], choices.__contains__, f"one of {', '.join(map(repr, choices))}")
 
 
 def flag(default: bool) -> Option:
+    """An option that is on or off."""
     return Option(default, lambda value: isinstance(value, bool), "True or False")
 
 
 def positive(default: float) -> Option:
+    """An option that is a number above 0."""
     return Option(
         default,
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
@@ -125,7 +142,8 @@ class Place:
 class Strategy(Writer):
     """The algorithm that hands values out, for one sequence and all its scopes, in one process.
 
-    The capability flags below are class attributes; the README's table, the admin page and the checks are made of them.
+    The capability flags below are class attributes; the README's table, the admin page and the checks are made of
+    them.
     """
 
     gapless: ClassVar[bool]
@@ -171,7 +189,9 @@ class Strategy(Writer):
         "scopes": Option(None, lambda v: v is None or isinstance(v, str), "the dotted path of a function"),
     }
 
-    def __init__(self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = time.time
+    ) -> None:
         self.config = config
         self.alias = config.alias
         self.option = checked_options(type(self), config)
@@ -183,7 +203,9 @@ class Strategy(Writer):
             sort_name=self.option["key_names"][1],
             padded_width=self.option["width"] if self.option["sort_key"] == "padded" else 0,
         )
-        self.maximum = min(config.maximum, 10**self.layout.padded_width - 1) if self.layout.padded_width else config.maximum
+        self.maximum = (
+            min(config.maximum, 10**self.layout.padded_width - 1) if self.layout.padded_width else config.maximum
+        )
         self.items = self._groups(self, joins=self.writes_together)
 
     def _groups(self, writer: Writer, *, joins: bool) -> Groups:
@@ -202,16 +224,27 @@ class Strategy(Writer):
     def reserve(self, scope: str | None, count: int) -> range | list[int]:
         """Take `count` values before items carry them. Raises OperationNotSupported."""
         raise OperationNotSupported(
-            f"The sequence {self.alias!r} ({type(self).__name__}) hands out a value only together with its item: use put_next."
+            f"The sequence {self.alias!r} ({type(self).__name__}) hands out a value only together with its item: "
+            "use put_next."
         )
 
     @abstractmethod
     def last_value(self, scope: str | None) -> int | None:
         """The highest value handed out; None if there was none yet. Costs one read."""
 
-    @abstractmethod
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """One page of this sequence's scopes, in their order, and the cursor of the next. Never a scan."""
+        """One page of this sequence's scopes, in their order, and the cursor of the next. Never a scan.
+
+        The scopes come from the function that the option "scopes" names; each costs one read.
+        """
+        if self.option["scopes"] is None:
+            raise OperationNotSupported(
+                f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
+                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or ask for one scope."
+            )
+        scopes, following = import_string(self.option["scopes"])(cursor, limit)
+        counters = [Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes]
+        return counters, following
 
     # What a strategy decides.
 
@@ -280,7 +313,9 @@ class Strategy(Writer):
         request_token = place.token or new_token()
         return Write(
             operation="put_item" if single else "transact_write_items",
-            request=expressions.single_put(actions[0]) if single else expressions.transaction(actions, request_token=request_token),
+            request=expressions.single_put(actions[0])
+            if single
+            else expressions.transaction(actions, request_token=request_token),
             entries=tuple(place.entries),
             values=tuple(place.values),
             roles=tuple(roles),
@@ -327,8 +362,8 @@ class Strategy(Writer):
     def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
         """Read the reasons one by one, in the order of the actions.
 
-        First come those that show this very write: it was stored by an earlier sending whose answer was lost, and as a
-        write is stored whole or not at all, one such reason proves it for every entry.
+        First come those that show this very write: it was stored by an earlier sending whose answer was lost, and as
+        a write is stored whole or not at all, one such reason proves it for every entry.
         """
         reasons = list(zip(write.roles, error.reasons, strict=False))
         if any(self._is_ours(write, role, index, reason) for (role, index), reason in reasons):
@@ -408,7 +443,7 @@ class Strategy(Writer):
         return entries
 
     def digest(self, item: Mapping[str, Any]) -> str:
-        """A fingerprint of what a repeated request must repeat: the item without the attributes of `ignore_in_repeat`."""
+        """A fingerprint of what a repeat must repeat: the item without the attributes of `ignore_in_repeat`."""
         kept = {name: value for name, value in item.items() if name not in self.option["ignore_in_repeat"]}
         return hashlib.sha256(json.dumps(_sorted_sets(kept), sort_keys=True, default=repr).encode()).hexdigest()
 
@@ -434,7 +469,9 @@ def checked_options(strategy: type[Strategy], config: SequenceConfig) -> dict[st
     where = f"SEQUENCES[{config.alias!r}]['OPTIONS']"
     for name, value in config.options.items():
         if name not in known:
-            raise InvalidSequence(f"{where}: {strategy.__name__} has no option {name!r}; it has {', '.join(sorted(known))}.")
+            raise InvalidSequence(
+                f"{where}: {strategy.__name__} has no option {name!r}; it has {', '.join(sorted(known))}."
+            )
         if not known[name].accepts(value):
             raise InvalidSequence(f"{where}[{name!r}] is {value!r}; it must be {known[name].wanted}.")
     return {name: config.options.get(name, option.default) for name, option in known.items()}

@@ -31,13 +31,14 @@ class BlockAllocator(ReservingStrategy):
 
     Guarantees:
 
-    1. A value is handed out once, across threads, processes and forks: a block belongs to the process that reserved it.
+    1. A value is handed out once, across threads, processes and forks: a block belongs to the process that reserved
+       it.
     2. Within a process, a value is larger than those it handed out before.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
 
-    What it does not do: values are not in the order of the calls across processes, and what a stopped process had left is
-    a gap (it logs how many when it stops in order). `last_value` is the end of the last block reserved.
+    What it does not do: values are not in the order of the calls across processes, and what a stopped process had
+    left is a gap (it logs how many when it stops in order). `last_value` is the end of the last block reserved.
 
     A block used up within a second is followed by one of twice the size, up to `max_block_size` (100 blocks when 0).
 

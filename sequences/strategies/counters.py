@@ -29,7 +29,10 @@ COUNTER_KEY_NAMES = ("sequence", "scope")
 
 @dataclass(frozen=True, slots=True)
 class CounterState:
-    """A counter as it was at `at` (monotonic seconds); `highest` is what its last writer handed out, whoever changed `last_value` since."""
+    """A counter as it was at `at` (monotonic seconds).
+
+    `highest` is what our last write handed out, whoever changed `last_value` since.
+    """
 
     last_value: int | None
     highest: int | None
@@ -45,8 +48,8 @@ class CounterStrategy(Strategy):
     """A strategy whose last value is stored in a counter of its own.
 
     A counter that went back is refused (SequenceWentBack), not followed: `highest` is written beside `last_value` by
-    every write of ours, so setting back `last_value` alone is found by any process, and each process also remembers the
-    highest value that it has seen of the scopes it used last.
+    every write of ours, so setting back `last_value` alone is found by any process, and each process also remembers
+    the highest value that it has seen of the scopes it used last.
     """
 
     options: ClassVar[Mapping[str, Option]] = {
@@ -125,7 +128,9 @@ class CounterStrategy(Strategy):
         return self.counter_state(scope, send=read).last_value
 
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """One Query of the table of counters; a sequence whose counters lie beside the items lists its option "scopes"."""
+        """One Query of the table of counters; counters beside the items are listed by the option "scopes"."""
+        if self.counter_table == self.layout.table:
+            return super().counters(cursor, limit)
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
         layout = expressions.Layout(table=self.counter_table, partition_name="sequence", sort_name="scope")
         request = expressions.query_numbers(
@@ -133,7 +138,8 @@ class CounterStrategy(Strategy):
         )
         answer = read("query", request)
         rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
-        return [self._counter(row) for row in rows], answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        return [self._counter(row) for row in rows], following
 
     def _counter(self, row: Mapping[str, Any]) -> Counter:
         return Counter(
@@ -147,8 +153,9 @@ class CounterStrategy(Strategy):
 class ReservingStrategy(CounterStrategy):
     """A counter strategy that takes a value first and stores the item under it afterwards.
 
-    With an idempotency token the item and its marker are stored in one transaction, so that a token never gets two items.
-    What remains: a process that stops between the two requests, or two repeats at the same moment, leave a value unused.
+    With an idempotency token the item and its marker are stored in one transaction, so that a token never gets two
+    items. What remains: a process that stops between the two requests, or two repeats at the same moment, leave a
+    value unused.
     """
 
     gapless = False

@@ -20,7 +20,8 @@ class OptimisticCounter(ReservingStrategy):
 
     Guarantees:
 
-    1. A value is handed out once: of two writers that read the same value, one fails and starts over, until the deadline.
+    1. A value is handed out once: of two writers that read the same value, one fails and starts over, until the
+       deadline.
     2. Of two calls of which one ended before the other began, the later gets the larger value.
     3. A lost answer to the counter's write costs no value: the counter carries the token of its last write.
     4. With an idempotency token at most one item is stored, across processes and days.
@@ -28,7 +29,8 @@ class OptimisticCounter(ReservingStrategy):
     What remains: a process that stops between the counter and the item leaves a gap; so may a lost answer if another
     process wrote the counter before it was repeated, and two repeats of one request at the same moment.
 
-    `OPTIONS={"write": "update" | "put"}` chooses `UpdateItem` or `PutItem` for the counter; the guarantees are the same.
+    `OPTIONS={"write": "update" | "put"}` chooses `UpdateItem` or `PutItem` for the counter; the guarantees are the
+    same.
 
     Cost: 1 read unit and 1 write unit (once more for each lost race) for n values, 1 a KB for the item.
     """

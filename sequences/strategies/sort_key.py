@@ -6,12 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils.module_loading import import_string
-
-from ..exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound
+from ..exceptions import InvalidSequence, ScopeNotFound
 from ..groups import Entry, Write
 from ..retries import read
-from ..types import Counter, SequenceConfig
+from ..types import SequenceConfig
 from .base import Place, Proved, Recent, Strategy, flag, one_of, positive
 
 __all__ = ["SortKeyMaximum"]
@@ -26,11 +24,13 @@ class SortKeyMaximum(Strategy):
 
     1. Two items never share a number: the put is conditional on the key being free.
     2. There are no gaps: number n + 1 is only tried when n is known to be stored, and items are never deleted.
-    3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs nothing.
+    3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs
+       nothing.
     4. Of two puts in a scope of which one ended before the other began, the later has the larger number.
 
-    What it does not do: it cannot hand out a value before the item is stored, and it cannot know that the highest rows
-    were deleted behind its back: numbers go on from what the table holds (a restored table continues from its own state).
+    What it does not do: it cannot hand out a value before the item is stored, and it cannot know that the highest
+    rows were deleted behind its back: numbers go on from what the table holds (a restored table continues from its
+    own state).
 
     The highest number is remembered for `tail_seconds` after a write or a read proved it. Behind the table it costs a
     read; ahead of it, it would make a gap, and so `tail_seconds` must be shorter than any restore of the table.
@@ -112,15 +112,3 @@ class SortKeyMaximum(Strategy):
     def last_value(self, scope: str | None) -> int | None:
         number, _ = self.highest_stored(scope, send=read)
         return None if number is None or number < self.config.start else number
-
-    def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """The scopes come from the function that the option "scopes" names; each costs one query of one item."""
-        if self.option["scopes"] is None:
-            raise OperationNotSupported(
-                f"{self.alias!r} keeps no counters to list. Name a function (cursor, limit) -> (scopes, next cursor) "
-                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or ask for one scope."
-            )
-        scopes, following = import_string(self.option["scopes"])(cursor, limit)
-        return [
-            Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes
-        ], following

@@ -17,22 +17,23 @@ __all__ = ["TransactionalCounter"]
 
 
 class TransactionalCounter(CounterStrategy):
-    """Move the counter, if it is still as it was seen, and put the item, if it does not exist, in one `TransactWriteItems`.
+    """Move the counter, if it is still as seen, and put the item, if it does not exist, in one `TransactWriteItems`.
 
     Guarantees:
 
     1. A value is used if and only if its item is stored; there are no gaps, whatever fails.
     2. If an item with the key that the caller gave exists, no value is used and the caller gets ItemExists.
-    3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs nothing.
+    3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs
+       nothing.
     4. Of two puts in a scope of which one ended before the other began, the later has the larger value.
     5. A number already taken by an imported row is noticed: the counter is moved past the highest stored value.
 
-    An item that holds both key attributes of its table is stored under them and gets its value as the attribute `value`;
-    any other item is stored under its value. The counter lives in the table `counter_table`, or beside the items if that
-    is the items' own table.
+    An item that holds both key attributes of its table is stored under them and gets its value as the attribute
+    `value`; any other item is stored under its value. The counter lives in the table `counter_table`, or beside the
+    items if that is the items' own table.
 
-    Cost: one request for a group of up to 99 items; 2 write units a KB for each item, its marker and, once a group, the
-    counter. The counter is read (1 read unit) only when it is not remembered; a lost race returns it.
+    Cost: one request for a group of up to 99 items; 2 write units a KB for each item, its marker and, once a group,
+    the counter. The counter is read (1 read unit) only when it is not remembered; a lost race returns it.
     """
 
     gapless = True
