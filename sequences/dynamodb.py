@@ -160,6 +160,7 @@ def _make_client() -> DynamoDBClient:
         max_pool_connections=CONNECTIONS,
         parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
         tcp_keepalive=True,
+        user_agent=f"sequences Boto3/{boto3.__version__}",  # else botocore builds its own anew for each request
     )
     client = boto3.session.Session().client("dynamodb", config=config)
     client.meta.events.register("response-received.dynamodb", _verify_checksum)
@@ -292,7 +293,7 @@ _to_wire = TypeSerializer()
 class _FromWire(TypeDeserializer):
     """Numbers come back as `int`; one with a fraction, which we never write, as `Decimal`."""
 
-    def _deserialize_n(self, value: str) -> int | Decimal:  # type: ignore[override]
+    def _deserialize_n(self, value: str) -> int | Decimal:
         number = Decimal(value)
         return int(number) if number == number.to_integral_value() else number
 

@@ -38,7 +38,7 @@ from .exceptions import (
     StorageRefused,
     WriteCancelled,
 )
-from .retries import Patience, Timing, heals, new_token
+from .retries import Patience, Timing, heals
 from .types import Allocation
 
 __all__ = ["Call", "Entry", "Groups", "Write", "Writer"]
@@ -51,7 +51,7 @@ class Entry:
     """One thing that a caller wants: an item under the next value, or `count` values without an item.
 
     `token` is the caller's, or made here; `marked` says that it is the caller's, so that a marker remembers it.
-    `name` is unique to this call, and so tells its own lost write from another call's with the same token.
+    `name`, for a marked one, is unique to this call, and so tells its lost write from another call's with that token.
     """
 
     item: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Entry:
     count: int = 1
     size: int = 0
     own_key: Mapping[str, Any] | None = None
-    name: str = field(default_factory=new_token)
+    name: str = ""
     value: int | None = None
     values: range | list[int] = field(default_factory=list)
     answer: Allocation | range | list[int] | SequenceError | None = None
@@ -76,7 +76,7 @@ class Entry:
     @property
     def identity(self) -> object:
         """What no two actions of one transaction may share."""
-        return self.token if self.marked else (repr(self.own_key) if self.own_key else self.name)
+        return self.token if self.marked else (repr(self.own_key) if self.own_key else id(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,8 +44,8 @@ CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "
 
 
 def new_token() -> str:
-    """A name for one request that nobody else has."""
-    return uuid.uuid4().hex
+    """A name for one request that nobody else has: 128 random bits, which need be no secret."""
+    return f"{random.getrandbits(128):032x}"
 
 
 @dataclass(frozen=True, kw_only=True)

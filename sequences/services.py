@@ -138,6 +138,7 @@ def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> En
         item=wire,
         token=new_token() if token is None else token,
         marked=token is not None,
+        name=new_token() if token is not None else "",
         digest=strategy.digest(wire) if token is not None else "",
         size=item_size(wire),
         own_key={name: wire[name] for name in names} if given else None,

@@ -1,0 +1,50 @@
+"""``make check``: what can be checked without running the application.
+
+Every check runs before the verdict falls.
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+from django.core.management.utils import get_random_secret_key
+
+CHECKS = {
+    "lint": ["ruff", "check", "."],
+    "format": ["ruff", "format", "--check", "."],
+    "types": ["mypy"],
+    "migrations": ["manage", "makemigrations", "--check", "--dry-run"],
+    "system": ["manage", "check", "--fail-level", "WARNING"],
+    "production": [
+        "manage",
+        "check",
+        "--deploy",
+        "--fail-level",
+        "WARNING",
+        "--settings",
+        "project.production",
+    ],
+}
+
+
+def main() -> int:
+    """Run every check, and return 1 when one of them failed."""
+    os.environ.setdefault("SECRET_KEY", get_random_secret_key())
+    os.environ.setdefault("ALLOWED_HOSTS", "example.com")
+    failed = [name for name, command in CHECKS.items() if not passes(name, command)]
+    print(f"Failed: {', '.join(failed)}." if failed else f"All {len(CHECKS)} checks passed.")
+    return 1 if failed else 0
+
+
+def passes(name: str, command: list[str]) -> bool:
+    """Run one check, and say how it went and how long it took."""
+    print(f"--- {name}: {' '.join(command)}", flush=True)
+    started = time.monotonic()
+    passed = subprocess.run([sys.executable, "-m", *command], check=False).returncode == 0
+    print(f"    {'passed' if passed else 'FAILED'} in {time.monotonic() - started:.1f} s", flush=True)
+    return passed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

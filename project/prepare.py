@@ -1,0 +1,51 @@
+"""What a run needs in its databases before it serves: migrations, tables, for development also samples.
+
+A program of its own: it ends before anything serves. Safe to run again.
+"""
+
+import io
+import logging
+import os
+import sys
+
+import django
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+
+DEMO = "demo"
+
+
+def main() -> int:
+    """Prepare the databases, with samples and a demo administrator where ``DEMO_PASSWORD`` is set."""
+    password = os.environ.get("DEMO_PASSWORD")
+    try:
+        django.setup()
+        logging.disable(logging.INFO)  # nobody at the terminal asked how each sample got its number
+        call_command("migrate", verbosity=0, interactive=False)
+        call_command("create_tables", stdout=io.StringIO())
+        if settings.STATIC_ROOT:
+            call_command("collectstatic", verbosity=0, interactive=False)
+        if password:
+            call_command("load_sample_projects", verbosity=0)
+            make_demo_administrator(password)
+    except (CommandError, ImproperlyConfigured, OperationalError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def make_demo_administrator(password: str) -> None:
+    """Give the demo administrator this password; make the account when it is missing."""
+    from django.contrib.auth.models import User
+
+    demo, _ = User.objects.get_or_create(username=DEMO)
+    demo.is_staff = demo.is_superuser = demo.is_active = True
+    demo.set_password(password)
+    demo.save()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    sys.exit(main())

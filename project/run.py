@@ -1,0 +1,176 @@
+"""From a fresh clone to a running command: what ``make`` calls, with nothing installed.
+
+It makes a virtual environment under ``.local/``, installs the pinned requirements there and the embedded
+engine, both only when they changed, and then becomes the command that was asked for. It imports only the
+standard library.
+"""
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCAL = ROOT / ".local"
+VENV_PYTHON = LOCAL / "venv" / "bin" / "python"
+
+# What a command becomes: a module, with its first arguments, that the environment's Python runs.
+COMMANDS = {
+    "run": ["project.server"],
+    "test": ["pytest"],
+    "check": ["project.check"],
+    "bench": ["manage", "compare_strategies"],
+    "bench-peers": ["tests.bench_peers"],
+    "soak": ["tests.faults.soak"],
+}
+
+
+class SetupError(Exception):
+    """Something that the set-up needs is missing; the message is one line with the remedy."""
+
+
+def main(command: str, arguments: list[str]) -> None:
+    """Set everything up and become the command; a missing piece is one clear line and exit code 2."""
+    try:
+        check_python()
+        if command == "run":
+            check_port(os.environ.get("PORT") or "8000")
+        set_up(with_engine=needs_engine(command))
+    except SetupError as error:
+        sys.exit(fail(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    if command == "bench":  # empty: not even the engine that `make run` has going, but one of its own
+        os.environ.setdefault("AWS_ENDPOINT_URL_DYNAMODB", "")
+    os.chdir(ROOT)
+    os.execv(VENV_PYTHON, [str(VENV_PYTHON), "-m", *COMMANDS[command], *arguments])  # noqa: S606 - no shell
+
+
+def fail(error: Exception) -> int:
+    """Say what is wrong, on one line, and return the exit code for it."""
+    print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
+def check_python() -> None:
+    """Refuse a Python that cannot make a virtual environment: Debian's comes in pieces."""
+    if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
+        raise SetupError("this Python cannot make a virtual environment. Install it: apt-get install python3-venv")
+
+
+def check_port(text: str) -> None:
+    """Refuse a port that is no port, or that another program listens on, before the long set-up."""
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise SetupError(f"PORT is {text!r}: set it to a number from 1 to 65535.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", int(text)))
+        except PermissionError:
+            raise SetupError(f"port {text} is not for you. Choose one above 1023: PORT=8000 make run") from None
+        except OSError:
+            raise SetupError(
+                f"port {text} is in use. Stop what listens there, or choose another: PORT=8001 make run"
+            ) from None
+
+
+def needs_engine(command: str) -> bool:
+    """Whether the command may start an engine of its own."""
+    if command not in {"run", "bench"}:
+        return True
+    in_production = os.environ.get("DJANGO_SETTINGS_MODULE") == "project.production"
+    return not in_production and not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
+
+
+def set_up(with_engine: bool) -> None:
+    """Bring ``.local/`` up to date. Of two set-ups at a time the second waits for the first."""
+    LOCAL.mkdir(exist_ok=True)
+    with (LOCAL / "setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install_requirements(ROOT / "requirements.txt", VENV_PYTHON.parent.parent)
+        if with_engine:
+            install_engine(ROOT / "package.json", LOCAL / "engine")
+
+
+def install_requirements(requirements: Path, venv: Path) -> None:
+    """Make the virtual environment and install what is pinned; nothing when both are as they were."""
+    python, stamp = venv / "bin" / "python", venv / "installed"
+    wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted and python.exists():
+        return
+    if not python.exists() or not succeeds([python, "-m", "pip", "--version"]):
+        say("Making a virtual environment ...")
+        must([sys.executable, "-m", "venv", "--clear", venv], "the virtual environment could not be made")
+    say("Installing the requirements (this takes a minute) ...")
+    pip: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-qq",
+        "--disable-pip-version-check",
+        "-r",
+        requirements,
+    ]
+    must(pip, "the requirements could not be installed. Check the network, then run this again")
+    stamp.write_text(wanted)
+
+
+def install_engine(package: Path, engine: Path) -> None:
+    """Install the embedded engine by npm. Without it moto stands in, so a failure is only said."""
+    stamp = engine / "package.json"
+    installed = any(engine.glob("node_modules/@dynoxide/*/dynoxide*"))
+    if installed and stamp.exists() and stamp.read_bytes() == package.read_bytes():
+        return
+    if os.environ.get("DYNOXIDE") or shutil.which("dynoxide"):
+        return
+    if shutil.which("npm") is None:
+        say("warning: npm is missing, so the engine will forget all data when it stops. apt-get install npm")
+        return
+    say("Installing the embedded engine ...")
+    engine.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(package, stamp)
+    npm: list[str | Path] = [
+        "npm",
+        "install",
+        "--prefix",
+        engine,
+        "--no-package-lock",
+        "--no-audit",
+        "--no-fund",
+        "--silent",
+    ]
+    if not succeeds(npm, quiet=False) or not any(engine.glob("node_modules/@dynoxide/*/dynoxide*")):
+        stamp.unlink()
+        say("warning: npm could not install the engine (see above): data will be forgotten. Run this again.")
+
+
+def succeeds(command: list[str | Path], quiet: bool = True) -> bool:
+    """Run a program to its end; whether it ended well."""
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        return subprocess.run(command, check=False, stdout=output, stderr=output).returncode == 0
+    except OSError:
+        return False
+
+
+def must(command: list[str | Path], failure: str) -> None:
+    """Run a program that has to end well."""
+    if not succeeds(command, quiet=False):
+        raise SetupError(f"{failure}.")
+
+
+def say(line: str) -> None:
+    """Tell the person at the terminal what takes so long."""
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
+        sys.exit(f"usage: run.py {{{','.join(COMMANDS)}}} [arguments]")
+    main(sys.argv[1], sys.argv[2:])

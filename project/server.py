@@ -1,0 +1,130 @@
+"""``make run``: the embedded engine and the web server as child processes, watched until it is time to stop.
+
+The engine is started anew when it dies; when the web server dies, the run is over. Neither outlives us.
+"""
+
+import logging
+import os
+import secrets
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from project.prepare import DEMO
+from project.run import fail
+from sequences.engine import FALLBACK_WARNING, HOST, ChildProcess, Engine, EngineError, answers
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / ".local" / "data" / "engine.db"
+ENDPOINT = ROOT / ".local" / "engine" / "endpoint"
+ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
+WEB_START_SECONDS = 60.0
+WEB_STOP_SECONDS = 15.0
+WATCH_SECONDS = 0.1
+
+logger = logging.getLogger("project.server")
+
+
+class ServerError(Exception):
+    """The run cannot start or go on; the message is one line."""
+
+
+def main() -> int:
+    """Run until Ctrl-C, SIGTERM or a failure; 0 where it was asked to stop."""
+    logging.basicConfig(format="{asctime} {levelname} {name}: {message}", style="{", level=logging.INFO)
+    warnings.simplefilter("ignore", RuntimeWarning)  # the one of a fallback is said where it is seen
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: stopping.set())
+    try:
+        return run(stopping)
+    except (EngineError, ServerError) as error:
+        return fail(error)
+
+
+def run(stopping: threading.Event) -> int:
+    """Start what is needed, from the engine up, and stop it in the opposite order."""
+    settings = os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    in_production = settings == "project.production"
+    port = int(os.environ.get("PORT") or "8000")
+    password = "" if in_production else secrets.token_urlsafe(12)
+    with ExitStack() as stack:
+        engine = None
+        if not in_production and not os.environ.get(ENDPOINT_VARIABLE):
+            engine = stack.enter_context(running_engine())
+        prepare(password)
+        web = start_web(port, stopping)
+        stack.callback(web.stop, WEB_STOP_SECONDS)
+        if not stopping.is_set():
+            say_where(port, password, forgetful=engine is not None and engine.fallback)
+        watch(web, engine, password, stopping)
+    return 0
+
+
+@contextmanager
+def running_engine() -> Iterator[Engine]:
+    """The engine with this folder's data; our children and the folder's other commands find it."""
+    with Engine(DATA) as engine:
+        os.environ[ENDPOINT_VARIABLE] = engine.endpoint
+        ENDPOINT.parent.mkdir(parents=True, exist_ok=True)
+        ENDPOINT.write_text(engine.endpoint)
+        try:
+            yield engine
+        finally:
+            ENDPOINT.unlink(missing_ok=True)
+
+
+def prepare(password: str) -> None:
+    """Bring the databases up to date."""
+    os.environ["DEMO_PASSWORD"] = password
+    child = ChildProcess([sys.executable, "-m", "project.prepare"])
+    del os.environ["DEMO_PASSWORD"]  # the web server has no need to know it
+    code = child.process.wait()
+    child.kill()  # what may be left of it
+    if code != 0:
+        raise ServerError("the databases could not be prepared (see above).")
+
+
+def start_web(port: int, stopping: threading.Event) -> ChildProcess:
+    """Start gunicorn and wait until it answers."""
+    options = f"--bind {HOST}:{port} --worker-class gthread --workers 2 --threads 16 --log-level warning"
+    program = [sys.executable, "-m", "gunicorn", *options.split(), "--no-control-socket", "project.wsgi"]
+    web = ChildProcess(program)
+    deadline = time.monotonic() + WEB_START_SECONDS
+    while not stopping.is_set() and not answers(port):
+        if not web.is_running or time.monotonic() > deadline:
+            web.kill()
+            raise ServerError(f"the web server did not start on port {port} (see above).")
+        time.sleep(WATCH_SECONDS)
+    return web
+
+
+def say_where(port: int, password: str, forgetful: bool) -> None:
+    """Tell the person at the terminal how to get in."""
+    print(f"\n  Tickets are at http://{HOST}:{port}/")
+    if password:
+        print(f"  Sign in as {DEMO} with the password {password} (a new one at each start)")
+    if forgetful:
+        print(f"  {FALLBACK_WARNING}")
+    print("  Ctrl-C stops.\n" if forgetful else "  Ctrl-C stops; all data is kept.\n", flush=True)
+
+
+def watch(web: ChildProcess, engine: Engine | None, password: str, stopping: threading.Event) -> None:
+    """Keep the engine alive until it is time to stop; fail when the web server ends by itself."""
+    while not stopping.wait(WATCH_SECONDS):
+        if not web.is_running:
+            raise ServerError(f"the web server ended by itself, with code {web.process.returncode}.")
+        if engine and not engine.is_running:
+            logger.warning("The engine ended by itself: it is started again at %s.", engine.endpoint)
+            engine.restart()
+            if engine.fallback:
+                prepare(password)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+"""What a WSGI server imports: the whole site as one callable."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+
+application = get_wsgi_application()

@@ -1,0 +1,142 @@
+"""The administration's pages of the sequences: which there are, what they guarantee, how far they have come.
+
+They only read. What a strategy says of itself comes from `capabilities`; what goes wrong is told on the page.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_safe
+
+from sequences.capabilities import capabilities
+from sequences.exceptions import GaveUp, InvalidSequence, OperationNotSupported, SequenceError, StorageError
+from sequences.models import Sequence
+from sequences.registry import configured, strategies
+
+__all__ = ["SequenceAdmin"]
+
+COUNTERS_A_PAGE = 25
+
+logger = logging.getLogger(__name__)
+
+
+@admin.register(Sequence)
+class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
+    """Two pages of its own, and none of those that Django makes for a model with rows."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list, and a page for each sequence; every other address below is 404."""
+        view = self.admin_site.admin_view
+        return [
+            path("", view(self.changelist_view), name="sequences_sequence_changelist"),
+            path("<str:alias>/", view(self.counters_view), name="sequences_sequence_counters"),
+        ]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Sequences are made in the settings."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+        """Sequences are changed in the settings."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+        """Sequences are removed in the settings."""
+        return False
+
+    @method_decorator(require_safe)
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """Every sequence with its strategy and what it guarantees; asks nothing of the engine."""
+        content: dict[str, Any] = {"title": "Sequences", "flags": _flags(), **(extra_context or {})}
+        try:
+            content["sequences"] = [_described(alias) for alias in configured()]
+        except InvalidSequence as error:
+            content["trouble"] = str(error)
+        return self._page(request, "list", content)
+
+    @method_decorator(require_safe)
+    def counters_view(self, request: HttpRequest, alias: str) -> TemplateResponse:
+        """One sequence: what it guarantees, and a page of its counters."""
+        self._require_permission(request)
+        content = {"title": alias, **_described_or_404(alias)}
+        if "trouble" not in content:
+            content |= _counters(alias, request.GET.get("cursor"))
+        return self._page(request, "counters", content)
+
+    def _require_permission(self, request: HttpRequest) -> None:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+
+    def _page(self, request: HttpRequest, name: str, content: dict[str, Any]) -> TemplateResponse:
+        self._require_permission(request)
+        status = content.pop("status", 200)
+        context = {**self.admin_site.each_context(request), "opts": self.opts, **content}
+        return TemplateResponse(request, f"sequences/admin/{name}.html", context, status=status)
+
+
+def _flags() -> list[dict[str, str]]:
+    """The questions that are answered by yes or no."""
+    return [
+        {"label": capability.label, "question": capability.question}
+        for capability in capabilities()
+        if capability.is_flag
+    ]
+
+
+def _described_or_404(alias: str) -> dict[str, Any]:
+    try:
+        if alias not in configured():
+            raise Http404(f"There is no sequence {alias!r}.")
+    except InvalidSequence as error:
+        return {"trouble": str(error)}
+    return _described(alias)
+
+
+def _described(alias: str) -> dict[str, Any]:
+    """One sequence: its configuration and the answers of its strategy, or what is wrong with it."""
+    try:
+        strategy = strategies[alias]
+    except InvalidSequence as error:
+        return {"alias": alias, "trouble": str(error)}
+    answers = [
+        {
+            "label": capability.label,
+            "question": capability.question,
+            "answer": capability.answer(type(strategy)),
+        }
+        for capability in capabilities()
+    ]
+    return {
+        "alias": alias,
+        "strategy": type(strategy).__name__,
+        "promise": (type(strategy).__doc__ or "").partition("\n")[0],
+        "flags": [answer for answer in answers if isinstance(answer["answer"], bool)],
+        "costs": [answer for answer in answers if not isinstance(answer["answer"], bool)],
+        "config": strategy.config,
+    }
+
+
+def _counters(alias: str, cursor: str | None) -> dict[str, Any]:
+    """A page of counters, or why it cannot be shown: the one place where errors become words on a page."""
+    try:
+        counters, following = strategies[alias].counters(cursor, COUNTERS_A_PAGE)
+    except OperationNotSupported as error:
+        return {"unlisted": str(error)}
+    except ValidationError as error:  # the function of the option "scopes" does not know the cursor
+        return {"trouble": " ".join(error.messages), "status": 400}
+    except (GaveUp, StorageError) as error:
+        logger.error("the counters of %s cannot be read: %s", alias, error)
+        return {"trouble": f"The counters cannot be read. {error}", "status": 503}
+    except (SequenceError, ImportError) as error:
+        return {"trouble": str(error)}
+    return {"counters": counters, "next_cursor": following, "cursor": cursor}

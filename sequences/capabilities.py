@@ -1,0 +1,96 @@
+"""What strategies say of themselves: the README's tables and the admin pages are made of it.
+
+Nothing is told here that a class does not say: the flags and their questions stand in `strategies.base`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from sequences import strategies
+from sequences.strategies.base import Strategy
+
+__all__ = ["Capability", "capabilities", "options_table", "strategies_table", "strategy_classes"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capability:
+    """One thing to ask of every strategy class: the attribute, and the question that it answers.
+
+    A flag is answered by yes or no, what is none by a text.
+    """
+
+    name: str
+    question: str
+    is_flag: bool
+
+    @property
+    def label(self) -> str:
+        """The attribute's name as people read it."""
+        return self.name.replace("_", " ").capitalize()
+
+    def answer(self, strategy: type[Strategy]) -> bool | str:
+        """What a strategy class says: yes or no, or a text."""
+        said: bool | str = getattr(strategy, self.name)
+        return said
+
+
+@cache
+def capabilities() -> tuple[Capability, ...]:
+    """The questions in the order in which `Strategy` declares them: the flags first, then the cost."""
+    (declaration,) = ast.parse(inspect.getsource(Strategy)).body
+    assert isinstance(declaration, ast.ClassDef)
+    return tuple(
+        Capability(
+            name=attribute.target.id,
+            question=str(docstring.value.value),
+            is_flag=ast.unparse(attribute.annotation) == "ClassVar[bool]",
+        )
+        for attribute, docstring in pairwise(declaration.body)
+        if isinstance(attribute, ast.AnnAssign)
+        and isinstance(attribute.target, ast.Name)
+        and isinstance(docstring, ast.Expr)
+        and isinstance(docstring.value, ast.Constant)
+    )
+
+
+def strategy_classes() -> list[type[Strategy]]:
+    """The strategies that come with the app."""
+    exported = (getattr(strategies, name) for name in strategies.__all__)
+    return [strategy for strategy in exported if strategy is not Strategy]
+
+
+def strategies_table() -> str:
+    """Every capability of every strategy, as a Markdown table."""
+    classes = strategy_classes()
+    rows = [
+        [capability.question, *(_cell(capability.answer(strategy)) for strategy in classes)]
+        for capability in capabilities()
+    ]
+    return _table(["", *(f"`{strategy.__name__}`" for strategy in classes)], rows)
+
+
+def _cell(answer: bool | str) -> str:
+    return answer if isinstance(answer, str) else "yes" if answer else "no"
+
+
+def options_table() -> str:
+    """Every key of OPTIONS, what it must be, and which strategies have it, as a Markdown table."""
+    classes = strategy_classes()
+    options = {name: option for strategy in classes for name, option in strategy.options.items()}
+    rows = []
+    for name, option in options.items():
+        having = [strategy.__name__ for strategy in classes if name in strategy.options]
+        of = "all" if len(having) == len(classes) else ", ".join(having)
+        rows.append([f"`{name}`", f"`{option.default!r}`", option.wanted, of])
+    return _table(["Option", "Default", "Must be", "Strategies"], rows)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,354 @@
+"""The embedded engine: a DynamoDB that runs as a child process, for development, tests and the lab.
+
+Here lives the life of that process: find it, start it, wait until it answers, stop it, crash it. What is
+asked of it goes through ``sequences.dynamodb``, as with any other endpoint; production uses nothing of this.
+
+    with Engine(Path(".local/data/engine.db")) as engine:
+        os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
+
+The engine is dynoxide, one binary that npm installs. Where it is missing, moto's server stands in: it
+answers alike, but is slow and forgets everything when it stops, and a warning says so. The module needs
+only the standard library.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Self
+
+__all__ = [
+    "FALLBACK_WARNING",
+    "HOST",
+    "ChildProcess",
+    "Engine",
+    "EngineError",
+    "answers",
+    "find_binary",
+    "one_call_at_a_time",
+    "port_is_free",
+]
+
+HOST = "127.0.0.1"
+HOME = Path(__file__).resolve().parent.parent
+# Below the ports that Linux and macOS give to outgoing connections. A client that keeps calling a stopped
+# engine could otherwise be given the engine's own port, reach itself, and keep the engine from coming back.
+PORTS = range(20_000, 32_000)
+START_SECONDS = 20.0
+STOP_SECONDS = 5.0
+PORT_SECONDS = 5.0
+LOCK_SECONDS = 1.0
+PORT_TAKEN = "in use"
+FALLBACK_WARNING = (
+    "The embedded engine is not installed (it comes with npm): moto's server stands in for it, slowly, and "
+    "FORGETS EVERYTHING when it stops."
+)
+# Waits until its input closes, which happens when our process is gone, however it went; then ends the child
+# and whatever the child has started.
+WATCHER = 'read -r _; kill -s KILL -- "-$0"'
+
+
+class EngineError(Exception):
+    """The embedded engine cannot be had: ``problem`` says why, ``remedy`` what to do, ``str()`` both."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem} {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class ChildProcess:
+    """A program that runs beside us and never outlives us, however we end.
+
+    In a session of its own, Ctrl-C in a terminal does not reach it: its owner decides when it stops.
+    ``output`` takes what it prints, ours where there is none; it inherits the descriptors in ``pass_fds``.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, output: IO[bytes] | None = None, pass_fds: Sequence[int] = ()
+    ) -> None:
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
+        self._watcher = subprocess.Popen(
+            ["/bin/sh", "-c", WATCHER, str(self.process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process lives."""
+        return self.process.poll() is None
+
+    def stop(self, patience: float) -> None:
+        """Ask the process to end, and force it after ``patience`` seconds. Safe to call again."""
+        if self.is_running:
+            self.process.terminate()
+            try:
+                self.process.wait(patience)
+            except subprocess.TimeoutExpired:
+                pass
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process, and what it started, at once (SIGKILL). Safe to call again."""
+        self._watcher.kill()
+        self._watcher.communicate()
+        if self.is_running:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class Engine:
+    """An engine of one's own on a loopback port; as a context manager it runs inside the ``with`` block.
+
+    Guarantees: it answers once ``start`` has returned; one file is never served by two engines; the process
+    ends when ours ends, even by SIGKILL; a write that was acknowledged to a file survives ``kill``.
+
+    ``path`` is the file that keeps the data, in memory without one; ``port`` 0 takes a free one; ``home`` is
+    the folder whose ``.local/engine`` npm filled. ``fallback`` is true where moto's server stands in.
+    Every method that starts raises ``EngineError``.
+    """
+
+    def __init__(self, path: Path | None = None, port: int = 0, *, home: Path = HOME) -> None:
+        self.path = path
+        self.port = port
+        self.binary = find_binary(home)
+        self.fallback = self.binary is None
+        self._child: ChildProcess | None = None
+        self._lock: int | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    @property
+    def endpoint(self) -> str:
+        """The address for ``AWS_ENDPOINT_URL_DYNAMODB``; the same after every restart."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The running, or the last, engine process."""
+        if self._child is None:
+            raise EngineError("The embedded engine was never started.", "Call start() first.")
+        return self._child.process
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the engine's process lives."""
+        return self._child is not None and self._child.is_running
+
+    def start(self) -> Self:
+        """Start the engine and return when it answers, within 20 seconds."""
+        if self.is_running:
+            return self
+        if self.fallback:
+            warnings.warn(FALLBACK_WARNING, RuntimeWarning, stacklevel=2)
+        self._hold_file()
+        try:
+            self._launch()
+        except BaseException:
+            self.kill()
+            self._release_file()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Ask the engine to end, force it after 5 seconds, and give its file free. Safe to call again."""
+        if self._child is not None:
+            self._child.stop(STOP_SECONDS)
+        self._release_file()
+
+    def kill(self) -> None:
+        """End the engine at once, as a crash would (SIGKILL). Its file stays ours until ``stop``."""
+        if self._child is not None:
+            self._child.kill()
+
+    def restart(self) -> Self:
+        """Kill the engine if it still runs, then start it on the same port and file."""
+        self.kill()
+        return self.start()
+
+    def _launch(self) -> None:
+        """Start the process. A taken port is tried again: after a crash it needs a moment to be free."""
+        chosen_here = self.port == 0
+        deadline = time.monotonic() + START_SECONDS
+        patience = time.monotonic() + PORT_SECONDS
+        while True:
+            self.port = _free_port() if chosen_here else self.port
+            said = self._try_to_launch(deadline)
+            if said is None:
+                return
+            if PORT_TAKEN not in said or time.monotonic() > patience:
+                raise self._failure(said)
+            time.sleep(0.1)
+
+    def _try_to_launch(self, deadline: float) -> str | None:
+        """Start the process once; ``None`` when it answers, else the last that it said."""
+        if not port_is_free(self.port):  # else the answers of who listens there would pass for our engine's
+            return PORT_TAKEN
+        with tempfile.TemporaryFile() as output:
+            held = [] if self._lock is None else [self._lock]
+            self._child = ChildProcess(self._command(), output=output, pass_fds=held)
+            if self._comes_up(deadline):
+                return None
+            self.kill()
+            output.seek(0)
+            return output.read().decode(errors="replace").strip()[-500:]
+
+    def _command(self) -> list[str]:
+        if self.binary is None:
+            return [sys.executable, "-P", str(Path(__file__).resolve()), str(self.port)]
+        file = ["--db-path", str(self.path)] if self.path else []
+        return [str(self.binary), "--host", HOST, "--port", str(self.port), *file]
+
+    def _comes_up(self, deadline: float) -> bool:
+        while self.is_running and time.monotonic() < deadline:
+            if answers(self.port) and self.is_running:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def _failure(self, said: str) -> EngineError:
+        if PORT_TAKEN in said:
+            return EngineError(f"Port {self.port} is in use.", "Choose another, or stop what listens there.")
+        if "No module named 'moto'" in said:
+            return EngineError(
+                "Neither the embedded engine nor moto is installed.",
+                "Install npm and run `make run`, or name a dynoxide binary in DYNOXIDE.",
+            )
+        return EngineError(
+            f"The embedded engine did not start ({said or 'it said nothing'}).",
+            f"See that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another.",
+        )
+
+    def _hold_file(self) -> None:
+        """Lock the data file for us. The engine inherits the lock: it holds while either of us lives."""
+        if self.path is None or self._lock is not None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another.") from error
+        if not _comes_free(lock):
+            os.close(lock)
+            raise EngineError(
+                f"The engine's data {self.path} is in use by another run.",
+                "Stop that one first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
+            )
+        self._lock = lock
+
+    def _release_file(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def find_binary(home: Path = HOME) -> Path | None:
+    """The dynoxide binary: the one that ``DYNOXIDE`` names, else npm's in ``home``, else one on the path."""
+    named = os.environ.get("DYNOXIDE")
+    if named and not os.access(named, os.X_OK):
+        raise EngineError(f"DYNOXIDE names {named}, which cannot be run.", "Correct it, or unset it.")
+    installed = sorted(home.glob(".local/engine/node_modules/@dynoxide/*/dynoxide"))
+    found = named or (str(installed[0]) if installed else shutil.which("dynoxide"))
+    return Path(found) if found else None
+
+
+def port_is_free(port: int) -> bool:
+    """Whether a server could listen on this loopback port now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def answers(port: int) -> bool:
+    """Whether an HTTP server answers on this loopback port, whatever it answers."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse().read()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+@contextmanager
+def one_call_at_a_time() -> Iterator[None]:
+    """Make every call to moto atomic, as DynamoDB's are: moto alone gives duplicates to many threads."""
+    from moto.dynamodb.responses import DynamoHandler
+
+    lock, original = threading.Lock(), DynamoHandler.call_action
+
+    def call_action(handler: DynamoHandler) -> object:
+        with lock:
+            return original(handler)
+
+    DynamoHandler.call_action = call_action  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        DynamoHandler.call_action = original  # type: ignore[method-assign]
+
+
+def _comes_free(lock: int) -> bool:
+    """Take a file lock; whether it was to be had. The engine of a killed process needs a moment to end."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
+
+
+def _free_port() -> int:
+    for port in random.sample(PORTS, 200):
+        if port_is_free(port):
+            return port
+    raise EngineError("No free port was found for the embedded engine.", "Name one, or stop what listens.")
+
+
+def _serve_moto(port: str) -> None:
+    from moto.server import main
+
+    with one_call_at_a_time():
+        main(["-H", HOST, "-p", port])
+
+
+if __name__ == "__main__":
+    _serve_moto(sys.argv[1])

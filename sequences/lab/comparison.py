@@ -1,0 +1,263 @@
+"""The comparison: published recipes and our strategies on one engine, in one run, with the same items.
+
+Here is the run itself (`compare`) and the arithmetic that makes a row of what the writers met. The rounds
+alternate: every strategy has its turn in each, so that a machine that slows down slows all of them. What to
+run is a `plan.Plan`, running writers is the business of `writers`, and showing rows to people that of
+`report`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from sequences import dynamodb
+from sequences.lab import recipes
+from sequences.lab.losses import LosingProxy, losing_proxy
+from sequences.lab.plan import OURS, Plan, Row
+from sequences.lab.writers import Job, LabError, Share, run
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["KEYS", "compare"]
+
+logger = logging.getLogger(__name__)
+
+KEYS = (
+    "strategy",
+    "writers",
+    "processes",
+    "count",
+    "seconds",
+    "per_second",
+    "requests_per_number",
+    "write_requests_per_number",
+    "write_units_per_number",
+    "read_units_per_number",
+    "p50_ms",
+    "p99_ms",
+    "duplicates",
+    "gaps",
+    "errors",
+)
+FAULTS = ("duplicates", "gaps", "errors", "written_twice")
+Stored = Mapping[str, Sequence[tuple[int, str]]]  # scope -> number and request of every item
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One strategy with one number of writers, the `number`-th to run, on tables that begin with `prefix`."""
+
+    plan: Plan
+    number: int
+    writers: int
+    strategy: str
+    prefix: str
+    endpoint: str | None
+
+    @property
+    def table(self) -> str:
+        """The table of items, of everybody; of counters too for the recipes."""
+        return f"{self.prefix}items"
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Scopes that no other case uses, as short as the keys of projects are."""
+        return tuple(f"P{self.number}S{scope}" for scope in range(self.plan.scopes))
+
+    def jobs(self) -> list[Job]:
+        """One job a process; writers and count are divided as evenly as they can be."""
+        bounds = [self.writers * process // self.plan.processes for process in range(self.plan.processes + 1)]
+        return [self._job(first, after) for first, after in pairwise(bounds)]
+
+    def _job(self, first: int, after: int) -> Job:
+        return Job(
+            strategy=self.strategy,
+            sequences=_sequences(self.plan),
+            table=self.table,
+            prefix=self.prefix,
+            endpoint=self.endpoint,
+            scopes=self.scopes,
+            writers=self.writers,
+            first_writer=first,
+            threads=after - first,
+            count=self.plan.count * after // self.writers - self.plan.count * first // self.writers,
+            values_only=self.plan.values_only,
+        )
+
+
+def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) -> list[Row]:
+    """Run the plan on the engine that the environment names; one row a strategy and number of writers.
+
+    A row is a dict with the keys `KEYS`, and `written_twice` after a run that lost answers. Its figures are
+    medians over the rounds, its faults the worst of them. `progress` is called with a text before each case.
+    The tables carry a random prefix and are deleted at the end, also when the run is interrupted. Raises
+    LabError, and the storage errors of `sequences.exceptions`.
+    """
+    measured: dict[tuple[int, str], list[Row]] = {}
+    with _tables() as prefix, _losses(plan) as proxy:
+        endpoint = proxy.endpoint if proxy else None
+        for number, (writers, strategy) in enumerate(plan.cases()):
+            progress(f"{strategy}, {writers} writers")
+            case = Case(
+                plan=plan, number=number, writers=writers, strategy=strategy, prefix=prefix, endpoint=endpoint
+            )
+            measured.setdefault((writers, strategy), []).append(_measure(case, proxy))
+    return [_middle(rows) for rows in measured.values()]
+
+
+@contextmanager
+def _tables() -> Iterator[str]:
+    """The prefix of fresh tables, which are deleted at the end."""
+    prefix = f"{getattr(settings, 'TABLE_PREFIX', '')}lab-{secrets.token_hex(4)}-"
+    made: list[str] = []
+    try:
+        for name, keys, sort_type in (
+            ("items", ("pk", "sk"), "N"),
+            ("sequences", ("sequence", "scope"), "S"),
+        ):
+            dynamodb.create_table(f"{prefix}{name}", keys, sort_type)
+            made.append(f"{prefix}{name}")
+        yield prefix
+    finally:
+        for name in made:
+            dynamodb.delete_table(name)
+
+
+@contextmanager
+def _losses(plan: Plan) -> Iterator[LosingProxy | None]:
+    """The proxy that loses answers, if the plan asks for one."""
+    upstream = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", "")
+    if plan.faults and not upstream.startswith("http://"):
+        raise LabError("--faults needs an engine at a plain http address in AWS_ENDPOINT_URL_DYNAMODB.")
+    with losing_proxy(upstream, plan.faults, plan.seed) if plan.faults else nullcontext() as proxy:
+        yield proxy
+
+
+def _measure(case: Case, proxy: LosingProxy | None) -> Row:
+    """Run one case and check what it left behind."""
+    client = dynamodb.plain_client()
+    if case.strategy in recipes.RECIPES:
+        for scope in case.scopes:
+            with dynamodb.translate_errors("put_item"):
+                recipes.prepare(client, case.table, scope)
+    try:
+        shares = run(case.jobs(), at_start=proxy.active.set if proxy else lambda: None)
+    finally:
+        if proxy:
+            proxy.active.clear()
+    stored = (
+        {} if case.plan.values_only else {scope: _stored(client, case.table, scope) for scope in case.scopes}
+    )
+    for share in shares:
+        for kind, count in share.errors.items():
+            logger.warning("%s, %d writers: %d times %s", case.strategy, case.writers, count, kind)
+    return _row(case, shares, stored)
+
+
+def _sequences(plan: Plan) -> dict[str, Any]:
+    """The setting SEQUENCES for writers: an alias for each strategy of ours, named as its class."""
+    own = {"BlockAllocator": {"block_size": plan.block_size}}
+    return {
+        name: {"STRATEGY": path, "TABLE": "items", "OPTIONS": {"partition": "{scope}", **own.get(name, {})}}
+        for name, (path, _) in OURS.items()
+    }
+
+
+def _stored(client: DynamoDBClient, table: str, scope: str) -> list[tuple[int, str]]:
+    """The numbers and requests of all items of a scope."""
+    pages = client.get_paginator("query").paginate(
+        TableName=table,
+        ConsistentRead=True,
+        KeyConditionExpression="pk = :scope AND sk > :zero",
+        ExpressionAttributeValues={":scope": {"S": scope}, ":zero": {"N": "0"}},
+        ProjectionExpression="sk, request_name",
+    )
+    with dynamodb.translate_errors("query"):
+        return [(int(item["sk"]["N"]), item["request_name"]["S"]) for page in pages for item in page["Items"]]
+
+
+def _row(case: Case, shares: Sequence[Share], stored: Stored) -> Row:
+    """One row of the result, from what the processes met and what the table holds."""
+    seconds = max(share.ended for share in shares) - min(share.started for share in shares)
+    numbers = sum(share.numbers for share in shares)
+    usage = sum((share.usage for share in shares[1:]), shares[0].usage)
+    latencies = sorted(latency for share in shares for latency in share.latencies)
+    row = {
+        "strategy": case.strategy,
+        "writers": case.writers,
+        "processes": case.plan.processes,
+        "count": case.plan.count,
+        "seconds": round(seconds, 4),
+        "per_second": round(numbers / seconds, 1),
+        "requests_per_number": _each(usage.requests, numbers),
+        "write_requests_per_number": _each(usage.write_requests, numbers),
+        "write_units_per_number": _each(usage.write_units, numbers),
+        "read_units_per_number": _each(usage.read_units, numbers),
+        "p50_ms": _milliseconds(latencies, 0.50),
+        "p99_ms": _milliseconds(latencies, 0.99),
+        **_checked(shares, stored),
+        "errors": sum(share.errors.total() for share in shares),
+    }
+    return row | ({"written_twice": sum(map(_copies, stored.values()))} if case.plan.faults else {})
+
+
+def _by_scope(parts: Iterable[Mapping[str, Iterable[int]]]) -> dict[str, list[int]]:
+    """The numbers of all processes together."""
+    whole: dict[str, list[int]] = {}
+    for part in parts:
+        for scope, values in part.items():
+            whole.setdefault(scope, []).extend(values)
+    return whole
+
+
+def _checked(shares: Sequence[Share], stored: Stored) -> dict[str, int]:
+    """Callers whose number another one got too, and numbers up to the highest that no item carries.
+
+    Without items a number is carried by the caller who got it.
+    """
+    handed, warm = _by_scope(share.handed for share in shares), _by_scope(share.warm for share in shares)
+    duplicates = gaps = 0
+    for scope, values in handed.items():
+        given = {*values, *warm[scope]}
+        carried = {number for number, _ in stored[scope]} if stored else given
+        duplicates += len(values) - len(given.difference(warm[scope]))
+        gaps += max({0} | given | carried) - len(carried)
+    return {"duplicates": duplicates, "gaps": gaps}
+
+
+def _copies(items: Sequence[tuple[int, str]]) -> int:
+    """How many items hold a request that another number holds as well."""
+    return len(items) - len({request for _, request in items})
+
+
+def _each(total: float, numbers: int) -> float:
+    return round(total / numbers, 4) if numbers else 0.0
+
+
+def _milliseconds(latencies: Sequence[int], share: float) -> float:
+    """The latency that `share` of the sorted nanoseconds do not exceed; 0.0 of none."""
+    if not latencies:
+        return 0.0
+    return round(latencies[min(len(latencies) - 1, int(share * len(latencies)))] / 1_000_000, 4)
+
+
+def _middle(rows: Sequence[Row]) -> Row:
+    """The rows of all rounds as one: the median of figures, the worst of faults."""
+    merged = dict(rows[0])
+    for key, value in merged.items():
+        if key in FAULTS:
+            merged[key] = max(row[key] for row in rows)
+        elif isinstance(value, float):
+            merged[key] = statistics.median(row[key] for row in rows)
+    return merged

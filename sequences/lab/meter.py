@@ -1,0 +1,100 @@
+"""Counting what a client really sends: requests and capacity units, attempt by attempt.
+
+A `Meter` listens to the events of clients, so that a recipe and a strategy are counted alike and boto3's own
+retries are seen. What a request means, and whether its answer was right, is not known here.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sequences.dynamodb import used_units
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["Meter", "Usage"]
+
+WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
+UNIT_BYTES = 1024
+
+
+@dataclass(kw_only=True, slots=True)
+class Usage:
+    """Requests sent, those of them that write, and capacity units."""
+
+    requests: int = 0
+    write_requests: int = 0
+    write_units: float = 0.0
+    read_units: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            requests=self.requests + other.requests,
+            write_requests=self.write_requests + other.write_requests,
+            write_units=self.write_units + other.write_units,
+            read_units=self.read_units + other.read_units,
+        )
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts the requests of every client it is attached to; safe across threads.
+
+    Units are those that the engine reports. It reports none for a write that it refused and for an answer
+    that never came, though both are charged: these are estimated, a unit for each KB that was sent, twice in
+    a transaction.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def attach(self, client: DynamoDBClient) -> None:
+        """Count what this client sends from now on."""
+        client.meta.events.register("before-parameter-build.dynamodb", self._ask_for_units)
+        client.meta.events.register("before-call.dynamodb", self._remember_size)
+        client.meta.events.register("response-received.dynamodb", self._count)
+
+    def reset(self) -> None:
+        """Begin again at zero."""
+        with self._lock:
+            self.usage = Usage()
+
+    def _ask_for_units(
+        self, params: dict[str, Any], model: Any, context: dict[str, Any], **event: object
+    ) -> None:
+        if "ReturnConsumedCapacity" in model.input_shape.members:
+            params.setdefault("ReturnConsumedCapacity", "TOTAL")
+        context["lab_actions"] = len(params.get("TransactItems", ()))
+
+    def _remember_size(self, params: Mapping[str, Any], context: dict[str, Any], **event: object) -> None:
+        context["lab_bytes"] = len(params["body"])
+
+    def _count(
+        self, event_name: str, parsed_response: Any, context: Mapping[str, Any], **event: object
+    ) -> None:
+        operation = event_name.rpartition(".")[2]
+        reported = _reported_units(parsed_response)
+        with self._lock:
+            self.usage.requests += 1
+            if operation in WRITES:
+                self.usage.write_requests += 1
+                self.usage.write_units += _estimated_units(context) if reported is None else reported
+            else:
+                self.usage.read_units += reported or 0.0
+
+
+def _reported_units(answer: Mapping[str, Any] | None) -> float | None:
+    return used_units(answer) if answer and "ConsumedCapacity" in answer else None
+
+
+def _estimated_units(context: Mapping[str, Any]) -> float:
+    actions: int = context["lab_actions"]
+    sent: int = context["lab_bytes"]
+    if not actions:
+        return float(math.ceil(sent / UNIT_BYTES))
+    return 2.0 * actions * math.ceil(sent / actions / UNIT_BYTES)

@@ -1,0 +1,356 @@
+"""The recipes for numbering items in DynamoDB, as they are published: the broken ones too.
+
+Here are nine short functions a reader of an article would write, each with its source, what it promises and
+what breaks. They take a client as boto3 makes it (its own retries included), store one item in a table with
+partition key ``pk`` and sort key ``sk``, and return the number that their caller believes in. They are no
+part of the strategies and not safer than their sources. Running and measuring them is the business of
+`comparison`.
+
+A counter is the item ``("<scope>#counter", 0)``, which the articles create by hand: `prepare` does.
+An item comes in DynamoDB's own form, ``{"title": {"S": "..."}}``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = [
+    "BARE_PUT_ITEM",
+    "NUMBERS",
+    "RECIPES",
+    "Item",
+    "Number",
+    "Recipe",
+    "add_number",
+    "bare_put_item",
+    "conditional_add_number",
+    "conditional_put_number",
+    "conditional_update_number",
+    "highest_number",
+    "last_number",
+    "prepare",
+    "published_atomic",
+    "published_conditional_add",
+    "published_conditional_put",
+    "published_conditional_update",
+    "published_item_first",
+    "published_number_first",
+    "published_sort_key_increment",
+    "published_sort_key_requery",
+    "published_transaction",
+]
+
+Item = Mapping[str, Any]
+Recipe = Callable[["DynamoDBClient", str, str, Item], int]
+Number = Callable[["DynamoDBClient", str, str], int]
+
+BARE_PUT_ITEM = "bare-put-item"
+COUNT = {"#count": "count"}
+ONE = {":one": {"N": "1"}}
+_from_memory = itertools.count(1)
+
+
+def published_atomic(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Add one to a counter, then put the item under the answer.
+
+    Source: "Implement auto-increment with Amazon DynamoDB", AWS Database Blog (C. Gillespie, J. Hunter),
+    https://aws.amazon.com/blogs/database/implement-auto-increment-with-amazon-dynamodb - its first way; the
+    same in "Atomic counters", Amazon DynamoDB Developer Guide.
+    Promises: no number twice. Holds.
+    Breaks: the put fails, or an answer is lost and boto3 adds again: a gap either way.
+    """
+    number = add_number(client, table, scope)
+    _put(client, table, scope, number, item)
+    return number
+
+
+def published_number_first(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Read the counter, write it back plus one, then put the item: read-then-write.
+
+    Source: the "intuitive workflow" that the answer to "How to make a UUID in DynamoDB?" shows, and warns of:
+    https://stackoverflow.com/questions/11721308/how-to-make-a-uuid-in-dynamodb/12030644
+    Promises: nothing; it is what people write first.
+    Breaks: two that read the same count get the same number, and the later item replaces the earlier one.
+    """
+    number = last_number(client, table, scope) + 1
+    _set_count(client, table, scope, number)
+    _put(client, table, scope, number, item)
+    return number
+
+
+def published_item_first(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Read the counter, put the item, and only then write the counter back: read-then-write, the other order.
+
+    Source: ``script/Main_Table.py`` and ``script/Table_Counter.py`` of
+    https://github.com/AbhimanyuHK/AWS-DynamoDB-AutoIncrement
+    Promises: a number is not used up when the item cannot be stored. Holds.
+    Breaks: as number-first, with a longer time in which others read the same count; a stop between the two
+    writes makes the next writer replace the item.
+    """
+    number = last_number(client, table, scope) + 1
+    _put(client, table, scope, number, item)
+    _set_count(client, table, scope, number)
+    return number
+
+
+def published_conditional_update(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Read the counter, update it if it is still what was read, start over if not; then put the item.
+
+    Source: optimistic locking in "Counting on Dynamo", https://rory.horse/posts/counting-on-dynamo/
+    Promises: no number twice. Holds.
+    Breaks: every writer but one loses each round; a lost answer makes the writer take its own update for
+    another's.
+    """
+    number = conditional_update_number(client, table, scope)
+    _put(client, table, scope, number, item)
+    return number
+
+
+def published_conditional_put(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Read the counter, put it back whole if it is still what was read, start over if not; then put the item.
+
+    Source: the counter with a version of "Optimistic locking",
+    https://ferrumio.github.io/pydynox/guides/optimistic-locking, as the mappers of the AWS SDKs do it
+    ("Optimistic locking with version number", DynamoDB Developer Guide).
+    Promises and breaks: as conditional-update.
+    """
+    number = conditional_put_number(client, table, scope)
+    _put(client, table, scope, number, item)
+    return number
+
+
+def published_conditional_add(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Add one on condition that nobody else did since the read, ten tries and pauses; then put the item.
+
+    Source: no single one. This is the advice that plain ``ADD`` would drop concurrent updates and wants a
+    condition and a few retries (the latter in
+    http://www.yegor256.com/2014/05/18/cloud-autoincrement-counters.html), written out.
+    Promises: no number twice. Holds, as it does for ``ADD`` without the condition.
+    Breaks: with more than a few writers ten tries are not enough, and the caller gets an error instead of a
+    number.
+    """
+    number = conditional_add_number(client, table, scope)
+    _put(client, table, scope, number, item)
+    return number
+
+
+def published_transaction(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Read the counter, then move it on and put the item in one transaction; start over when it is cancelled.
+
+    Source: "Reliable Auto-Incrementing Integers in DynamoDB", Bite-Sized Serverless,
+    https://bitesizedserverless.com/bite/reliable-auto-increments-in-dynamodb/
+    Promises: no number twice and no gap. Holds.
+    Breaks: a transaction costs double, also when it is cancelled, and most are with many writers. An answer
+    lost for good leaves the item stored while its caller believes it is not.
+    """
+    while True:
+        last = last_number(client, table, scope)
+        try:
+            client.transact_write_items(
+                TransactItems=[
+                    {
+                        "Update": {
+                            "TableName": table,
+                            "Key": _counter_key(scope),
+                            "UpdateExpression": "SET #count = #count + :one",
+                            "ConditionExpression": "#count = :last",
+                            "ExpressionAttributeNames": COUNT,
+                            "ExpressionAttributeValues": {**ONE, ":last": {"N": str(last)}},
+                        }
+                    },
+                    {
+                        "Put": {
+                            "TableName": table,
+                            "Item": {**_item_key(scope, last + 1), **item},
+                            "ConditionExpression": "attribute_not_exists(pk)",
+                        }
+                    },
+                ]
+            )
+            return last + 1
+        except client.exceptions.TransactionCanceledException:
+            continue
+
+
+def published_sort_key_increment(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Query the highest sort key, put the item at plus one if that is free; if not, go on to the next number.
+
+    Source: "Implement auto-increment with Amazon DynamoDB", AWS Database Blog - its second way,
+    https://aws.amazon.com/blogs/database/implement-auto-increment-with-amazon-dynamodb
+    Promises: no number twice, no gap, no counter. Holds while every answer arrives.
+    Breaks: an answer is lost, boto3 sends the put again, finds the number taken - by itself - and the loop
+    stores the item a second time. Writers fight for every number, so that each further one makes all of them
+    slower.
+    """
+    number = highest_number(client, table, scope) + 1
+    while not _put_if_free(client, table, scope, number, item):
+        number += 1
+    return number
+
+
+def published_sort_key_requery(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Query the highest sort key, put the item at plus one if that is free; if not, query again.
+
+    Source: the same post; the variant that asks again in place of counting on.
+    Promises and breaks: as sort-key-increment, with a read more for each lost race, but fewer lost races.
+    """
+    number = highest_number(client, table, scope) + 1
+    while not _put_if_free(client, table, scope, number, item):
+        number = highest_number(client, table, scope) + 1
+    return number
+
+
+def bare_put_item(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Put the item under a number from this process's memory: no numbering, but the price of one `PutItem`.
+
+    Source: none; the floor to measure the others against. Two processes overwrite each other.
+    """
+    number = next(_from_memory)
+    _put(client, table, scope, number, item)
+    return number
+
+
+def prepare(client: DynamoDBClient, table: str, scope: str) -> None:
+    """Store the counter of a scope with 0, the step that the articles do by hand."""
+    _set_count(client, table, scope, 0)
+
+
+def add_number(client: DynamoDBClient, table: str, scope: str) -> int:
+    """The number alone of `published_atomic`: one plain ``ADD``."""
+    response = client.update_item(
+        TableName=table,
+        Key=_counter_key(scope),
+        UpdateExpression="ADD #count :one",
+        ExpressionAttributeNames=COUNT,
+        ExpressionAttributeValues=ONE,
+        ReturnValues="UPDATED_NEW",
+    )
+    return int(response["Attributes"]["count"]["N"])
+
+
+def conditional_update_number(client: DynamoDBClient, table: str, scope: str) -> int:
+    """The number alone of `published_conditional_update`."""
+    while True:
+        last = last_number(client, table, scope)
+        try:
+            client.update_item(
+                TableName=table,
+                Key=_counter_key(scope),
+                UpdateExpression="SET #count = :next",
+                ConditionExpression="#count = :last",
+                ExpressionAttributeNames=COUNT,
+                ExpressionAttributeValues={":next": {"N": str(last + 1)}, ":last": {"N": str(last)}},
+            )
+            return last + 1
+        except client.exceptions.ConditionalCheckFailedException:
+            continue
+
+
+def conditional_put_number(client: DynamoDBClient, table: str, scope: str) -> int:
+    """The number alone of `published_conditional_put`."""
+    while True:
+        last = last_number(client, table, scope)
+        try:
+            client.put_item(
+                TableName=table,
+                Item={**_counter_key(scope), "count": {"N": str(last + 1)}},
+                ConditionExpression="#count = :last",
+                ExpressionAttributeNames=COUNT,
+                ExpressionAttributeValues={":last": {"N": str(last)}},
+            )
+            return last + 1
+        except client.exceptions.ConditionalCheckFailedException:
+            continue
+
+
+def conditional_add_number(
+    client: DynamoDBClient, table: str, scope: str, *, tries: int = 10, pause_seconds: float = 0.1
+) -> int:
+    """The number alone of `published_conditional_add`; `RuntimeError` when no try succeeded."""
+    for _ in range(tries):
+        last = last_number(client, table, scope)
+        try:
+            response = client.update_item(
+                TableName=table,
+                Key=_counter_key(scope),
+                UpdateExpression="ADD #count :one",
+                ConditionExpression="#count = :last",
+                ExpressionAttributeNames=COUNT,
+                ExpressionAttributeValues={**ONE, ":last": {"N": str(last)}},
+                ReturnValues="UPDATED_NEW",
+            )
+            return int(response["Attributes"]["count"]["N"])
+        except client.exceptions.ConditionalCheckFailedException:
+            time.sleep(pause_seconds)
+    raise RuntimeError(f"No number for {scope!r} after {tries} tries.")
+
+
+def last_number(client: DynamoDBClient, table: str, scope: str) -> int:
+    """Read the counter of a scope."""
+    return int(client.get_item(TableName=table, Key=_counter_key(scope))["Item"]["count"]["N"])
+
+
+def highest_number(client: DynamoDBClient, table: str, scope: str) -> int:
+    """Query the highest sort key of a scope; 0 when it holds nothing."""
+    response = client.query(
+        TableName=table,
+        KeyConditionExpression="pk = :scope",
+        ExpressionAttributeValues={":scope": {"S": scope}},
+        ScanIndexForward=False,
+        Limit=1,
+    )
+    return int(response["Items"][0]["sk"]["N"]) if response["Items"] else 0
+
+
+def _put(client: DynamoDBClient, table: str, scope: str, number: int, item: Item) -> None:
+    client.put_item(TableName=table, Item={**_item_key(scope, number), **item})
+
+
+def _put_if_free(client: DynamoDBClient, table: str, scope: str, number: int, item: Item) -> bool:
+    try:
+        client.put_item(
+            TableName=table,
+            Item={**_item_key(scope, number), **item},
+            ConditionExpression="attribute_not_exists(pk)",
+        )
+    except client.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
+
+
+def _set_count(client: DynamoDBClient, table: str, scope: str, count: int) -> None:
+    client.put_item(TableName=table, Item={**_counter_key(scope), "count": {"N": str(count)}})
+
+
+def _counter_key(scope: str) -> dict[str, Any]:
+    return {"pk": {"S": f"{scope}#counter"}, "sk": {"N": "0"}}
+
+
+def _item_key(scope: str, number: int) -> dict[str, Any]:
+    return {"pk": {"S": scope}, "sk": {"N": str(number)}}
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "published-atomic": published_atomic,
+    "published-number-first": published_number_first,
+    "published-item-first": published_item_first,
+    "published-conditional-update": published_conditional_update,
+    "published-conditional-put": published_conditional_put,
+    "published-conditional-add": published_conditional_add,
+    "published-transaction": published_transaction,
+    "published-sort-key-increment": published_sort_key_increment,
+    "published-sort-key-requery": published_sort_key_requery,
+}
+
+NUMBERS: Mapping[str, Number] = {
+    "published-atomic": add_number,
+    "published-conditional-update": conditional_update_number,
+    "published-conditional-put": conditional_put_number,
+    "published-conditional-add": conditional_add_number,
+}

@@ -1,0 +1,189 @@
+"""The result of a comparison for people: a Markdown table, a table in the terminal, a page with plots.
+
+All of it is made from the rows of `comparison.compare`. The page is one file without any outside asset; where
+its lines and bars go is computed in `charts`, and how it looks is the template ``sequences/comparison.html``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.loader import render_to_string
+from rich.console import Console
+from rich.table import Table
+
+from sequences.lab import charts
+from sequences.lab.plan import Prices, Row, is_ours
+
+__all__ = ["html", "markdown", "table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading, what stands under it, and whether it is a fault that a reader should see at once."""
+
+    heading: str
+    text: Callable[[Row, Prices], str]
+    fault: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What somebody needs, which strategy to take for it, and why."""
+
+    need: str
+    take: str
+    why: str
+
+
+def _plain(key: str) -> Callable[[Row, Prices], str]:
+    return lambda row, prices: f"{row[key]:,}"
+
+
+def _writers(row: Row) -> str:
+    return f"{row['writers']}" if row["processes"] == 1 else f"{row['writers']} in {row['processes']}"
+
+
+def _decimals(key: str, digits: int) -> Callable[[Row, Prices], str]:
+    return lambda row, prices: f"{row[key]:,.{digits}f}"
+
+
+CAPTION = (
+    "Writers are threads, in so many processes. Requests, writes among them and units are per number. "
+    "Twice: items that were stored again under another number."
+)
+TABLE_WIDTH = 150  # where nobody looks at a terminal
+# The questions of somebody who chooses, in the order in which to ask them.
+ADVICE = (
+    Choice(
+        "Every number must be carried by an item, without a hole",
+        "SortKeyMaximum",
+        "Tickets, invoices, revisions. No counter item; who comes together is written together.",
+    ),
+    Choice(
+        "The same, and the item has a key of its own",
+        "TransactionalCounter",
+        "The number becomes an attribute. Counter and item are one transaction, at twice the units.",
+    ),
+    Choice(
+        "The number is needed before there is an item, holes are fine",
+        "AtomicCounter",
+        "Order numbers to print or to send elsewhere. Every value is handed out once, in order.",
+    ),
+    Choice(
+        "As many numbers as possible, neither order nor holes matter",
+        "BlockAllocator",
+        "One request reserves a block, memory serves the rest; a process that stops leaves a hole.",
+    ),
+    Choice(
+        "The counter is shared with code that writes on condition",
+        "OptimisticCounter",
+        "Read, then write on condition. Right, but every lost race costs a round: for few writers.",
+    ),
+)
+
+COLUMNS = (
+    Column("strategy", lambda row, prices: row["strategy"]),
+    Column("writers", lambda row, prices: _writers(row)),
+    Column("numbers/s", lambda row, prices: f"{row['per_second']:,.0f}"),
+    Column("requests", _decimals("requests_per_number", 2)),
+    Column("writes", _decimals("write_requests_per_number", 2)),
+    Column("write units", _decimals("write_units_per_number", 2)),
+    Column("read units", _decimals("read_units_per_number", 2)),
+    Column("$/million", lambda row, prices: f"{prices.per_million(row):,.2f}"),
+    Column("p50 ms", _decimals("p50_ms", 1)),
+    Column("p99 ms", _decimals("p99_ms", 1)),
+    Column("duplicates", _plain("duplicates"), fault=True),
+    Column("gaps", _plain("gaps"), fault=True),
+    Column("twice", lambda row, prices: f"{row.get('written_twice', 0):,}", fault=True),
+    Column("errors", _plain("errors"), fault=True),
+)
+
+
+def _advice(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
+    """The answer to each question, with this run's figures where it ran."""
+    by_name = {row["strategy"]: row for row in rows}
+    return [{"choice": choice, "figures": _figures(by_name.get(choice.take), prices)} for choice in ADVICE]
+
+
+def _figures(row: Row | None, prices: Prices) -> str:
+    if row is None:
+        return ""
+    return (
+        f"{row['per_second']:,.0f} numbers/s, {row['requests_per_number']:,.2f} requests "
+        f"and ${prices.per_million(row):,.2f} per million"
+    )
+
+
+def markdown(rows: Sequence[Row], prices: Prices) -> str:
+    """A Markdown table; requests and units are per number."""
+    lines = [
+        " | ".join(column.heading for column in COLUMNS),
+        " | ".join(_rule(column) for column in COLUMNS),
+    ]
+    lines += [" | ".join(column.text(row, prices) for column in COLUMNS) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _rule(column: Column) -> str:
+    return "---" if column.heading == "strategy" else "---:"
+
+
+def table(rows: Sequence[Row], prices: Prices) -> str:
+    """A table for the terminal, in colours if it is one: our strategies in bold, faults in red."""
+    result = Table(caption=CAPTION)
+    for column in COLUMNS:
+        first = column.heading == "strategy"
+        result.add_column(column.heading, justify="left" if first else "right", no_wrap=first)
+    for row in rows:
+        style = "bold" if is_ours(row["strategy"]) else ""
+        result.add_row(*(_cell(column, row, prices) for column in COLUMNS), style=style)
+    console = Console(width=None if sys.stdout.isatty() else TABLE_WIDTH, force_terminal=sys.stdout.isatty())
+    with console.capture() as captured:
+        console.print(result)
+    return captured.get().rstrip("\n")
+
+
+def _cell(column: Column, row: Row, prices: Prices) -> str:
+    text = column.text(row, prices)
+    return f"[red]{text}[/red]" if column.fault and text != "0" else text
+
+
+def html(rows: Sequence[Row], prices: Prices, *, command: str) -> str:
+    """A self-contained page: which strategy to take, plots, every figure. `command` repeats the run."""
+    most = max(row["writers"] for row in rows)
+    busiest = [row for row in rows if row["writers"] == most]
+    context = {
+        "command": command,
+        "prices": prices,
+        "advice": _advice(busiest, prices),
+        "writers": most,
+        "count": busiest[0]["count"],
+        "line_plots": _line_plots(rows, prices),
+        "latency": charts.ranges(busiest),
+        "faults": charts.faults(busiest),
+        "caption": CAPTION,
+        "columns": COLUMNS,
+        "rows": [_cells(row, prices) for row in rows],
+    }
+    return render_to_string("sequences/comparison.html", context)
+
+
+def _line_plots(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
+    throughput = charts.lines(rows, lambda row: float(row["per_second"]), unit="numbers/s")
+    cost = charts.lines(rows, prices.per_million, unit="$ per million")
+    return [
+        {"title": "Throughput", "note": "Numbers a second against writers. Higher is better.", **throughput},
+        {"title": "Cost", "note": "Dollars for a million numbers against writers. Lower is better.", **cost},
+    ]
+
+
+def _cells(row: Row, prices: Prices) -> dict[str, Any]:
+    texts = [(column.text(row, prices), column.fault) for column in COLUMNS]
+    return {
+        "ours": is_ours(row["strategy"]),
+        "cells": [{"text": text, "fault": fault and text != "0"} for text, fault in texts],
+    }

@@ -1,0 +1,173 @@
+"""`manage.py sequences`: the audit, and the tables of what strategies say of themselves.
+
+What an audit looks for is in `sequences.audit`; here it gets its arguments, a progress bar, and its words.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.core.management.color import Style
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sequences.audit import AuditReport, Findings, audit, list_scopes
+from sequences.capabilities import options_table, strategies_table
+from sequences.exceptions import OperationNotSupported, SequenceError
+from sequences.registry import strategies
+from sequences.services import check_scope
+from sequences.strategies.base import Strategy, scope_text
+
+__all__ = ["Command"]
+
+TABLES = {
+    "strategies": ("what each strategy guarantees and costs", strategies_table),
+    "options": ("the keys of OPTIONS", options_table),
+}
+
+
+class Command(BaseCommand):
+    help = "Proves that every value of a sequence is carried, and shows what the strategies guarantee."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        commands = parser.add_subparsers(dest="command", required=True)
+        proof = commands.add_parser("audit", help="read every item; exit 1 if something is unexplained")
+        proof.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; all without it")
+        proof.add_argument("--scope", help=f"{scope_text(None)!r} for the one without a name; all without it")
+        proof.add_argument("--format", choices=["text", "json"], default="text")
+        for name, (about, _) in TABLES.items():
+            table = commands.add_parser(name, help=about)
+            table.add_argument("--format", choices=["markdown"], default="markdown")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["command"] == "audit":
+            self._audit(options["alias"], options["scope"], as_json=options["format"] == "json")
+        else:
+            _, table = TABLES[options["command"]]
+            self.stdout.write(table())
+
+    def _audit(self, alias: str | None, scope: str | None, *, as_json: bool) -> None:
+        if scope is not None and alias is None:
+            raise CommandError(
+                "--scope needs a sequence: name it, as in `sequences audit tickets --scope ABC`."
+            )
+        self.unlisted: list[str] = []
+        unexplained = 0
+        show = _JsonList(self.stdout.write) if as_json else _Lines(self.stdout.write, self.style)
+        try:
+            for report in self._reports([alias] if alias else list(strategies), scope):
+                unexplained += report.unexplained
+                show.report(report)
+        except SequenceError as error:
+            raise CommandError(str(error)) from error
+        show.end()
+        if unexplained or self.unlisted:
+            raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
+
+    def _reports(self, aliases: list[str], scope: str | None) -> Iterator[AuditReport]:
+        """One report after the other; a sequence that cannot list its scopes is named at the end."""
+        with _progress() as bar:
+            for alias in aliases:
+                strategy = strategies[alias]
+                try:
+                    for each in _scopes(strategy, scope):
+                        yield audit(strategy, each, progress=bar(f"{alias} {scope_text(each)}"))
+                except OperationNotSupported as error:
+                    self.unlisted.append(f"{error} For the audit: `sequences audit {alias} --scope SCOPE`.")
+
+
+def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
+    if scope is None:
+        yield from list_scopes(strategy)
+    elif scope == scope_text(None):
+        yield None
+    else:
+        check_scope(scope)
+        yield scope
+
+
+class _JsonList:
+    """Reports as one JSON list, written as they come."""
+
+    def __init__(self, write: Callable[[str], Any]) -> None:
+        self.write = write
+        self.before = "["
+
+    def report(self, report: AuditReport) -> None:
+        self.write(self.before + json.dumps({**asdict(report), "unexplained": report.unexplained}))
+        self.before = ","
+
+    def end(self) -> None:
+        self.write("[]" if self.before == "[" else "]")
+
+
+class _Lines:
+    """Reports as lines for people: one for each scope, and below it one for each finding."""
+
+    def __init__(self, write: Callable[[str], Any], style: Style) -> None:
+        self.write, self.style = write, style
+        self.scopes = self.items = 0
+
+    def report(self, report: AuditReport) -> None:
+        self.scopes += 1
+        self.items += report.carried
+        good, bad = self.style.SUCCESS("all explained"), self.style.ERROR(f"{report.unexplained} unexplained")
+        self.write(f"{_title(report)}: {bad if report.unexplained else good}")
+        for line in _findings(report):
+            self.write(f"  {line}")
+
+    def end(self) -> None:
+        self.write(f"Scopes: {self.scopes}, items: {self.items}.")
+
+
+def _title(report: AuditReport) -> str:
+    scope = "without scope" if report.scope is None else report.scope
+    last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
+    found = f"{report.carried} carried, {report.missing} missing, {report.voids.total} void"
+    return f"{report.sequence} {scope} ({report.strategy}): {last}, {found}, {report.markers} markers"
+
+
+def _findings(report: AuditReport) -> Iterator[str]:
+    if report.went_back_to is not None:
+        yield f"counter: went back to {report.went_back_to}, after {report.last_value} was handed out"
+    for gap in report.gaps.listed:
+        values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
+        yield f"gap: {values}{' at the tail' if gap.last == report.last_value else ''}"
+    yield from _more("gaps", report.gaps)
+    for void in report.voids.listed:
+        signed = f"by {void.by} at {void.at}" if void.by and void.at else "signed by nobody"
+        yield f"void: {void.value} {signed}: {void.reason or 'no reason given'}"
+    yield from _more("voids", report.voids)
+    for stray in report.strays.listed:
+        yield f"stray row: {stray.sort_key} is {stray.problem}"
+    yield from _more("stray rows", report.strays)
+    for orphan in report.orphans.listed:
+        yield f"marker without its item: token {orphan.token!r}, value {orphan.value}: {orphan.problem}"
+    yield from _more("markers without their items", report.orphans)
+    yield from (f"note: {note}" for note in report.notes)
+
+
+def _more(what: str, findings: Findings[Any]) -> Iterator[str]:
+    if findings.total > len(findings.listed):
+        yield f"{findings.total - len(findings.listed)} more {what}"
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], Callable[[int, int], None]]]:
+    """A bar on standard error, if that is a terminal, for one scope after the other."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("")
+
+        def bar(scope: str) -> Callable[[int, int], None]:
+            progress.reset(task, description=scope)
+            return lambda done, wanted: progress.update(task, completed=done, total=max(done, wanted))
+
+        yield bar

@@ -1,0 +1,1 @@
+"""The permission to see sequences; no table."""

@@ -1,0 +1,76 @@
+"""What tests of every room share: an engine, and tables of their own on it.
+
+A test asks for ``tables`` and has empty tables that no other test sees, on the embedded engine; or for
+``moto_tables`` and has them on moto within the process, which is for tests without threads or transactions.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from moto import mock_aws
+from pytest_django import Settings
+
+from sequences.engine import Engine, find_binary, one_call_at_a_time
+from sequences.registry import strategies
+
+# No test may reach a real account, nor the engine of a `make run` in this folder.
+os.environ.pop("AWS_PROFILE", None)
+os.environ.pop("AWS_ENDPOINT_URL_DYNAMODB", None)
+os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "tests"
+os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """An embedded engine in memory, one for the whole test run."""
+    if find_binary() is None:
+        pytest.skip("the embedded engine is not installed: npm was missing")
+    with Engine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def endpoint(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The engine's address, to which every client made during the test goes."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
+    yield from _with_fresh_registry(engine.endpoint)
+
+
+@pytest.fixture
+def table_prefix(settings: Settings) -> str:
+    """A prefix that makes the tables of this test its own."""
+    prefix = f"t{uuid4().hex[:12]}_"
+    settings.TABLE_PREFIX = prefix
+    return prefix
+
+
+@pytest.fixture
+def tables(endpoint: str, table_prefix: str) -> str:
+    """Empty tables on the engine, for this test alone; their prefix."""
+    call_command("create_tables", verbosity=0)
+    return table_prefix
+
+
+@pytest.fixture
+def moto_engine() -> Iterator[None]:
+    """moto within this process, empty, in place of every engine."""
+    with mock_aws(), one_call_at_a_time():
+        yield from _with_fresh_registry(None)
+
+
+@pytest.fixture
+def moto_tables(moto_engine: None, table_prefix: str) -> str:
+    """Empty tables on moto; their prefix."""
+    call_command("create_tables", verbosity=0)
+    return table_prefix
+
+
+def _with_fresh_registry(value: str | None) -> Iterator[Any]:
+    """Forget strategies and their clients before a test, which would call another engine, and after it."""
+    strategies.reset()
+    yield value
+    strategies.reset()

@@ -1,0 +1,31 @@
+"""Clients of the engine that hide nothing, for tests and for those who check what is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["bare_client"]
+
+
+def bare_client(endpoint: str, read_timeout: float = 5) -> DynamoDBClient:
+    """A client that makes one attempt, so that a test sees what the wire did."""
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=2,
+        read_timeout=read_timeout,
+        max_pool_connections=64,
+    )
+    return boto3.client(
+        "dynamodb",
+        endpoint_url=endpoint,
+        config=config,
+        region_name="eu-central-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )

@@ -1,0 +1,81 @@
+"""What the fault tests share: a proxy before the engine, every strategy behind it, and another process."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+
+from sequences import dynamodb
+from sequences.engine import Engine
+from sequences.registry import strategies
+from tests.faults.clients import bare_client
+from tests.faults.control import Proxy, proxy_before
+from tests.faults.elsewhere import HASTY, READ_SECONDS, SEQUENCES, begin
+
+PREFIX = "faults_"
+
+
+@pytest.fixture(scope="session")
+def _proxy(engine: Engine) -> Iterator[Proxy]:
+    with proxy_before(engine.endpoint) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(_proxy: Proxy) -> Proxy:
+    """A calm proxy before the engine."""
+    _proxy.calm()
+    return _proxy
+
+
+@pytest.fixture(scope="module")
+def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
+    """Once a module, as a client costs more to make than most of these tests to run."""
+    configured = override_settings(SEQUENCES={**SEQUENCES, **HASTY}, TABLE_PREFIX=PREFIX)
+    with pytest.MonkeyPatch.context() as patch, configured:
+        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
+        patch.setattr(dynamodb, "READ_SECONDS", READ_SECONDS)
+        strategies.reset()
+        call_command("create_tables", verbosity=0)
+        yield
+    strategies.reset()
+
+
+@pytest.fixture
+def behind_proxy(proxy: Proxy, _behind_proxy: None) -> Proxy:
+    """This process speaks to the engine through the proxy, with every strategy under `SEQUENCES`.
+
+    Tests share the tables, and keep apart by their scopes.
+    """
+    return proxy
+
+
+@pytest.fixture(scope="module")
+def other_process(engine: Engine, _behind_proxy: None) -> Iterator[ProcessPoolExecutor]:
+    """Another process of the same application, which reaches the engine without the proxy."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=begin, initargs=(engine.endpoint, PREFIX)) as pool:
+        yield pool
+
+
+@pytest.fixture
+def scope() -> str:
+    """A scope that no other test uses."""
+    return uuid4().hex[:12]
+
+
+@pytest.fixture(scope="session")
+def faults_table(engine: Engine) -> None:
+    """The table `faults`, with the key `pk`."""
+    bare_client(engine.endpoint).create_table(
+        TableName="faults",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )

@@ -1,0 +1,93 @@
+"""Starting and steering a fault proxy from a test. The proxy itself is a process of its own (`proxy`)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.faults.plans import Plan, Rule
+
+__all__ = ["Proxy", "ProxyLog", "proxy_before"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class ProxyLog:
+    """What a proxy did since its plan began.
+
+    `faults` are (seq, operation, fault), `requests` are counted by operation, and `late` is the number of
+    requests that the engine has yet to see.
+    """
+
+    seed: int
+    faults: list[tuple[int, str, str]]
+    requests: dict[str, int]
+    late: int
+
+    @property
+    def names(self) -> list[str]:
+        """The faults alone, in the order in which they struck."""
+        return [fault for _, _, fault in self.faults]
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A running proxy. Give `endpoint` to the application in place of the engine's address."""
+
+    endpoint: str
+    control: str
+
+    def follow(self, *rules: Rule, seed: int = 0) -> None:
+        """Begin a plan of these rules; log and counts start afresh."""
+        self._command("/plan", Plan(list(rules), seed).to_json())
+
+    def calm(self) -> None:
+        """Do no more harm."""
+        self.follow()
+
+    def settle(self) -> None:
+        """Return when every late request has reached the engine."""
+        while self.log.late:
+            time.sleep(0.005)
+
+    def partition(self) -> None:
+        """Refuse connections and reset those that are open, until `heal`."""
+        self._command("/partition")
+
+    def heal(self) -> None:
+        """End a partition; the plan goes on."""
+        self._command("/heal")
+
+    @property
+    def log(self) -> ProxyLog:
+        """What was done since the plan began."""
+        content = self._command("/log")
+        return ProxyLog(**{**content, "faults": [tuple(fault) for fault in content["faults"]]})
+
+    def _command(self, path: str, body: str = "") -> dict[str, Any]:
+        with urllib.request.urlopen(self.control + path, data=body.encode(), timeout=10) as reply:
+            content: dict[str, Any] = json.load(reply)
+            return content
+
+
+@contextmanager
+def proxy_before(upstream: str, *rules: Rule, seed: int = 0) -> Iterator[Proxy]:
+    """A proxy before the engine at `upstream`, in a process of its own, stopped at the end."""
+    plan = Plan(list(rules), seed).to_json()
+    command = [sys.executable, "-m", "tests.faults.proxy", "--upstream", upstream, "--plan", plan]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            started = json.loads(process.stdout.readline())
+            yield Proxy(started["endpoint"], started["control"])
+        finally:
+            process.terminate()

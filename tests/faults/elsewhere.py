@@ -1,0 +1,116 @@
+"""What other processes of the application do for a test: they store items, and they write down when.
+
+Functions here run in the processes of a pool that was started by `begin`; they take and return plain values.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+__all__ = [
+    "HASTY",
+    "READ_SECONDS",
+    "SEQUENCES",
+    "Event",
+    "begin",
+    "broken_pairs",
+    "put_elsewhere",
+    "put_many",
+]
+
+READ_SECONDS = 0.12
+"""How long clients of these tests wait for an answer: hangs are then short, and still hangs."""
+
+SEQUENCES: dict[str, dict[str, Any]] = {
+    "atomic": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"},
+    "block": {"STRATEGY": "sequences.strategies.block.BlockAllocator"},
+    "optimistic-update": {"STRATEGY": "sequences.strategies.optimistic.OptimisticCounter"},
+    "optimistic-put": {
+        "STRATEGY": "sequences.strategies.optimistic.OptimisticCounter",
+        "OPTIONS": {"write": "put"},
+    },
+    "transactional": {"STRATEGY": "sequences.strategies.transactional.TransactionalCounter"},
+    "transactional-beside": {
+        "STRATEGY": "sequences.strategies.transactional.TransactionalCounter",
+        "OPTIONS": {"counter_table": "sequence_items"},
+    },
+    "sort-key": {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum"},
+    "sort-key-increment": {
+        "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
+        "OPTIONS": {"on_conflict": "increment", "consistent": False},
+    },
+}
+"""Every strategy, in every way it can be written. The tables are the default ones."""
+
+
+HASTY = {
+    f"hasty-{name}": {**entry, "OPTIONS": {**entry.get("OPTIONS", {}), "deadline": 0.2}}
+    for name, entry in SEQUENCES.items()
+}
+"""The same with little patience, for tests of giving up."""
+
+
+class Event(NamedTuple):
+    """One create: when it began and ended (monotonic seconds, one clock for all processes), and its value."""
+
+    began: float
+    ended: float
+    value: int
+
+
+def begin(endpoint: str, prefix: str) -> None:
+    """Make this process one of the application's, on this engine."""
+    os.environ.update(
+        AWS_ENDPOINT_URL_DYNAMODB=endpoint,
+        AWS_ACCESS_KEY_ID="test",
+        AWS_SECRET_ACCESS_KEY="test",
+        AWS_DEFAULT_REGION="eu-central-1",
+        DJANGO_SETTINGS_MODULE="project.settings",
+    )
+    import django
+    from django.conf import settings
+
+    django.setup()
+    settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **HASTY}, prefix
+
+
+def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:
+    """Store an item; its value, and whether it was stored before."""
+    from sequences import put_next
+
+    allocation = put_next(sequence, item, scope=scope, idempotency_token=token)
+    return allocation.value, allocation.replayed
+
+
+def put_many(sequence: str, scope: str, threads: int, count: int) -> list[Event]:
+    """Store `count` items by each of `threads` threads, and tell when each call began and ended."""
+    from sequences import put_next
+
+    def one(index: int) -> Event:
+        began = time.monotonic()
+        value = put_next(sequence, {"index": index}, scope=scope).value
+        return Event(began, time.monotonic(), value)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(one, range(threads * count)))
+
+
+def broken_pairs(events: list[Event]) -> list[tuple[Event, Event]]:
+    """Pairs that break the order: the first ended before the second began, and has no smaller value.
+
+    All pairs are covered in n log n: beside each event it is enough to look at the largest value among those
+    that had ended before it began.
+    """
+    by_end = sorted(events, key=lambda event: event.ended)
+    largest: Event | None = None
+    broken, ended = [], 0
+    for event in sorted(events):
+        while by_end[ended].ended < event.began:
+            largest = max(largest or by_end[ended], by_end[ended], key=lambda done: done.value)
+            ended += 1
+        if largest is not None and largest.value >= event.value:
+            broken.append((largest, event))
+    return broken

@@ -1,0 +1,199 @@
+"""What can go wrong, and when: the seeded plan of the fault proxy, as pure values.
+
+A `Plan` is a list of rules and a seed. Each rule draws from its own random numbers and counts its own
+matching requests, so that the n-th request that a rule sees always meets the same fate under the same seed.
+No sockets live here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+__all__ = ["CANCELLATIONS", "CUTS", "DELAYS", "LOSSES", "REJECTIONS", "Plan", "Request", "Rule", "rejection"]
+
+LOSSES: Final = {
+    "lose-close": "the engine commits; the connection is closed instead of an answer",
+    "lose-reset": "the engine commits; the connection is reset instead of an answer",
+    "lose-hang": "the engine commits; no answer for `seconds`, then the connection is closed",
+    "lose-500": "the engine commits; the answer is a 500 InternalServerError",
+    "lose-checksum": "the engine commits; the answer is altered on the way, its checksum is not",
+    "lose-truncated": "the engine commits; half of the answer arrives, then the connection is closed",
+}
+"""Faults after the commit: the engine did the work, the client cannot know."""
+
+CUTS: Final = {
+    "drop-close": "the connection is closed before the engine sees the request",
+    "drop-hang": "the engine never sees the request; no answer for `seconds`, then the connection is closed",
+    "late": "the connection is closed at once, the engine sees the request `seconds` later",
+}
+"""Faults before the commit that look to the client just like those after it."""
+
+DELAYS: Final = {"delay": "the engine sees the request `seconds` later; the answer arrives"}
+
+_DYNAMODB: Final = "com.amazonaws.dynamodb.v20120810"
+_CORAL: Final = "com.amazon.coral"
+
+REJECTIONS: Final[Mapping[str, tuple[int, str]]] = {
+    "AccessDeniedException": (400, f"{_CORAL}.service"),
+    "InternalServerError": (500, _DYNAMODB),
+    "ProvisionedThroughputExceededException": (400, _DYNAMODB),
+    "ReplicatedWriteConflictException": (400, _DYNAMODB),
+    "RequestLimitExceeded": (400, _DYNAMODB),
+    "ServiceUnavailable": (503, f"{_CORAL}.availability"),
+    "ThrottlingException": (400, f"{_CORAL}.availability"),
+    "TransactionConflictException": (400, _DYNAMODB),
+    "TransactionInProgressException": (400, _DYNAMODB),
+}
+"""Error code -> (status, namespace). The engine never sees a rejected request."""
+
+_RAISED_BY: Final[Mapping[str, frozenset[str]]] = {
+    "ReplicatedWriteConflictException": frozenset({"DeleteItem", "PutItem", "UpdateItem"}),
+    "TransactionConflictException": frozenset({"DeleteItem", "PutItem", "UpdateItem"}),
+    "TransactionInProgressException": frozenset({"TransactWriteItems"}),
+}
+"""Errors that only some operations can raise; a rule with one of them matches no other request."""
+
+CANCELLATIONS: Final[Mapping[str, str]] = {
+    "ItemCollectionSizeLimitExceeded": "Collection size exceeded.",
+    "ProvisionedThroughputExceeded": "The level of configured provisioned throughput was exceeded.",
+    "ThrottlingError": "Throughput exceeds the current capacity of your table or index.",
+    "TransactionConflict": "Transaction is ongoing for the item",
+    "ValidationError": "Item size has exceeded the maximum allowed size",
+}
+"""Reasons of a cancelled transaction, as faults named `cancel-<reason>`."""
+
+FAULTS: Final = frozenset([*LOSSES, *CUTS, *DELAYS, *REJECTIONS, *(f"cancel-{reason}" for reason in CANCELLATIONS)])
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request on its way: the operation's name ("PutItem") and the body as sent."""
+
+    operation: str
+    body: bytes
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The body as JSON; empty when it is none."""
+        try:
+            parsed = json.loads(self.body or b"{}")
+        except ValueError:
+            return {}
+        return parsed if isinstance(parsed, dict) else {}
+
+    @property
+    def actions(self) -> list[dict[str, Any]]:
+        """The actions of a transaction, in their order; empty for every other operation."""
+        return [next(iter(action.values())) for action in self.content.get("TransactItems", [])]
+
+    @property
+    def tables(self) -> set[str]:
+        """Every table that the request names."""
+        named = [self.content, *self.actions]
+        batches: Iterable[str] = self.content.get("RequestItems", {})
+        return {part["TableName"] for part in named if "TableName" in part} | set(batches)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Which requests meet which fault.
+
+    A request matches when `operation`, `table` ("*" is any) and `contains` (text of its body) all do. Of the
+    matching ones the first `skip` pass; of the others each is hit with `probability`, at most `count` in all.
+    `seconds` is the length of a hang or a delay; `action` the place of the action that a cancellation blames.
+    """
+
+    fault: str
+    operation: str = "*"
+    table: str = "*"
+    contains: str = ""
+    skip: int = 0
+    count: int | None = None
+    probability: float = 1.0
+    seconds: float = 1.0
+    action: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a fault that does not exist (ValueError): a plan with a typo would prove nothing."""
+        if self.fault not in FAULTS:
+            raise ValueError(f"unknown fault {self.fault!r}; choose one of {', '.join(sorted(FAULTS))}")
+
+    def matches(self, request: Request) -> bool:
+        """Is the request of the kind that this rule is about?"""
+        return (
+            self.operation in ("*", request.operation)
+            and (self.table == "*" or self.table in request.tables)
+            and (not self.contains or self.contains.encode() in request.body)
+            and request.operation in _RAISED_BY.get(self.fault, {request.operation})
+            and (not self.fault.startswith("cancel-") or bool(request.actions))
+        )
+
+
+@dataclass
+class _Course:
+    """How far one rule has come."""
+
+    rule: Rule
+    draws: random.Random
+    seen: int = 0
+    hits: int = 0
+
+    def hits_now(self) -> bool:
+        self.seen += 1
+        drawn = self.draws.random() < self.rule.probability
+        spent = self.rule.count is not None and self.hits >= self.rule.count
+        hit = drawn and not spent and self.seen > self.rule.skip
+        self.hits += hit
+        return hit
+
+
+@dataclass
+class Plan:
+    """Rules and a seed; `fault_for` is asked once for each request, in the order of arrival."""
+
+    rules: list[Rule] = field(default_factory=list)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Start every rule at its beginning."""
+        self._courses = [_Course(rule, random.Random(f"{self.seed}:{place}")) for place, rule in enumerate(self.rules)]
+
+    def fault_for(self, request: Request) -> Rule | None:
+        """The first rule that hits this request; later rules do not see a request that was hit."""
+        return next((c.rule for c in self._courses if c.rule.matches(request) and c.hits_now()), None)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """The plan that `to_json` wrote; raises ValueError or TypeError for anything else."""
+        content = json.loads(text)
+        return cls([Rule(**rule) for rule in content.get("rules", [])], content.get("seed", 0))
+
+    def to_json(self) -> str:
+        """One line of JSON, enough to repeat the run."""
+        return json.dumps({"seed": self.seed, "rules": [asdict(rule) for rule in self.rules]})
+
+
+def rejection(rule: Rule, request: Request) -> tuple[int, bytes]:
+    """Status and body of the error that a rejecting rule answers, in DynamoDB's JSON 1.0 format."""
+    if rule.fault.startswith("cancel-"):
+        return 400, json.dumps(_cancellation(rule, request)).encode()
+    status, namespace = REJECTIONS[rule.fault]
+    return status, json.dumps({"__type": f"{namespace}#{rule.fault}", "message": "injected fault"}).encode()
+
+
+def _cancellation(rule: Rule, request: Request) -> dict[str, Any]:
+    reason = rule.fault.removeprefix("cancel-")
+    reasons: list[dict[str, str]] = [{"Code": "None"} for _ in request.actions]
+    reasons[rule.action] = {"Code": reason, "Message": CANCELLATIONS[reason]}
+    codes = ", ".join(entry["Code"] for entry in reasons)
+    message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+    return {
+        "__type": f"{_DYNAMODB}#TransactionCanceledException",
+        "Message": message,
+        "CancellationReasons": reasons,
+    }

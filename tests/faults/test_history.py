@@ -1,0 +1,72 @@
+"""Of two creates in one scope of which one ended before the other began, the later has the larger number."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sequences.registry import strategies
+from tests.faults.conftest import PREFIX
+from tests.faults.control import Proxy
+from tests.faults.elsewhere import SEQUENCES, Event, begin, broken_pairs, put_many
+from tests.faults.plans import Rule
+
+MOMENTS = st.integers(0, 12)
+
+
+@pytest.fixture(scope="module")
+def four_processes(_proxy: Proxy, _behind_proxy: None) -> Iterator[ProcessPoolExecutor]:
+    """Four processes of the application, which reach the engine through the proxy."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(4, context, initializer=begin, initargs=(_proxy.endpoint, PREFIX)) as pool:
+        yield pool
+
+
+@pytest.fixture
+def losing(behind_proxy: Proxy) -> Proxy:
+    """A proxy that loses answers and rejects requests now and then."""
+    rules = [Rule(fault=fault, probability=0.01) for fault in ("lose-close", "lose-500", "late")]
+    behind_proxy.follow(*rules, Rule(fault="ThrottlingException", probability=0.03), seed=1)
+    return behind_proxy
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_threads(losing: Proxy, sequence: str, scope: str) -> None:
+    """Sixteen threads of one process, while answers are lost."""
+    events = put_many(sequence, scope, threads=16, count=10)
+    assert len({event.value for event in events}) == 160
+    assert broken_pairs(events) == []
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_processes(losing: Proxy, sequence: str, scope: str, four_processes: ProcessPoolExecutor) -> None:
+    """Four processes of four threads, while answers are lost."""
+    parts = [four_processes.submit(put_many, sequence, scope, threads=4, count=10) for _ in range(4)]
+    events = list(chain.from_iterable(part.result() for part in parts))
+    assert len({event.value for event in events}) == 160
+    if strategies[sequence].ordered_across_processes:
+        assert broken_pairs(events) == []
+    if strategies[sequence].gapless:
+        assert {event.value for event in events} == set(range(1, 161))
+
+
+@given(st.lists(st.tuples(MOMENTS, MOMENTS, MOMENTS), max_size=12))
+def test_the_check_finds_what_comparing_all_pairs_finds(drawn: list[tuple[int, int, int]]) -> None:
+    """An event is found broken if and only if some event that ended before it began has no smaller value."""
+    events = [Event(min(a, b), max(a, b), value) for a, b, value in drawn]
+    broken = {
+        later for early, later in product(events, events) if early.ended < later.began and early.value >= later.value
+    }
+    assert {later for _, later in broken_pairs(events)} == broken
+
+
+def test_the_check_names_the_pair() -> None:
+    """What is told is the pair that proves the break."""
+    early, later = Event(0, 1, 7), Event(2, 3, 6)
+    assert broken_pairs([later, early, Event(0, 1, 5)]) == [(early, later)]

@@ -1,0 +1,269 @@
+"""A machine of tickets under faults: after every step the table is what the model says.
+
+Hypothesis chooses what happens: tickets are filed and filed again, voided, the clock moves past the life of
+the markers, answers get lost, requests are refused, the engine is killed, the application forgets all that
+it had in memory. The model is a list of tickets a project; it knows nothing of how the product works.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from project import base
+from sequences import dynamodb
+from sequences.engine import Engine
+from sequences.exceptions import IdempotencyMismatch, SequenceError
+from sequences.registry import strategies
+from tests.faults.clients import bare_client
+from tests.faults.control import Proxy, proxy_before
+from tests.faults.elsewhere import READ_SECONDS
+from tests.faults.plans import CUTS, LOSSES, Rule
+from tickets import services
+from tickets.types import Filed, TicketKey
+
+PREFIX = "machine_"
+DAY_SECONDS = 24 * 3600
+MARKER_DAYS = 7
+HEALING = [*LOSSES, *CUTS, "InternalServerError", "ThrottlingException", "cancel-TransactionConflict"]
+PERSON = "ada"
+
+projects = st.integers(0, 1)
+titles = st.sampled_from(["a leak", "smoke"])
+marked = st.booleans()
+faults = st.builds(
+    Rule,
+    fault=st.sampled_from(HEALING),
+    skip=st.integers(0, 2),
+    count=st.integers(1, 2),
+    seconds=st.just(0.2),
+)
+
+
+@dataclass
+class Told:
+    """One ticket of the model."""
+
+    title: str
+    reason: str | None = None
+
+
+@dataclass
+class Request:
+    """One request with a token: its ticket, if it has one, and the day on which it was carried out."""
+
+    token: str
+    title: str
+    project: int
+    day: int = 0
+    number: int | None = None
+
+
+class World:
+    """The engine, the proxy before it, and the clock: what the product lives in."""
+
+    def __init__(self, engine: Engine, proxy: Proxy) -> None:
+        self.engine = engine
+        self.proxy = proxy
+        self.client = bare_client(engine.endpoint)
+        self.day = 0
+        self.runs = 0
+
+    def forget(self) -> None:
+        """Start the application anew: nothing that it held in memory is left."""
+        strategies.reset()
+        strategies["tickets"].wall = lambda: time.time() + self.day * DAY_SECONDS
+
+    def rows(self, project: str) -> dict[int, Told]:
+        """The tickets of a project as the engine holds them."""
+        self.proxy.settle()
+        answer = self.client.query(
+            TableName=f"{PREFIX}tickets",
+            KeyConditionExpression="pk = :project AND sk > :zero",
+            ExpressionAttributeValues={":project": {"S": project}, ":zero": {"N": "0"}},
+            ConsistentRead=True,
+        )
+        items = [dynamodb.unmarshal(item) for item in answer["Items"]]
+        return {item["sk"]: Told(item.get("title", ""), item.get("void", {}).get("reason")) for item in items}
+
+
+class Tickets(RuleBasedStateMachine):
+    """Creates, repeats, voids, moves of the clock, crashes, in two projects that are new in every run."""
+
+    world: ClassVar[World]
+    requests = Bundle[Request]("requests")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world.runs += 1
+        self.world.proxy.calm()
+        self.world.forget()
+        self.keys = [f"{name}{self.world.runs}" for name in ("AA", "BB")]
+        self.model: list[dict[int, Told]] = [{}, {}]
+        self.tokens = 0
+        for key in self.keys:
+            services.create_project(key=key, name=key, by=PERSON)
+
+    def new_request(self, project: int, title: str) -> Request:
+        """A request whose token is new."""
+        self.tokens += 1
+        return Request(f"request {self.tokens}", title, project)
+
+    def send(self, request: Request, *, title: str | None = None, token: bool = True) -> Filed:
+        """File a ticket for this request."""
+        return services.create_ticket(
+            self.keys[request.project],
+            title=title or request.title,
+            reporter=PERSON,
+            idempotency_token=request.token if token else None,
+        )
+
+    def note(self, request: Request, number: int) -> None:
+        """The request's ticket is the next one of the model."""
+        tickets = self.model[request.project]
+        assert number == len(tickets) + 1
+        tickets[number] = Told(request.title)
+        request.number, request.day = number, self.world.day
+
+    def file_new(self, project: int, title: str) -> Request:
+        """A new request and its ticket, which is the next one."""
+        request = self.new_request(project, title)
+        filed = self.send(request)
+        assert not filed.replayed
+        self.note(request, filed.ticket.number)
+        return request
+
+    @contextmanager
+    def under(self, *rules: Rule) -> Iterator[None]:
+        """A while in which the proxy follows these rules."""
+        self.world.proxy.follow(*rules)
+        yield
+        self.world.proxy.calm()
+
+    @rule(target=requests, project=projects, title=titles)
+    def create(self, project: int, title: str) -> Request:
+        """A new request gets the next number."""
+        return self.file_new(project, title)
+
+    @rule(project=projects, title=titles, fault=faults)
+    def create_without_token(self, project: int, title: str, fault: Rule) -> None:
+        """So does one without a token, whatever befalls it on the way."""
+        request = self.new_request(project, title)
+        with self.under(fault):
+            self.note(request, self.send(request, token=False).ticket.number)
+
+    @rule(target=requests, project=projects, title=titles, fault=faults)
+    def create_under_fault(self, project: int, title: str, fault: Rule) -> Request:
+        """And one with a token."""
+        with self.under(fault):
+            return self.file_new(project, title)
+
+    @rule(target=requests, project=projects, title=titles, fault=faults)
+    def create_and_fail(self, project: int, title: str, fault: Rule) -> Request:
+        """A request that ended with an error has a ticket or has none: the next one of its project."""
+        request = self.new_request(project, title)
+        with self.under(fault, Rule(fault="AccessDeniedException", skip=fault.skip)):
+            try:
+                self.send(request)
+            except SequenceError:
+                pass
+        number = len(self.model[project]) + 1
+        if number in self.world.rows(self.keys[project]):
+            self.note(request, number)
+        return request
+
+    @rule(request=requests, fault=faults)
+    def repeat(self, request: Request, fault: Rule) -> None:
+        """A repeat brings the same ticket as long as its marker lives, and a new one if there is none."""
+        with self.under(fault):
+            filed = self.send(request)
+        assert filed.replayed == self.is_remembered(request)
+        if filed.replayed:
+            assert filed.ticket.number == request.number
+            assert filed.ticket.title == self.model[request.project][filed.ticket.number].title
+        else:
+            self.note(request, filed.ticket.number)
+
+    def is_remembered(self, request: Request) -> bool:
+        """Does the marker of this request still live?"""
+        return request.number is not None and self.world.day - request.day < MARKER_DAYS
+
+    @rule(request=requests)
+    def reuse_token(self, request: Request) -> None:
+        """A token that is remembered is refused for another ticket."""
+        if self.is_remembered(request):
+            with pytest.raises(IdempotencyMismatch):
+                self.send(request, title="something else")
+
+    @rule(request=requests, reason=st.sampled_from(["a duplicate", ""]), fault=faults)
+    def void(self, request: Request, reason: str, fault: Rule) -> None:
+        """A voided ticket keeps its number and its reason, and loses its content; once is for ever."""
+        if request.number is None:
+            return
+        key = TicketKey(project=self.keys[request.project], number=request.number)
+        with self.under(fault):
+            services.void_ticket(key, by=PERSON, reason=reason)
+        told = self.model[request.project][request.number]
+        if told.reason is None:
+            self.model[request.project][request.number] = Told("", reason)
+
+    @rule(days=st.sampled_from([3, 5]))
+    def move_clock(self, days: int) -> None:
+        """Time passes. No sum of these days is the very moment at which a marker's life ends."""
+        self.world.day += days
+
+    @rule()
+    def crash_engine(self) -> None:
+        """The engine is killed in the middle of its life, and comes back with its file."""
+        self.world.engine.restart()
+
+    @rule()
+    def crash_application(self) -> None:
+        """Another process takes over, which knows nothing."""
+        self.world.forget()
+
+    @invariant()
+    def table_agrees_with_model(self) -> None:
+        """Number by number, title by title, reason by reason."""
+        assert [self.world.rows(key) for key in self.keys] == self.model
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """An engine with a file, and the product behind a proxy."""
+    with (
+        Engine(tmp_path_factory.mktemp("machine") / "engine.db") as engine,
+        proxy_before(engine.endpoint) as proxy,
+        override_settings(SEQUENCES=base.SEQUENCES, TABLE_PREFIX=PREFIX),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
+        patch.setattr(dynamodb, "READ_SECONDS", READ_SECONDS)
+        strategies.reset()
+        call_command("create_tables", verbosity=0)
+        yield World(engine, proxy)
+    strategies.reset()
+
+
+def test_model_and_table_agree_at_every_step(world: World) -> None:
+    """Whatever happens in whatever order, the model and the table agree after every step."""
+    Tickets.world = world
+    few = settings(
+        max_examples=20,
+        stateful_step_count=25,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    run_state_machine_as_test(Tickets, settings=few)

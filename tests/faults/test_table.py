@@ -1,0 +1,333 @@
+"""Strategy x fault x (same call, later call, other process): the outcome is the promised one.
+
+A fault strikes one request of a call, and in turn every request that the call makes. "Same call": the call
+goes on after it. "Later call" and "other process": everything after the fault is refused, so that the call
+ends with an error, and then the request is repeated with the same idempotency token. What is promised is
+asked of the strategy's capability flags:
+
+- always: one item carries the token, its value is the one that was answered, and values are unique
+- `gapless`: the items carry 1..n, with no hole
+- `exactly_once`: so a repeat uses up no value
+- without a token, within one call: one item all the same
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from django.utils.module_loading import import_string
+
+from sequences import put_next
+from sequences.engine import Engine
+from sequences.exceptions import (
+    IdempotencyMismatch,
+    InvalidItem,
+    SequenceContention,
+    SequenceError,
+    SequenceUnavailable,
+    StorageRefused,
+)
+from sequences.registry import strategies
+from sequences.strategies import Strategy
+from sequences.types import Allocation
+from tests.faults.clients import bare_client
+from tests.faults.control import Proxy
+from tests.faults.elsewhere import SEQUENCES, put_elsewhere
+from tests.faults.plans import CANCELLATIONS, CUTS, DELAYS, LOSSES, REJECTIONS, Rule
+
+CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]
+PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded"}
+AMBIGUOUS = {*LOSSES, *CUTS, "InternalServerError", "ServiceUnavailable", "TransactionInProgressException"}
+FAULTS = [*LOSSES, *CUTS, *DELAYS, *REJECTIONS, *CANCELLED]
+WRITES = {"PutItem", "UpdateItem", "TransactWriteItems"}
+SECONDS = {"late": 0.02, "delay": 0.02}
+"""How long a fault lasts; hangs outlast the client's patience."""
+
+
+def can_strike(sequence: str, fault: str, *, marked: bool = True) -> bool:
+    """Does a call of this sequence, with a token or without, make a request that can meet this fault?"""
+    strategy: type[Strategy] = import_string(SEQUENCES[sequence]["STRATEGY"])
+    transacts = marked or strategy.needs_transactions
+    if fault in {*CANCELLED, "TransactionInProgressException"}:
+        return transacts
+    if fault in {"ReplicatedWriteConflictException", "TransactionConflictException"}:
+        return strategy.supports_reserve or not transacts
+    return True
+
+
+def table(*faults: str, marked: bool = True) -> pytest.MarkDecorator:
+    """The sequences against these faults, without the pairs that cannot meet."""
+    pairs = [pair for pair in itertools.product(SEQUENCES, faults) if can_strike(*pair, marked=marked)]
+    return pytest.mark.parametrize(("sequence", "fault"), pairs)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stored item: its value, its token, its title."""
+
+    value: int
+    token: str
+    title: str
+
+
+@dataclass
+class Case:
+    """One call under a fault, in a scope of its own."""
+
+    engine: Engine
+    proxy: Proxy
+    sequence: str
+    fault: str
+    scope: str
+
+    def put(self, token: str | None, title: str = "the one") -> Allocation:
+        """Store an item from this process."""
+        return put_next(self.sequence, {"title": title}, scope=self.scope, idempotency_token=token)
+
+    def strike(self, place: int, *, then_refuse: bool = False) -> None:
+        """Let the fault hit the request at this place of the next call, and refuse what follows if asked."""
+        rules = [Rule(fault=self.fault, skip=place, count=1, seconds=SECONDS.get(self.fault, 5))]
+        if then_refuse:
+            rules.append(Rule(fault="AccessDeniedException", skip=place))
+        self.proxy.follow(*rules)
+
+    def struck(self) -> str | None:
+        """The operation that the fault hit; None when the call had no request at that place."""
+        faults = self.proxy.log.faults
+        return faults[0][1] if faults and faults[0][2] == self.fault else None
+
+    def rows(self) -> list[Row]:
+        """The items of the scope as the engine holds them, in the order of their values."""
+        self.proxy.settle()
+        return self.rows_now()
+
+    def rows_now(self) -> list[Row]:
+        """The same without asking the proxy whether a late request is under way."""
+        strategy = strategies[self.sequence]
+        answer = bare_client(self.engine.endpoint).query(
+            TableName=strategy.layout.table,
+            KeyConditionExpression="pk = :scope",
+            ExpressionAttributeValues={":scope": {"S": strategy.partition(self.scope)}},
+            ConsistentRead=True,
+        )
+        return [Row(int(i["sk"]["N"]), i["token"]["S"], i["title"]["S"]) for i in answer["Items"]]
+
+    def judge(self, told: list[int]) -> None:
+        """Each value that was told belongs to one item, in the order of the calls; there is no other."""
+        values = [row.value for row in self.rows()]
+        assert sorted(told) == values
+        strategy = strategies[self.sequence]
+        if strategy.ordered_across_processes:
+            assert told == values
+        if strategy.gapless:
+            assert values == list(range(1, len(values) + 1))
+
+
+@pytest.fixture
+def cases(engine: Engine, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
+    """A case for each place of the call, without an end: the test ends it when the fault finds no request."""
+    return (Case(engine, behind_proxy, sequence, fault, f"{scope}-{n}") for n in itertools.count())
+
+
+def attempt(case: Case, token: str | None) -> Allocation | SequenceError:
+    """The call's answer or its error; a foreign error is a failure of the test."""
+    try:
+        return case.put(token)
+    except SequenceError as error:
+        return error
+
+
+@table(*FAULTS)
+def test_same_call(cases: Iterator[Case]) -> None:
+    """With a token: a fault that can heal is survived; one that cannot is told, and nothing is stored."""
+    _strike_every_place(cases, "a token")
+
+
+@table(*FAULTS, marked=False)
+def test_same_call_without_token(cases: Iterator[Case]) -> None:
+    """Without a token: the same, and an answer that is lost within the call makes no second item."""
+    _strike_every_place(cases, None)
+
+
+def _strike_every_place(cases: Iterator[Case], token: str | None) -> None:
+    struck = 0
+    for place, case in enumerate(cases):
+        case.strike(place)
+        answer = attempt(case, token)
+        if case.struck() is None:
+            break
+        struck += 1
+        case.proxy.calm()
+        if isinstance(answer, SequenceError):
+            assert case.fault in PERMANENT
+            assert isinstance(answer, StorageRefused | InvalidItem)
+            assert case.rows() == []
+            answer = case.put(token)
+        assert not answer.replayed
+        case.judge([answer.value, case.put("another token", "the next").value])
+    assert struck
+
+
+@table(*FAULTS)
+def test_later_call(cases: Iterator[Case]) -> None:
+    """A repeat by the same process after a call that failed."""
+    for place, case in enumerate(cases):
+        told = _fail(case, place)
+        if told is None:
+            break
+        again = case.put("a token")
+        assert told in (0, again.value)
+        case.judge([again.value, case.put("another token", "the next").value])
+        assert case.put("a token").value == again.value
+
+
+@table(*LOSSES, *CUTS)
+def test_other_process(cases: Iterator[Case], other_process: ProcessPoolExecutor) -> None:
+    """A repeat by another process after a call that failed."""
+    for place, case in enumerate(cases):
+        told = _fail(case, place)
+        if told is None:
+            break
+        item = {"title": "the one"}
+        value, _ = other_process.submit(put_elsewhere, case.sequence, item, case.scope, "a token").result()
+        assert told in (0, value)
+        case.judge([value, case.put("another token", "the next").value])
+        again = case.put("a token")
+        assert (again.value, again.replayed) == (value, True)
+
+
+def _fail(case: Case, place: int) -> int | None:
+    """Make the call fail at a place: 0 if it failed, its value if it did not, None if it ended before."""
+    case.strike(place, then_refuse=True)
+    answer = attempt(case, "a token")
+    operation = case.struck()
+    case.proxy.calm()
+    if operation is None:
+        return None
+    if isinstance(answer, Allocation):
+        return answer.value
+    if operation in WRITES and case.fault in AMBIGUOUS:
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+    return 0
+
+
+@table("lose-close", "late")
+def test_another_writer_between(cases: Iterator[Case], other_process: ProcessPoolExecutor) -> None:
+    """An answer is lost, another process writes, and then the write is repeated: it is found again."""
+    for place, case in enumerate(cases):
+        case.proxy.follow(
+            Rule(fault=case.fault, skip=place, count=1, seconds=0.02),
+            Rule(fault="delay", skip=place, count=1, seconds=0.05),
+        )
+        with ThreadPoolExecutor(1) as thread:
+            first = thread.submit(case.put, "a token")
+            while not case.struck() and not first.done():
+                time.sleep(0.001)
+            if not case.struck():
+                break
+            other = other_process.submit(
+                put_elsewhere, case.sequence, {"title": "the other"}, case.scope, None
+            ).result()
+            told = {first.result().value: "the one", other[0]: "the other"}
+        assert {row.value: row.title for row in case.rows()} == told
+        assert len(told) == 2
+        if strategies[case.sequence].gapless:
+            assert sorted(told) == [1, 2]
+
+
+@table("lose-close")
+def test_token_for_another_item(cases: Iterator[Case]) -> None:
+    """A token that was used for another item is refused, whether or not its first answer was lost."""
+    case = next(cases)
+    case.strike(0)
+    case.put("a token")
+    case.proxy.calm()
+    with pytest.raises(IdempotencyMismatch):
+        case.put("a token", "another title")
+    assert [row.title for row in case.rows()] == ["the one"]
+
+
+def writes(fault: str, **rule: Any) -> list[Rule]:
+    """Rules that hit writes and let reads pass."""
+    return [Rule(fault=fault, operation=operation, **rule) for operation in sorted(WRITES)]
+
+
+def hasty(case: Case) -> Case:
+    """The same case for the same strategy with little patience."""
+    return replace(case, sequence=f"hasty-{case.sequence}")
+
+
+@table("lose-500", "ThrottlingException", "cancel-TransactionConflict")
+def test_giving_up(cases: Iterator[Case], fault: str) -> None:
+    """A fault that does not end is met more than once, and then told: contention or not, known or unknown."""
+    case = hasty(next(cases))
+    case.proxy.follow(*writes(fault))
+    error = attempt(case, "a token")
+    assert isinstance(error, SequenceContention if fault.startswith("cancel-") else SequenceUnavailable)
+    assert error.attempts > 1
+    assert error.outcome_unknown == (fault == "lose-500")
+    case.proxy.calm()
+    assert len(case.rows()) <= error.outcome_unknown
+    case.judge([case.put("a token").value])
+
+
+@table("lose-close", "drop-close")
+def test_an_unknown_outcome_stays_unknown(cases: Iterator[Case], fault: str) -> None:
+    """After a lost answer, certain errors do not make the outcome known."""
+    case = hasty(next(cases))
+    case.proxy.follow(*writes(fault, count=1), *writes("ThrottlingException"))
+    error = attempt(case, "a token")
+    assert isinstance(error, SequenceUnavailable)
+    assert error.outcome_unknown
+    case.proxy.calm()
+    case.judge([case.put("a token").value])
+
+
+@table("AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded")
+@pytest.mark.parametrize("action", [0, -1])
+def test_permanent_failures_are_raised_at_once(cases: Iterator[Case], fault: str, action: int) -> None:
+    """What can never heal is told after one meeting, not after the deadline, and stores nothing."""
+    case = next(cases)
+    case.proxy.follow(Rule(fault=fault, action=action))
+    error = attempt(case, "a token")
+    assert isinstance(error, StorageRefused | InvalidItem)
+    assert len(case.proxy.log.faults) == 1
+    case.proxy.calm()
+    assert case.rows() == []
+
+
+@table("delay")
+def test_partition(cases: Iterator[Case]) -> None:
+    """During a partition a call ends with an error and stores nothing; after it the repeat is stored once."""
+    case = hasty(next(cases))
+    case.proxy.partition()
+    try:
+        error = attempt(case, "a token")
+        assert isinstance(error, SequenceUnavailable)
+        assert case.rows_now() == []
+    finally:
+        case.proxy.heal()
+    case.judge([case.put("a token").value, case.put("another token").value])
+
+
+@table("lose-close")
+def test_two_repeats_at_the_same_moment(cases: Iterator[Case], other_process: ProcessPoolExecutor) -> None:
+    """Repeats by threads and by another process at one moment, some answers lost: one item, one answer."""
+    case = next(cases)
+    case.proxy.follow(Rule(fault=case.fault, probability=0.2))
+    elsewhere = other_process.submit(put_elsewhere, case.sequence, {"title": "the one"}, case.scope, "a token")
+    with ThreadPoolExecutor(8) as threads:
+        told = {answer.value for answer in threads.map(case.put, ["a token"] * 8)}
+    told.add(elsewhere.result()[0])
+    case.proxy.calm()
+    assert len(told) == 1
+    assert [row.value for row in case.rows()] == list(told)
+    if strategies[case.sequence].exactly_once:
+        case.judge([*told, case.put("another token").value])

@@ -1,0 +1,59 @@
+"""What the tests of the lab share: a table as the recipes want it, a client, and what is stored."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from sequences import dynamodb
+from sequences.lab import recipes
+
+SCOPE = "ABC"
+
+
+@dataclass(frozen=True)
+class Table:
+    """An empty table with a counter at 0 for the scope ABC, and a client as the reader of an article has it."""
+
+    name: str
+    client: DynamoDBClient
+
+    def run(self, recipe: recipes.Recipe, title: str) -> int:
+        """Number one item that is known by its title."""
+        return recipe(self.client, self.name, SCOPE, {"title": {"S": title}})
+
+    def take(self, number: recipes.Number) -> int:
+        """Take one number without an item."""
+        return number(self.client, self.name, SCOPE)
+
+    def stored(self) -> dict[int, str]:
+        """The titles by number."""
+        items = self.client.query(
+            TableName=self.name,
+            KeyConditionExpression="pk = :scope",
+            ExpressionAttributeValues={":scope": {"S": SCOPE}},
+            ConsistentRead=True,
+        )["Items"]
+        return {int(item["sk"]["N"]): item["title"]["S"] for item in items}
+
+
+@pytest.fixture
+def new_table(endpoint: str) -> Callable[[], Table]:
+    """Makes a table on the engine."""
+
+    def make() -> Table:
+        name = f"lab-{uuid4().hex}"
+        dynamodb.create_table(name, ("pk", "sk"), "N")
+        client = dynamodb.plain_client()
+        recipes.prepare(client, name, SCOPE)
+        return Table(name, client)
+
+    return make
+
+
+@pytest.fixture
+def table(new_table: Callable[[], Table]) -> Table:
+    """A table on the engine."""
+    return new_table()

@@ -1,0 +1,176 @@
+"""The command: clean output, clear errors, and no cost that was not agreed to."""
+
+import json
+import re
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from sequences.lab import charts, report
+from sequences.lab.comparison import KEYS
+from sequences.lab.plan import STRATEGIES, Plan, Prices
+from sequences.management.commands import compare_strategies
+
+ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+
+
+def rows_of(plan: Plan) -> list[dict[str, Any]]:
+    """Rows as a comparison would give them, with figures that differ."""
+    return [
+        dict.fromkeys(KEYS, 0)
+        | {"strategy": strategy, "writers": writers, "processes": 1, "count": plan.count, "gaps": index % 3}
+        | {
+            "per_second": 10.0 + index,
+            "p50_ms": 1.0 + index,
+            "p99_ms": 2.0 + index,
+            "written_twice": index % 2,
+        }
+        | {name: 0.5 + index for name in KEYS if name.endswith("_per_number")}
+        for index, (writers, strategy) in enumerate(plan.cases())
+    ]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """The plans that were run: nothing really is."""
+    plans: list[Plan] = []
+
+    def compare(plan: Plan, *, progress: Any) -> list[dict[str, Any]]:
+        plans.append(plan)
+        return rows_of(plan)
+
+    monkeypatch.setattr(compare_strategies, "compare", compare)
+    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
+    return plans
+
+
+@pytest.fixture
+def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that names no engine."""
+    monkeypatch.delenv(ENDPOINT, raising=False)
+
+
+def run(*arguments: str) -> str:
+    """What the command writes to standard output."""
+    out = StringIO()
+    call_command("compare_strategies", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_json_on_an_engine_of_its_own(engine: object, no_endpoint: None) -> None:
+    """Without an endpoint the command starts an engine, and its standard output is JSON and nothing else."""
+    rows = json.loads(
+        run(
+            "--format",
+            "json",
+            "--writers",
+            "2",
+            "--processes",
+            "1",
+            "--count",
+            "6",
+            "--strategies",
+            "AtomicCounter",
+        )
+    )
+    assert [tuple(row) for row in rows] == [KEYS]
+    assert (rows[0]["count"], rows[0]["errors"]) == (6, 0)
+
+
+def test_unknown_strategy() -> None:
+    """An unknown strategy is refused with the names there are."""
+    with pytest.raises(CommandError, match=r"unknown Magic\. Known are: published-atomic"):
+        run("--strategies", "Magic")
+
+
+@pytest.mark.parametrize("writers", ["many", "1,", "1.5"])
+def test_bad_number(writers: str) -> None:
+    """What is no number is refused with what was given."""
+    with pytest.raises(CommandError, match=f"--writers: '{writers}' is not a whole number"):
+        run("--writers", writers)
+
+
+def test_defaults(ran: list[Plan]) -> None:
+    """Everything runs with eight writers; a page shows one, eight and 32; values only come from those that can."""
+    run()
+    run("--format", "html")
+    run("--values-only")
+    assert [tuple(plan.writers) for plan in ran] == [(8,), (1, 8, 32), (8,)]
+    assert tuple(ran[0].strategies) == STRATEGIES
+    assert "SortKeyMaximum" not in ran[2].strategies
+
+
+def test_markdown(ran: list[Plan]) -> None:
+    """The Markdown table has a row for each strategy, a heading and a rule, all of the same width."""
+    lines = run("--format", "markdown").splitlines()
+    assert len(lines) == len(STRATEGIES) + 2
+    assert len({line.count("|") for line in lines}) == 1
+
+
+def test_table(ran: list[Plan]) -> None:
+    """The table for the terminal names every strategy whole."""
+    text = run("--format", "table")
+    assert all(strategy in text for strategy in STRATEGIES)
+
+
+def test_page_is_self_contained(ran: list[Plan], tmp_path: Path) -> None:
+    """The page draws every strategy in four plots, and fetches nothing from anywhere."""
+    file = tmp_path / "page.html"
+    assert run("--format", "html", "--output", str(file)) == ""
+    page = file.read_text()
+    assert page.count("<svg") == 4
+    assert all(page.count(f">{strategy}<") >= 4 for strategy in STRATEGIES)
+    assert not re.search(r"<(script|link|img|iframe)|\b(src|href)=|url\(|@import", page)
+
+
+def test_page_advises(ran: list[Plan]) -> None:
+    """The page says which strategy to take for what, with its figures."""
+    page = run("--format", "html")
+    assert re.search(r"carried by an item.*\n.*<strong>SortKeyMaximum\.</strong>.*numbers/s", page)
+
+
+def test_unwritable_output(ran: list[Plan], tmp_path: Path) -> None:
+    """A result that cannot be stored is not lost: the error holds it."""
+    with pytest.raises(CommandError, match=r"--output .* cannot be written.*\n\| strategy"):
+        run("--format", "markdown", "--output", str(tmp_path / "missing" / "file"))
+
+
+def test_aws_asks_first(ran: list[Plan], no_endpoint: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In AWS nothing is done before somebody has seen the cost and agreed."""
+    monkeypatch.setattr("builtins.input", lambda question: "n")
+    with pytest.raises(CommandError, match="Nothing was done"):
+        run("--aws")
+    monkeypatch.setattr("builtins.input", lambda question: "y")
+    run("--aws", "--format", "json")
+    run("--aws", "--yes", "--format", "json")
+    assert len(ran) == 2
+
+
+@pytest.mark.parametrize("arguments", [["--aws"], ["--aws", "--faults", "0.1"]])
+def test_aws_excludes(arguments: list[str], ran: list[Plan]) -> None:
+    """AWS goes neither with another endpoint nor with lost answers."""
+    with pytest.raises(CommandError, match=r"exclude each other|leave one out"):
+        run(*arguments)
+    assert ran == []
+
+
+def test_labels_do_not_overlap() -> None:
+    """The names at the ends of the lines keep their distance, however close the lines are."""
+    plan = Plan(writers=(1, 8))
+    series = charts.lines(rows_of(plan), lambda row: 1.0, unit="numbers/s")["series"]
+    heights = sorted(line["label_y"] for line in series)
+    assert all(after - before >= charts.LABEL_GAP for before, after in pairwise(heights))
+    assert len(series) == len(STRATEGIES)
+
+
+def test_page_marks_faults() -> None:
+    """A duplicate, gap, copy or error is marked on the page, and a 0 is not."""
+    rows = rows_of(Plan(strategies=["AtomicCounter", "SortKeyMaximum", "BlockAllocator"]))
+    page = report.html(rows, Prices(), command="")
+    marked = re.findall(r'<td class="fault">(\d+)</td>', page)
+    faults = [row[name] for row in rows for name in ("duplicates", "gaps", "written_twice", "errors")]
+    assert marked == [str(count) for count in faults if count]

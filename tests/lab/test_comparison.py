@@ -1,0 +1,144 @@
+"""The comparison on the embedded engine: the rows it gives, and the faults it finds."""
+
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb
+from sequences.lab.comparison import KEYS, compare
+from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
+from sequences.lab.recipes import BARE_PUT_ITEM
+
+DESIGNED = [
+    "strategy", "writers", "processes", "count", "seconds", "per_second", "requests_per_number",
+    "write_requests_per_number", "write_units_per_number", "read_units_per_number", "p50_ms", "p99_ms",
+    "duplicates", "gaps", "errors",
+]  # fmt: skip
+RIGHT = {"duplicates": 0, "gaps": 0, "errors": 0}
+
+
+def faults(row: dict[str, Any]) -> dict[str, int]:
+    """The part of a row that must be 0."""
+    return {name: row[name] for name in RIGHT}
+
+
+def test_a_row(endpoint: str) -> None:
+    """A row has the contract's keys in their order, and the figures of one number at a time."""
+    (row,) = compare(Plan(strategies=["SortKeyMaximum"], writers=[1], count=12))
+    assert list(row) == list(KEYS) == DESIGNED
+    assert (row["strategy"], row["writers"], row["processes"], row["count"]) == ("SortKeyMaximum", 1, 1, 12)
+    assert (
+        row["requests_per_number"] == row["write_requests_per_number"] == row["write_units_per_number"] == 1
+    )
+    assert 0 < row["p50_ms"] <= row["p99_ms"] <= row["seconds"] * 1000
+    assert faults(row) == RIGHT
+
+
+def test_several_processes(endpoint: str) -> None:
+    """Writers in two processes count in one sequence."""
+    rows = compare(
+        Plan(
+            strategies=["published-sort-key-increment", "SortKeyMaximum"], writers=[5], processes=2, count=31
+        )
+    )
+    assert [row["strategy"] for row in rows] == ["published-sort-key-increment", "SortKeyMaximum"]
+    assert [faults(row) for row in rows] == [RIGHT, RIGHT]
+
+
+def test_scopes(endpoint: str) -> None:
+    """Writers spread over scopes number each from 1 without a hole."""
+    (row,) = compare(Plan(strategies=["published-atomic"], writers=[4], count=20, scopes=3))
+    assert faults(row) == RIGHT
+    assert row["requests_per_number"] == 2
+
+
+def test_values_only(endpoint: str) -> None:
+    """Values without items come from memory, two blocks at most for all of them."""
+    (row,) = compare(
+        Plan(strategies=["BlockAllocator"], writers=[4], count=1000, values_only=True, block_size=1000)
+    )
+    assert faults(row) == RIGHT
+    assert row["requests_per_number"] <= 2 / 1000
+
+
+def test_lost_answers(endpoint: str) -> None:
+    """With answers lost, the published recipe writes items twice, the published addition leaves gaps, ours neither."""
+    plan = Plan(
+        strategies=["published-sort-key-increment", "published-atomic", "SortKeyMaximum"],
+        writers=[1],
+        count=40,
+        faults=0.2,
+        seed=4,
+    )
+    sort_key, atomic, ours = compare(plan)
+    assert sort_key["written_twice"] > 0
+    assert atomic["gaps"] > 0
+    assert faults(ours) == RIGHT
+    assert ours["written_twice"] == 0
+
+
+def test_leaves_nothing_behind(endpoint: str) -> None:
+    """The tables of a comparison are deleted at its end, also when it is interrupted."""
+
+    def interrupt(case: str) -> None:
+        raise KeyboardInterrupt
+
+    before = dynamodb.call("list_tables", {})["TableNames"]
+    with pytest.raises(KeyboardInterrupt):
+        compare(Plan(), progress=interrupt)
+    assert dynamodb.call("list_tables", {})["TableNames"] == before
+
+
+def test_rounds_alternate() -> None:
+    """Every strategy has its turn in each round, backwards in every other one."""
+    plan = Plan(strategies=["AtomicCounter", "SortKeyMaximum"], runs=3)
+    names = [strategy for _, strategy in plan.cases()]
+    assert names == [
+        "AtomicCounter", "SortKeyMaximum", "SortKeyMaximum", "AtomicCounter", "AtomicCounter", "SortKeyMaximum",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"writers": (0,)}, "--writers must be 1 or more"),
+        ({"processes": 0}, "--processes must be 1 or more"),
+        ({"processes": 9}, "--processes 9 needs as many --writers or more, not 8"),
+        ({"count": 7}, "--count 7 is less than --writers 8"),
+        ({"runs": -1}, "--runs must be 1 or more"),
+        ({"scopes": 0}, "--scopes must be 1 or more"),
+        ({"faults": 1.0}, "--faults is the share"),
+        ({"faults": -0.1}, "--faults is the share"),
+        (
+            {"strategies": ["AtomicCounter", "Magic"]},
+            "unknown Magic. Known are: .*published-atomic.*SortKeyMaximum",
+        ),
+        ({"strategies": []}, "--strategies is empty"),
+        (
+            {"strategies": ["SortKeyMaximum"], "values_only": True},
+            "SortKeyMaximum cannot number without an item",
+        ),
+    ],
+)
+def test_refused_plans(options: dict[str, Any], message: str) -> None:
+    """A plan that cannot be run is refused with the option and the remedy."""
+    with pytest.raises(ValueError, match=message):
+        Plan(**options)
+
+
+def test_prices() -> None:
+    """As prices are per million units, a million numbers cost the units of one times their prices."""
+    prices = Prices(write=0.5, read=0.25)
+    assert prices.per_million({"write_units_per_number": 2.0, "read_units_per_number": 0.5}) == 1.125
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES, BARE_PUT_ITEM])
+def test_estimates(strategy: str) -> None:
+    """What AWS will cost is estimated for everything that can be run, and grows with the count."""
+    few, many = (Prices().estimate(Plan(strategies=[strategy], count=count)) for count in (1_000, 2_000))
+    assert 0 < few < many
+
+
+def test_names() -> None:
+    """The comparison knows our strategies by their class names."""
+    assert all(path.rpartition(".")[2] == name for name, (path, _) in OURS.items())

@@ -1,0 +1,67 @@
+"""What the meter counts: requests, writes among them, and units, reported or estimated."""
+
+from collections.abc import Callable
+
+import pytest
+
+from sequences.lab import recipes
+from sequences.lab.meter import Meter, Usage
+from tests.lab.conftest import Table
+
+
+@pytest.fixture
+def meter(table: Table) -> Meter:
+    """A meter that is attached to the table's client."""
+    meter = Meter()
+    meter.attach(table.client)
+    return meter
+
+
+@pytest.mark.parametrize(
+    ("recipe", "usage"),
+    [
+        (recipes.published_atomic, Usage(requests=2, write_requests=2, write_units=2)),
+        (recipes.published_number_first, Usage(requests=3, write_requests=2, write_units=2, read_units=0.5)),
+        (recipes.published_transaction, Usage(requests=2, write_requests=1, write_units=4, read_units=0.5)),
+        (
+            recipes.published_sort_key_increment,
+            Usage(requests=2, write_requests=1, write_units=1, read_units=0.5),
+        ),
+    ],
+)
+def test_counts(recipe: recipes.Recipe, usage: Usage, table: Table, meter: Meter) -> None:
+    """Requests and units of a recipe are those that its steps cost in DynamoDB."""
+    table.run(recipe, "a")
+    assert meter.usage == usage
+
+
+def test_refused_writes_are_charged(table: Table, meter: Meter, new_table: Callable[[], Table]) -> None:
+    """A put whose condition failed reports no units, and is counted as one all the same."""
+    table.run(recipes.published_sort_key_increment, "a")
+    meter.reset()
+    with pytest.raises(table.client.exceptions.ConditionalCheckFailedException):
+        table.client.put_item(
+            TableName=table.name,
+            Item={"pk": {"S": "ABC"}, "sk": {"N": "1"}},
+            ConditionExpression="attribute_not_exists(pk)",
+        )
+    assert meter.usage == Usage(requests=1, write_requests=1, write_units=1)
+
+
+def test_cancelled_transactions_are_charged_double(table: Table, meter: Meter) -> None:
+    """A cancelled transaction of two actions counts as four units."""
+    put = {"TableName": table.name, "Item": {"pk": {"S": "A"}, "sk": {"N": "1"}}}
+    check = {
+        **put,
+        "Item": {"pk": {"S": "B"}, "sk": {"N": "1"}},
+        "ConditionExpression": "attribute_exists(pk)",
+    }
+    with pytest.raises(table.client.exceptions.TransactionCanceledException):
+        table.client.transact_write_items(TransactItems=[{"Put": put}, {"Put": check}])  # type: ignore[typeddict-item]
+    assert meter.usage == Usage(requests=1, write_requests=1, write_units=4)
+
+
+def test_sums() -> None:
+    """The usage of several processes adds up figure by figure."""
+    one = Usage(requests=1, write_requests=2, write_units=3.5, read_units=4)
+    assert one + one == Usage(requests=2, write_requests=4, write_units=7, read_units=8)

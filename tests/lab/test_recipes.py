@@ -1,0 +1,147 @@
+"""What the published recipes promise, and what breaks each of them: races and lost answers, forced, not awaited."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb
+from sequences.lab import recipes
+from sequences.lab.losses import losing_proxy
+from sequences.services import put_next
+from tests.lab.conftest import Table
+
+READ_THEN_WRITE = [recipes.published_number_first, recipes.published_item_first]
+CONDITIONAL = [
+    recipes.published_conditional_update,
+    recipes.published_conditional_put,
+    recipes.published_transaction,
+    recipes.published_sort_key_increment,
+    recipes.published_sort_key_requery,
+]
+SORT_KEY = [recipes.published_sort_key_increment, recipes.published_sort_key_requery]
+
+
+@pytest.fixture
+def lose(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Makes the engine's answer to the next request of one operation get lost, for clients made from now on."""
+    with losing_proxy(endpoint, 0.0, seed=0) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
+        dynamodb.reset()
+        next_to_lose: list[str] = []
+
+        def loses(operation: str) -> bool:
+            if operation in next_to_lose:
+                next_to_lose.remove(operation)
+                return True
+            return False
+
+        monkeypatch.setattr(proxy, "loses", loses)
+        yield next_to_lose.append
+    dynamodb.reset()
+
+
+@pytest.mark.parametrize("recipe", recipes.RECIPES.values(), ids=recipes.RECIPES)
+def test_alone(recipe: recipes.Recipe, table: Table) -> None:
+    """With one writer and no fault every recipe numbers 1, 2, 3 and stores each item under its number."""
+    assert [table.run(recipe, title) for title in ("a", "b", "c")] == [1, 2, 3]
+    assert table.stored() == {1: "a", 2: "b", 3: "c"}
+
+
+@pytest.mark.parametrize("number", recipes.NUMBERS.values(), ids=recipes.NUMBERS)
+def test_numbers_alone(number: recipes.Number, table: Table) -> None:
+    """The recipes that have a counter hand numbers out without an item as well."""
+    assert [table.take(number) for _ in range(3)] == [1, 2, 3]
+    assert table.stored() == {}
+
+
+@pytest.mark.parametrize("recipe", READ_THEN_WRITE)
+def test_read_then_write_loses_an_item(recipe: recipes.Recipe, table: Table) -> None:
+    """Two writers that both read before either writes get the same number, and one of the two items is gone."""
+    both_have_read = threading.Barrier(2)
+
+    def wait(**event: Any) -> None:
+        both_have_read.wait(10)
+
+    table.client.meta.events.register("after-call.dynamodb.GetItem", wait)
+    with ThreadPoolExecutor(2) as pool:
+        numbers = list(pool.map(lambda title: table.run(recipe, title), ("a", "b")))
+    assert numbers == [1, 1]
+    assert len(table.stored()) == 1
+
+
+@pytest.mark.parametrize("recipe", CONDITIONAL)
+def test_conditions_hold(recipe: recipes.Recipe, table: Table) -> None:
+    """Under eight writers a recipe with a condition gives no number twice and leaves no hole."""
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(lambda title: table.run(recipe, str(title)), range(24)))
+    assert sorted(numbers) == list(range(1, 25))
+    assert table.stored() == {number: str(title) for title, number in enumerate(numbers)}
+
+
+def test_plain_add_drops_nothing(table: Table) -> None:
+    """Of 640 plain additions by 32 threads none is dropped, and no two get the same value."""
+    with ThreadPoolExecutor(32) as pool:
+        values = list(pool.map(lambda _: table.take(recipes.add_number), range(640)))
+    assert sorted(values) == list(range(1, 641))
+    assert table.take(recipes.last_number) == 640
+
+
+def test_conditional_add_gives_up(table: Table) -> None:
+    """When others are quicker at each try, the conditional addition ends in an error, not in a number."""
+    rival = dynamodb.plain_client()
+
+    def be_quicker(**event: Any) -> None:
+        recipes.add_number(rival, table.name, "ABC")
+
+    table.client.meta.events.register("after-call.dynamodb.GetItem", be_quicker)
+    with pytest.raises(RuntimeError, match="after 3 tries"):
+        recipes.conditional_add_number(table.client, table.name, "ABC", tries=3, pause_seconds=0)
+
+
+def test_a_repeated_add_skips(lose: Callable[[str], None], new_table: Callable[[], Table]) -> None:
+    """When the answer to an addition is lost, boto3 adds again: the number before stays without an item."""
+    table = new_table()
+    lose("UpdateItem")
+    assert table.run(recipes.published_atomic, "a") == 2
+    assert table.stored() == {2: "a"}
+
+
+@pytest.mark.parametrize("recipe", SORT_KEY)
+def test_sort_key_recipes_write_twice(
+    recipe: recipes.Recipe, lose: Callable[[str], None], new_table: Callable[[], Table]
+) -> None:
+    """When the answer to a put is lost, the sort-key recipes take their own item for another's and store a copy."""
+    table = new_table()
+    lose("PutItem")
+    assert table.run(recipe, "a") == 2
+    assert table.stored() == {1: "a", 2: "a"}
+
+
+def test_transaction_survives_a_lost_answer(
+    lose: Callable[[str], None], new_table: Callable[[], Table]
+) -> None:
+    """boto3 names each transaction, so that sending it again stores nothing twice."""
+    table = new_table()
+    lose("TransactWriteItems")
+    assert table.run(recipes.published_transaction, "a") == 1
+    assert table.stored() == {1: "a"}
+
+
+def test_ours_survives_a_lost_answer(
+    lose: Callable[[str], None], new_table: Callable[[], Table], settings: Any
+) -> None:
+    """SortKeyMaximum meets the same lost answer and stores one item, under the first number."""
+    table = new_table()
+    settings.SEQUENCES = {
+        "tickets": {
+            "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
+            "TABLE": table.name,
+            "OPTIONS": {"partition": "{scope}"},
+        }
+    }
+    lose("PutItem")
+    assert put_next("tickets", {"title": "a"}, scope="ABC").value == 1
+    assert table.stored() == {1: "a"}

@@ -1,0 +1,232 @@
+"""The product as a person has it: `make run` in a folder of its own, with a browser and a program."""
+
+import http.cookiejar
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sequences.engine import port_is_free
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
+ANSWER_SECONDS = 60.0
+NO_PROXY = urllib.request.ProxyHandler({})
+# What a run reads: a test's run starts from the defaults.
+READ_BY_RUN = re.compile(r"AWS_|TABLE_|SECRET_KEY|DEBUG|ALLOWED_|DATABASE_|PORT$|DJANGO_|DYNOXIDE|MAKE")
+
+
+def copy_project(folder: Path) -> Path:
+    """A copy of the project without its data, that shares what is installed, so that set-up is quick."""
+    ignored = shutil.ignore_patterns(".git", ".local", "__pycache__")
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    (folder / ".local" / "engine").mkdir(parents=True)
+    (folder / ".local" / "venv").symlink_to(sys.prefix)
+    for installed in ("node_modules", "package.json"):
+        if (ROOT / ".local" / "engine" / installed).exists():
+            (folder / ".local" / "engine" / installed).symlink_to(ROOT / ".local" / "engine" / installed)
+    return folder
+
+
+@dataclass
+class Site:
+    """`make run` in `folder` on `port`; `said` is all that it printed since its last start."""
+
+    folder: Path
+    port: int
+    environment: Mapping[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    password: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where its pages are."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def text(self) -> str:
+        """All that it printed, as one text."""
+        return "".join(self.said)
+
+    def start(self) -> None:
+        """Start it, and return when it has said how to sign in."""
+        inherited = {name: value for name, value in os.environ.items() if not READ_BY_RUN.match(name)}
+        self.said.clear()
+        # A process group of its own stands for a terminal, whose Ctrl-C goes to the whole group.
+        self._process = subprocess.Popen(
+            ["make", "run"],
+            cwd=self.folder,
+            env={**inherited, **self.environment, "PORT": str(self.port)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self.wait_until_said("Ctrl-C stops")
+        found = re.search(r"Sign in as demo with the password (\S+)", self.text)
+        self.password = found.group(1) if found else ""
+
+    def wait_until_said(self, words: str) -> None:
+        """Wait for something that it prints. Raises AssertionError with all it said when it ends before."""
+        deadline = time.monotonic() + START_SECONDS
+        while words not in self.text:
+            assert self._reader.is_alive(), f"it ended with {self._process.wait()}:\n{self.text}"
+            assert time.monotonic() < deadline, f"it did not say {words!r}:\n{self.text}"
+            time.sleep(0.05)
+
+    def stop(self, by: signal.Signals = signal.SIGINT) -> int:
+        """Stop it as Ctrl-C in its terminal does, or by another signal to `make` alone; the exit code."""
+        if by is signal.SIGINT:
+            os.killpg(self._process.pid, by)
+        else:
+            self._process.send_signal(by)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait until it has ended by itself; the exit code."""
+        code = self._process.wait(STOP_SECONDS)
+        self._reader.join()
+        return code
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        with self._process.stdout as lines:
+            self.said.extend(lines)
+
+
+@contextmanager
+def running_site(site: Site) -> Iterator[Site]:
+    """The site, started, and stopped at the end however that comes."""
+    site.start()
+    try:
+        yield site
+    finally:
+        if site._process.poll() is None:
+            site.stop()
+
+
+def processes(words: str) -> list[int]:
+    """The ids of the living processes whose command line holds these words."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if words.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:  # it ended while we looked
+            pass
+    return found
+
+
+def free_port() -> int:
+    """A port below those of outgoing connections, on which nobody listens."""
+    return next(port for port in range(18_000 + os.getpid() % 500, 20_000) if port_is_free(port))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An HTTP answer, after all redirects."""
+
+    status: int
+    url: str
+    text: str
+
+    @property
+    def content(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.text)
+
+
+class Browser:
+    """Keeps cookies, follows redirects, and fills in forms with their hidden fields, as a browser does."""
+
+    def __init__(self, site: Site) -> None:
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self._opener = urllib.request.build_opener(NO_PROXY, cookies)
+        self._site = site
+
+    def get(self, path: str) -> Answer:
+        """Open a page."""
+        return self._open(urllib.request.Request(self._site.address + path))
+
+    def fill_in(self, path: str, **typed: str) -> Answer:
+        """Open the page, fill in its form that has these fields, and send it."""
+        page = self.get(path)
+        forms = re.findall(r"<form.*?</form>", page.text, re.DOTALL)
+        form = next(form for form in forms if all(f'name="{name}"' in form for name in typed))
+        inputs = re.findall(r'<input[^>]*type="hidden"[^>]*>', form)
+        hidden = {_attribute(tag, "name"): _attribute(tag, "value") for tag in inputs}
+        request = urllib.request.Request(page.url, urllib.parse.urlencode({**hidden, **typed}).encode())
+        request.add_header("Referer", page.url)
+        return self._open(request)
+
+    def sign_in(self) -> Answer:
+        """Sign in as the demo administrator, with the password that was printed."""
+        return self.fill_in("/login/", username="demo", password=self._site.password)
+
+    def _open(self, request: urllib.request.Request) -> Answer:
+        return _send(self._opener, request)
+
+
+class Program:
+    """Speaks REST with the token of the demo administrator."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._token = ""
+        login = {"username": "demo", "password": site.password}
+        self._token = self.post("/api/auth/token/", **login).content["token"]
+
+    def get(self, path: str) -> Answer:
+        """GET."""
+        return self._send("GET", path, None)
+
+    def post(self, path: str, **content: Any) -> Answer:
+        """POST with a JSON object. Raises OSError when there is no answer."""
+        return self._send("POST", path, json.dumps(content).encode())
+
+    def numbers(self, project: str) -> list[int]:
+        """The numbers of all tickets of a project, as the pages of the list give them."""
+        path: str | None = f"/api/projects/{project}/tickets/"
+        numbers: list[int] = []
+        while path:
+            page = self.get(path).content
+            numbers += [ticket["number"] for ticket in page["results"]]
+            path = page["next"] and page["next"].removeprefix(self._site.address)
+        return numbers
+
+    def _send(self, method: str, path: str, body: bytes | None) -> Answer:
+        request = urllib.request.Request(self._site.address + path, body, method=method)
+        request.add_header("Content-Type", "application/json")
+        if self._token:
+            request.add_header("Authorization", f"Token {self._token}")
+        return _send(urllib.request.build_opener(NO_PROXY), request)
+
+
+def _send(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> Answer:
+    try:
+        with opener.open(request, timeout=ANSWER_SECONDS) as reply:
+            return Answer(reply.status, reply.url, reply.read().decode())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, error.url, error.read().decode())
+
+
+def _attribute(tag: str, name: str) -> str:
+    found = re.search(rf'\b{name}="([^"]*)"', tag)
+    return found.group(1) if found else ""

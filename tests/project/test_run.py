@@ -1,0 +1,240 @@
+"""`make run` as people meet it: served over HTTP, stopped and started, and its engine killed under load."""
+
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sequences.engine import Engine, find_binary
+from tests.project.site import Browser, Program, Site, copy_project, free_port, processes, running_site
+
+pytestmark = pytest.mark.skipif(find_binary() is None, reason="the embedded engine is not installed: no npm")
+
+CLIENTS = 8
+KILLS = 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the project, for all tests of this module."""
+    return copy_project(tmp_path_factory.mktemp("site") / "project")
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Site]:
+    """The running site; a test that stops it starts it again."""
+    with running_site(Site(folder, free_port())) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def engine_file(folder: Path) -> str:
+    """The file of the run's engine, which names its process."""
+    return str(folder / ".local" / "data" / "engine.db")
+
+
+def make_project(program: Program, key: str) -> None:
+    """Make a project by REST."""
+    answer = program.post("/api/projects/", key=key, name=f"Project {key}", description="")
+    assert answer.status == 201, answer.text
+
+
+def file_ticket(program: Program, project: str, title: str) -> int:
+    """File a ticket by REST; its number."""
+    answer = program.post(f"/api/projects/{project}/tickets/", title=title)
+    assert answer.status == 201, answer.text
+    return int(answer.content["number"])
+
+
+def test_a_form_rest_and_the_administration_each_do_their_job(site: Site) -> None:
+    """A project and its first ticket by form, the second by REST, and the admin page counts both."""
+    browser = Browser(site)
+    assert browser.sign_in().url == f"{site.address}/"
+    browser.fill_in("/projects/new/", key="FORM", name="By form")
+    first = browser.fill_in("/FORM/new/", title="Typed by a person")
+    assert (first.status, first.url) == (200, f"{site.address}/FORM-1/")
+    assert "Typed by a person" in first.text
+
+    program = Program(site)
+    second = program.post("/api/projects/FORM/tickets/", title="Sent by a program")
+    assert (second.status, second.content["key"], second.content["number"]) == (201, "FORM-2", 2)
+    assert program.get("/api/tickets/FORM-1/").content["title"] == "Typed by a person"
+
+    assert '"/admin/sequences/sequence/tickets/"' in browser.get("/admin/sequences/sequence/").text
+    counters = browser.get("/admin/sequences/sequence/tickets/")
+    assert re.search(r">FORM</th>\s*<td>2</td>", counters.text)
+
+
+def test_sample_projects_are_there_to_look_at(site: Site) -> None:
+    """A fresh folder shows three projects with some twenty tickets."""
+    program = Program(site)
+    projects = [project["key"] for project in program.get("/api/projects/").content["results"]]
+    samples = [key for key in projects if key not in {"FORM", "LATER", "CRASH"}]
+    assert len(samples) == 3
+    assert 15 <= sum(len(program.numbers(key)) for key in samples) <= 30
+
+
+def test_numbers_go_on_after_a_stop_and_a_start(site: Site) -> None:
+    """What was filed is there after Ctrl-C and a new start, and the next ticket takes the next number."""
+    program = Program(site)
+    make_project(program, "LATER")
+    assert [file_ticket(program, "LATER", f"Before, {n}") for n in (1, 2, 3)] == [1, 2, 3]
+    samples = program.get("/api/projects/").content["results"]
+
+    site.stop()
+    site.start()
+
+    program = Program(site)
+    assert file_ticket(program, "LATER", "After") == 4
+    assert program.numbers("LATER") == [4, 3, 2, 1]
+    assert program.get("/api/projects/").content["results"] == samples
+
+
+def test_a_start_gives_a_new_password(site: Site) -> None:
+    """The password of the start before does not sign in any more."""
+    before = site.password
+    site.stop()
+    site.start()
+    assert site.password != before
+    login = {"username": "demo", "password": before}
+    assert Program(site).post("/api/auth/token/", **login).status == 400
+
+
+class Clerks:
+    """Clients that file tickets as fast as they can until told to stop, and remember what was confirmed."""
+
+    def __init__(self, site: Site, projects: list[str]) -> None:
+        self.confirmed: list[tuple[str, int, str]] = []
+        self.surprises: list[str] = []
+        self._stopping = threading.Event()
+        self._program = Program(site)
+        self._threads = [
+            threading.Thread(target=self._work, args=(n, projects[n % len(projects)])) for n in range(CLIENTS)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let every client come to its end."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for_more(self, count: int) -> None:
+        """Return when so many more tickets were confirmed."""
+        wanted, deadline = len(self.confirmed) + count, time.monotonic() + 60
+        while len(self.confirmed) < wanted:
+            assert time.monotonic() < deadline, f"{len(self.confirmed)} of {wanted} were confirmed"
+            time.sleep(0.02)
+
+    def _work(self, client: int, project: str) -> None:
+        sent = 0
+        while not self._stopping.is_set():
+            sent += 1
+            title = f"Client {client}, ticket {sent}"
+            try:
+                answer = self._program.post(f"/api/projects/{project}/tickets/", title=title)
+            except OSError:
+                continue
+            if answer.status == 201:
+                self.confirmed.append((project, int(answer.content["number"]), title))
+            elif answer.status != 503:
+                self.surprises.append(answer.text)
+
+
+def test_an_engine_killed_under_load_loses_nothing(site: Site, engine_file: str) -> None:
+    """After each kill -9 the engine is back; every confirmed ticket is stored, and the numbers are 1..n."""
+    program = Program(site)
+    projects = ["CRASH", "LATER2"]
+    for key in projects:
+        make_project(program, key)
+    clerks = Clerks(site, projects)
+    try:
+        for _ in range(KILLS):
+            clerks.wait_for_more(40)
+            (engine,) = processes(engine_file)
+            os.kill(engine, signal.SIGKILL)
+        clerks.wait_for_more(40)
+    finally:
+        clerks.stop()
+
+    assert clerks.surprises == []
+    assert site.text.count("The engine ended by itself") == KILLS
+    for key in projects:
+        numbers = program.numbers(key)
+        assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    for project, number, title in clerks.confirmed:
+        assert program.get(f"/api/tickets/{project}-{number}/").content["title"] == title
+
+
+def test_two_runs_do_not_share_an_engine(site: Site, folder: Path) -> None:
+    """A second run in the folder is refused in one line, and the first one keeps its engine's address."""
+    second = Site(folder, free_port())
+    with pytest.raises(AssertionError):
+        second.start()
+    errors = [line for line in second.said if line.startswith("error:")]
+    assert len(errors) == 1
+    assert "in use by another run" in errors[0]
+    assert "Traceback" not in second.text
+    assert (folder / ".local" / "engine" / "endpoint").exists()
+    assert Program(site).get("/api/projects/").status == 200
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_of_a_stopped_run(site: Site, engine_file: str, folder: Path, by: signal.Signals) -> None:
+    """Ctrl-C and SIGTERM end web server and engine, without a stack trace, and leave no address behind."""
+    assert len(processes(engine_file)) == 1
+    site.stop(by)
+    assert processes(engine_file) == []
+    assert processes(f"127.0.0.1:{site.port}") == []
+    assert not (folder / ".local" / "engine" / "endpoint").exists()
+    assert "Traceback" not in site.text
+    site.start()
+
+
+def test_a_killed_run_leaves_nothing_in_the_way(site: Site, engine_file: str) -> None:
+    """After kill -9 of the run itself, its children end too, and the next start finds port and data free."""
+    (run,) = processes(f"{site.folder}/.local/venv/bin/python\0-m\0project.server")
+    os.kill(run, signal.SIGKILL)
+    assert site.wait() != 0
+    site.start()
+    assert len(processes(engine_file)) == 1
+    assert Program(site).get("/api/projects/").status == 200
+
+
+def test_another_engine_is_used_where_one_is_named(site: Site, tmp_path: Path) -> None:
+    """With AWS_ENDPOINT_URL_DYNAMODB no engine is started, and tickets go to the one that it names."""
+    with Engine() as engine:
+        environment = {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "TABLE_PREFIX": "other_"}
+        other = Site(copy_project(tmp_path / "project"), free_port(), environment)
+        with running_site(other):
+            program = Program(other)
+            make_project(program, "OTHER")
+            assert file_ticket(program, "OTHER", "Elsewhere") == 1
+            assert not (other.folder / ".local" / "data").exists()
+            assert Program(site).get("/api/projects/OTHER/").status == 404
+
+
+def test_production_without_its_settings_is_one_line(tmp_path: Path) -> None:
+    """Under project.production a missing SECRET_KEY is said, and nothing is made up or started."""
+    site = Site(copy_project(tmp_path / "project"), free_port(), {"DJANGO_SETTINGS_MODULE": "project.production"})
+    with pytest.raises(AssertionError, match="SECRET_KEY is not set"):
+        site.start()
+    assert "Traceback" not in site.text
+    assert not (site.folder / ".local" / "data").exists()
+
+
+def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:
+    """A run whose port is taken says so, with the remedy."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        with pytest.raises(AssertionError, match=f"port {port} is in use.*PORT=8001 make run"):
+            Site(folder, port).start()

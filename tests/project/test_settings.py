@@ -1,0 +1,205 @@
+"""The settings: what they demand, what they make up, and that no page shows what it should not."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
+
+from project import base, settings
+
+ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+
+
+def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a management command with this environment beside the usual one, less what the settings read."""
+    read_by_settings = {"SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "DATABASE_URL", "DJANGO_SETTINGS_MODULE"}
+    usual = {name: value for name, value in os.environ.items() if name not in read_by_settings}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=base.ROOT,
+        env=usual | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+class TestProduction:
+    SETTINGS = ("--settings", "project.production")
+
+    def test_it_demands_a_secret_key(self) -> None:
+        """Without SECRET_KEY nothing starts, and the message says what to set."""
+        done = manage("check", *self.SETTINGS, ALLOWED_HOSTS="example.com")
+        assert done.returncode != 0
+        assert done.stderr.strip().endswith(
+            "SECRET_KEY is not set: set it to 50 or more random characters, and keep them."
+        )
+
+    def test_it_demands_the_hosts(self) -> None:
+        """Without ALLOWED_HOSTS nothing starts, and the message says what to set."""
+        done = manage("check", *self.SETTINGS, SECRET_KEY="x" * 50)
+        assert done.returncode != 0
+        assert "ALLOWED_HOSTS is not set: name the site's hosts" in done.stderr
+
+    def test_it_passes_the_deployment_checks(self) -> None:
+        """With both set, check --deploy has nothing to say."""
+        key = "".join(chr(33 + n % 90) for n in range(60))
+        done = manage(
+            "check",
+            "--deploy",
+            "--fail-level",
+            "INFO",
+            *self.SETTINGS,
+            SECRET_KEY=key,
+            ALLOWED_HOSTS="example.com",
+        )
+        assert done.stderr == ""
+        assert done.returncode == 0
+
+    def test_it_makes_nothing_up(self, tmp_path: Path) -> None:
+        """A loopback engine gets no placeholder credentials in production."""
+        program = "import os, project.production; print(sorted(n for n in os.environ if n.startswith('AWS_')))"
+        environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 50, "ALLOWED_HOSTS": "example.com"}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=base.ROOT,
+            env=environment | {ENDPOINT: "http://127.0.0.1:8001"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == f"['{ENDPOINT}']"
+
+
+class TestSecretKey:
+    def test_it_is_made_once(self, tmp_path: Path) -> None:
+        """The second reader gets the key of the first."""
+        path = tmp_path / "fresh" / "secret_key"
+        key = settings.stored_secret_key(path)
+        assert len(key) >= 50
+        assert settings.stored_secret_key(path) == key
+
+    def test_only_its_owner_can_read_it(self, tmp_path: Path) -> None:
+        """The file is closed to group and others."""
+        path = tmp_path / "secret_key"
+        settings.stored_secret_key(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    def test_no_draft_is_left(self, tmp_path: Path) -> None:
+        """Nothing but the key lies in its folder afterwards."""
+        settings.stored_secret_key(tmp_path / "secret_key")
+        settings.stored_secret_key(tmp_path / "secret_key")
+        assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
+
+
+class TestRunningEngine:
+    def test_its_address_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A command in the folder of a run reaches the engine of that run."""
+        monkeypatch.setenv(ENDPOINT, "to be restored")
+        monkeypatch.delenv(ENDPOINT)
+        (tmp_path / "endpoint").write_text("http://127.0.0.1:20001\n")
+        settings.find_running_engine(tmp_path / "endpoint")
+        assert os.environ[ENDPOINT] == "http://127.0.0.1:20001"
+
+    @pytest.mark.parametrize(("given", "used"), [("http://elsewhere:8000", "http://elsewhere:8000"), ("", None)])
+    def test_what_the_environment_says_counts(
+        self, given: str, used: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An address that is given stays, and an empty one means none at all."""
+        monkeypatch.setenv(ENDPOINT, given)
+        (tmp_path / "endpoint").write_text("http://127.0.0.1:20001")
+        settings.find_running_engine(tmp_path / "endpoint")
+        assert os.environ.get(ENDPOINT) == used
+
+
+class TestPlaceholderCredentials:
+    NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "AWS_PROFILE")
+
+    @pytest.fixture(autouse=True)
+    def no_credentials(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Take all credentials away for one test, and give them back afterwards."""
+        for name in self.NAMES:
+            monkeypatch.setenv(name, "to be restored")
+            monkeypatch.delenv(name)
+
+    def given(self) -> list[str]:
+        """Which of the names are set."""
+        return [name for name in self.NAMES if name in os.environ]
+
+    @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://localhost:8000", "http://[::1]:8000"])
+    def test_an_engine_on_this_machine_needs_none(self, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """For a loopback address, key, secret and Region are made up."""
+        monkeypatch.setenv(ENDPOINT, endpoint)
+        settings.use_placeholder_credentials()
+        assert self.given() == ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
+
+    @pytest.mark.parametrize("endpoint", ["", "https://dynamodb.eu-west-1.amazonaws.com", "http://10.0.0.1:8000"])
+    def test_any_other_engine_gets_none(self, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """For AWS, and for another machine, nothing is made up."""
+        monkeypatch.setenv(ENDPOINT, endpoint)
+        settings.use_placeholder_credentials()
+        assert self.given() == []
+
+    def test_credentials_that_are_given_stay(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A key of one's own is not mixed with a placeholder."""
+        monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
+        monkeypatch.setenv("AWS_PROFILE", "mine")
+        settings.use_placeholder_credentials()
+        assert self.given() == ["AWS_DEFAULT_REGION", "AWS_PROFILE"]
+
+
+class TestEnvironment:
+    @pytest.mark.parametrize(("word", "flag"), [("", False), ("0", False), ("off", False), ("1", True), ("True", True)])
+    def test_a_flag_is_yes_or_no(self, word: str, flag: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The usual words for yes and no are understood."""
+        monkeypatch.setenv("DEBUG", word)
+        assert base.environment_flag("DEBUG") is flag
+
+    def test_another_word_is_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A flag that is neither yes nor no is not taken for either."""
+        monkeypatch.setenv("DEBUG", "maybe")
+        with pytest.raises(ImproperlyConfigured, match="DEBUG is 'maybe': set it to 1 or 0"):
+            base.environment_flag("DEBUG")
+
+    def test_a_broken_database_address_is_refused_by_name(self) -> None:
+        """What is no database URL is reported as DATABASE_URL."""
+        with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
+            base.database("what://is.this/")
+
+    def test_other_databases_keep_their_own_options(self) -> None:
+        """Only SQLite gets SQLite's options."""
+        assert "OPTIONS" not in base.database("postgres://someone@localhost/tickets")
+        assert base.database("sqlite:////tmp/x.sqlite3")["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+    def test_debug_is_off_unless_it_is_asked_for(self) -> None:
+        """With no environment at all nobody is shown a stack trace."""
+        done = manage("diffsettings", "--output", "unified")
+        assert done.returncode == 0
+        assert "+ DEBUG" not in done.stdout
+
+
+class TestAnonymous:
+    @pytest.mark.parametrize("page", ["/", "/ABC/", "/ABC/new/", "/ABC-1/"])
+    def test_a_page_leads_to_signing_in(self, page: str, client: Client) -> None:
+        """Without signing in every page leads to the sign-in page, and from there back."""
+        response = client.get(page)
+        assert (response.status_code, response["Location"]) == (302, f"/login/?next={page}")
+
+    def test_the_administration_leads_to_its_own_sign_in(self, client: Client) -> None:
+        """The admin asks for a name and a password too."""
+        assert client.get("/admin/")["Location"].startswith("/admin/login/")
+
+    @pytest.mark.parametrize("path", ["projects/", "tickets/ABC-1/", "sequences/", "schema/", "docs/"])
+    def test_the_api_answers_401(self, path: str, client: Client) -> None:
+        """A call without credentials is told that it needs some."""
+        assert client.get(f"/api/{path}").status_code == 401
+
+    @pytest.mark.django_db
+    def test_the_sign_in_page_is_open(self, client: Client) -> None:
+        """Anybody may see the sign-in page."""
+        assert client.get("/login/").status_code == 200

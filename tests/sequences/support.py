@@ -1,0 +1,305 @@
+"""What the tests of this room share: every configuration, clocks that tests move, and the requests on their way.
+
+Tests share the tables of their module and keep apart by their scopes. The functions at the end run in other processes
+too; they take and return plain values.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
+from typing import Any, TypeVar
+
+import botocore.exceptions
+
+from sequences import dynamodb, expressions, get_next_value, put_next
+from sequences.registry import parse_config, strategies
+from sequences.retries import Timing
+from sequences.strategies import Strategy
+from sequences.strategies.counters import CounterStrategy
+
+T = TypeVar("T")
+
+PATH = "sequences.strategies"
+COUNTERS: dict[str, dict[str, Any]] = {
+    "atomic": {"STRATEGY": f"{PATH}.atomic.AtomicCounter"},
+    "optimistic-update": {"STRATEGY": f"{PATH}.optimistic.OptimisticCounter"},
+    "optimistic-put": {"STRATEGY": f"{PATH}.optimistic.OptimisticCounter", "OPTIONS": {"write": "put"}},
+    "transactional": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter"},
+    "transactional-beside": {
+        "STRATEGY": f"{PATH}.transactional.TransactionalCounter",
+        "OPTIONS": {"counter_table": "sequence_items"},
+    },
+    "block": {"STRATEGY": f"{PATH}.block.BlockAllocator", "OPTIONS": {"block_size": 8}},
+}
+SORT_KEYS: dict[str, dict[str, Any]] = {
+    "sort-key": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"},
+    "sort-key-increment": {
+        "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
+        "OPTIONS": {"on_conflict": "increment"},
+    },
+    "sort-key-eventual": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "OPTIONS": {"consistent": False}},
+    "sort-key-padded": {
+        "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
+        "TABLE": "padded_items",
+        "OPTIONS": {"sort_key": "padded", "width": 6},
+    },
+}
+STEPPING: dict[str, dict[str, Any]] = {
+    f"{name}-from-1001-by-10": {**entry, "START": 1001, "STEP": 10} for name, entry in COUNTERS.items()
+}
+SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING}
+"""Every strategy, in every way it can be configured."""
+
+
+class Clock:
+    """A clock that stands still until a test, or somebody's sleep, moves it."""
+
+    def __init__(self, now: float = 1_000_000.0) -> None:
+        self.now = now
+        self.sleeps: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.sleeps.append(seconds)
+        self.now += seconds
+
+    def timing(self, **changes: Any) -> Timing:
+        """A timing whose clock and sleep are this clock's."""
+        return Timing(**{"clock": self, "sleep": self.sleep, **changes})
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request as it went over the wire."""
+
+    operation: str
+    body: Mapping[str, Any]
+
+
+class Wire:
+    """The requests of this process on their way: each is noted, and its answer may be lost after it was served."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.units = 0.0
+        self._lose: dict[str, int] = {}
+        self._before: dict[str, list[Callable[[], object]]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def operations(self) -> list[str]:
+        return [sent.operation for sent in self.sent]
+
+    def bodies(self, operation: str) -> list[Mapping[str, Any]]:
+        """What was sent of one operation."""
+        return [sent.body for sent in self.sent if sent.operation == operation]
+
+    def clear(self) -> None:
+        """Forget what was noted so far."""
+        self.sent, self.units = [], 0.0
+
+    def lose(self, operation: str, times: int = 1) -> None:
+        """Lose the next answers to an operation: the engine has done it, and nobody hears of it."""
+        self._lose[operation] = times
+
+    def before(self, operation: str, *actions: Callable[[], object]) -> None:
+        """Do these things, one each, before the next requests of this operation are sent."""
+        self._before[operation] = list(actions)
+
+    def sends(self, request: Any, event_name: str, **_: object) -> None:
+        operation = event_name.rsplit(".", 1)[1]
+        with self._lock:
+            action = self._before[operation].pop(0) if self._before.get(operation) else None
+        if action:
+            action()
+        with self._lock:
+            self.sent.append(Sent(operation, json.loads(request.body)))
+
+    def receives(self, parsed_response: Mapping[str, Any] | None, event_name: str, **_: object) -> None:
+        operation = event_name.rsplit(".", 1)[1]
+        with self._lock:
+            self.units += dynamodb.used_units(parsed_response or {})
+            lost = self._lose.get(operation, 0)
+            self._lose[operation] = lost - 1
+        if lost > 0:
+            raise botocore.exceptions.ReadTimeoutError(endpoint_url="the engine")
+
+
+@contextmanager
+def tapped() -> Iterator[Wire]:
+    """Note the requests of this process's client."""
+    wire, events = Wire(), dynamodb.shared_client().meta.events
+    events.register("before-send.dynamodb", wire.sends)
+    events.register("response-received.dynamodb", wire.receives)
+    try:
+        yield wire
+    finally:
+        events.unregister("before-send.dynamodb", wire.sends)
+        events.unregister("response-received.dynamodb", wire.receives)
+
+
+def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **changes: Any) -> Strategy:
+    """The strategy of a configuration, as a fresh process would make it; `changes` are keys of it or of its OPTIONS."""
+    entry = dict(SEQUENCES[name])
+    options = dict(entry.get("OPTIONS", {}))
+    for key, value in changes.items():
+        (entry if key.isupper() else options)[key] = value
+    config = parse_config(name, {**entry, "OPTIONS": options})
+    clocks: dict[str, Any] = {"timing": clock.timing() if clock else None}
+    if wall:
+        clocks["wall"] = wall
+    return type(strategies[name])(config, **clocks)
+
+
+def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
+    """The items of a scope by their values, as the engine holds them."""
+    strategy = strategies[name]
+    request = {
+        "TableName": strategy.layout.table,
+        "KeyConditionExpression": "pk = :scope",
+        "ExpressionAttributeValues": {":scope": {"S": strategy.partition(scope)}},
+        "ConsistentRead": True,
+    }
+    rows = [dynamodb.unmarshal(item) for item in dynamodb.call("query", request)["Items"]]
+    return {strategy.layout.number(row): row for row in rows}
+
+
+def import_row(name: str, scope: str | None, value: int) -> None:
+    """Store a row under a value behind the sequence's back."""
+    strategy = strategies[name]
+    item = strategy.layout.key(strategy.partition(scope), value)
+    dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": item})
+
+
+def delete_row(name: str, scope: str | None, value: int) -> None:
+    """Delete the row of a value behind the sequence's back."""
+    strategy = strategies[name]
+    key = strategy.layout.key(strategy.partition(scope), value)
+    dynamodb.call("delete_item", {"TableName": strategy.layout.table, "Key": key})
+
+
+def read_counter(name: str, scope: str | None) -> dict[str, Any]:
+    """The counter's row, empty if there is none."""
+    strategy = counter_strategy(name)
+    request = expressions.read_item(strategy.counter_table, strategy.counter_key(scope))
+    return dynamodb.unmarshal(dynamodb.call("get_item", request).get("Item", {}))
+
+
+def set_counter(name: str, scope: str | None, **fields: object) -> None:
+    """Set attributes of a counter by hand."""
+    row = {**read_counter(name, scope), **fields}
+    item = {**dynamodb.marshal(row), **counter_strategy(name).counter_key(scope)}
+    dynamodb.call("put_item", {"TableName": counter_strategy(name).counter_table, "Item": item})
+
+
+def delete_counter(name: str, scope: str | None) -> None:
+    """Delete a counter by hand."""
+    strategy = counter_strategy(name)
+    dynamodb.call("delete_item", {"TableName": strategy.counter_table, "Key": strategy.counter_key(scope)})
+
+
+def counter_strategy(name: str) -> CounterStrategy:
+    """The strategy of this process, which holds a counter."""
+    strategy = strategies[name]
+    assert isinstance(strategy, CounterStrategy)
+    return strategy
+
+
+def wait_until(fact: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait for something that must become true."""
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline, "it did not become true"
+        time.sleep(0.001)
+
+
+def at_once(count: int, task: Callable[[int], T]) -> list[T]:
+    """What `count` threads got from `task(index)`, which they all begin at the same moment."""
+    meeting = threading.Barrier(count)
+
+    def one(index: int) -> T:
+        meeting.wait(timeout=30)
+        return task(index)
+
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(one, range(count)))
+
+
+def put_some(name: str, scope: str, count: int) -> list[int]:
+    """Store so many items one after the other; their values."""
+    return [put_next(name, {"title": f"{os.getpid()}"}, scope=scope).value for _ in range(count)]
+
+
+def take_some(name: str, scope: str, count: int) -> list[int]:
+    """Take so many values one after the other."""
+    return [get_next_value(name, scope=scope) for _ in range(count)]
+
+
+class Processes:
+    """Other processes of the application. `run` has all of them begin the same task at the same moment."""
+
+    def __init__(self, method: str, count: int, endpoint: str, prefix: str) -> None:
+        self.count = count
+        context = multiprocessing.get_context(method)
+        begin, given = (_begin, (endpoint, prefix)) if method == "spawn" else (_join, ())
+        self._pool = ProcessPoolExecutor(count, context, begin, (context.Barrier(count), *given))
+
+    def run(self, task: Callable[..., T], *given: object) -> list[T]:
+        """What each process got from the task."""
+        futures = [self._pool.submit(_meet, task, *given) for _ in range(self.count)]
+        return [future.result(timeout=60) for future in futures]
+
+    def stop(self) -> None:
+        """End the processes."""
+        self._pool.shutdown()
+
+
+_meeting: Barrier
+
+
+def _join(meeting: Barrier) -> None:
+    global _meeting  # noqa: PLW0603 - a pool's process can be told something only this way
+    _meeting = meeting
+
+
+def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
+    _join(meeting)
+    os.environ.update(
+        AWS_ENDPOINT_URL_DYNAMODB=endpoint,
+        AWS_ACCESS_KEY_ID="tests",
+        AWS_SECRET_ACCESS_KEY="tests",
+        AWS_DEFAULT_REGION="us-east-1",
+        DJANGO_SETTINGS_MODULE="project.settings",
+    )
+    import django
+    from django.conf import settings
+
+    django.setup()
+    settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, prefix
+
+
+def _meet(task: Callable[..., T], *given: object) -> T:
+    _meeting.wait(timeout=60)
+    return task(*given)
+
+
+def by_threads(task: Callable[[str, str, int], list[int]], name: str, scope: str, threads: int, count: int) -> list[list[int]]:
+    """What each of so many threads of this process got from a task."""
+    return at_once(threads, lambda _: task(name, scope, count))
+
+
+def repeat(name: str, scope: str, token: str) -> tuple[int, bool]:
+    """Store the one item of a token: its value, and whether it was stored before."""
+    allocation = put_next(name, {"title": "the one"}, scope=scope, idempotency_token=token)
+    return allocation.value, allocation.replayed

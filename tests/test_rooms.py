@@ -1,0 +1,155 @@
+"""Who may import whom, and what every module must have: read from the syntax trees of all rooms.
+
+tests -> project -> tickets -> sequences -> the standard library, Django, boto3
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("sequences", "tickets", "project", "tests")
+# What a room may import besides the standard library and the rooms below it.
+BELOW = {"sequences": set(), "tickets": {"sequences"}, "project": {"sequences", "tickets"}}
+FOREIGN = {
+    "sequences": {"django"},
+    "tickets": {"django"},
+    "project": {"django", "dj_database_url"},
+}
+# Modules and folders that may import more, and why.
+EXCEPTIONS = {
+    "sequences/dynamodb.py": {"boto3", "botocore", "mypy_boto3_dynamodb", "urllib3"},  # the gate to DynamoDB
+    "sequences/engine.py": {"moto"},  # stands in where the embedded engine is missing
+    "sequences/lab/": {"mypy_boto3_dynamodb", "rich"},  # the recipes' clients are typed; tables for the terminal
+    "sequences/management/": {"rich"},  # progress bars
+    "tickets/management/": {"rich"},
+    "tickets/api/": {"rest_framework", "drf_spectacular"},  # the one room that knows the REST framework
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file and its syntax tree."""
+
+    path: str
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        """The top-level folder."""
+        return self.path.partition("/")[0]
+
+    def imports(self) -> Iterator[str]:
+        """The top-level packages that it imports, anywhere in the file."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield self.room if node.level else (node.module or "").partition(".")[0]
+
+    def allowed(self) -> set[str]:
+        """The packages that it may import besides the standard library."""
+        more = [names for place, names in EXCEPTIONS.items() if self.path.startswith(place)]
+        return {self.room}.union(BELOW[self.room], FOREIGN[self.room], *more)
+
+    def public_names(self) -> set[str]:
+        """The functions and classes that are defined here and do not begin with an underscore."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        names = {node.name for node in self.tree.body if isinstance(node, kinds)}
+        return {name for name in names if not name.startswith("_")}
+
+    def exported(self) -> list[str] | None:
+        """What `__all__` lists, or None without it."""
+        for node in self.tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and "__all__" in ast.unparse(node).partition("=")[0]:
+                listed: list[str] = ast.literal_eval(node.value or ast.List([]))
+                return listed
+        return None
+
+
+@cache
+def modules() -> list[Module]:
+    """Every module of the project."""
+    files = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+    return [
+        Module(str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8")))
+        for path in [ROOT / "manage.py", *files]
+    ]
+
+
+def of(*rooms: str) -> list[Module]:
+    """The modules of some rooms."""
+    return [module for module in modules() if module.room in rooms]
+
+
+def exporting() -> list[Module]:
+    """The modules of `sequences` that others import from: all but migrations, and packages that are mere folders."""
+    return [
+        module
+        for module in of("sequences")
+        if "/migrations/" not in module.path and not (module.path.endswith("__init__.py") and len(module.tree.body) < 2)
+    ]
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_imports_go_only_down(room: str) -> None:
+    """A room imports the rooms below it, Django, and what it has a stated reason for."""
+    strangers = [
+        f"{module.path} imports {name}"
+        for module in of(room)
+        for name in module.imports()
+        if name not in module.allowed() and name not in sys.stdlib_module_names
+    ]
+    assert of(room)
+    assert strangers == []
+
+
+def test_one_module_speaks_to_dynamodb() -> None:
+    """boto3 and botocore are imported by `sequences/dynamodb.py` alone."""
+    importing = {
+        module.path for module in of("sequences", "tickets", "project") if {"boto3", "botocore"} & set(module.imports())
+    }
+    assert importing == {"sequences/dynamodb.py"}
+
+
+def test_every_module_says_what_lives_there() -> None:
+    """Every module opens with a docstring; what a migration does is in its name."""
+    silent = [module.path for module in modules() if not ast.get_docstring(module.tree)]
+    assert [path for path in silent if "/migrations/" not in path] == []
+
+
+def test_all_lists_every_public_name() -> None:
+    """In `sequences`, `__all__` lists the public functions and classes of its module."""
+    missing = {
+        module.path: module.public_names() - set(module.exported() or ())
+        for module in exporting()
+        if module.exported() is None or module.public_names() - set(module.exported() or ())
+    }
+    assert missing == {}
+
+
+def test_all_is_sorted() -> None:
+    """In `sequences`, `__all__` lists constants, then classes, then functions, each in alphabetical order."""
+
+    def place(name: str) -> tuple[bool, bool, str]:
+        return not name.isupper(), not name[0].isupper(), name
+
+    listed = {module.path: module.exported() or [] for module in exporting()}
+    assert {path for path, names in listed.items() if names != sorted(names, key=place)} == set()
+
+
+def test_every_test_says_what_it_shows() -> None:
+    """Every test has a docstring: the behaviour that it states."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    silent = [
+        f"{module.path}::{node.name}"
+        for module in of("tests")
+        for node in ast.walk(module.tree)
+        if isinstance(node, kinds) and node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert silent == []

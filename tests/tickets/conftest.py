@@ -1,0 +1,93 @@
+"""What the tests of this room share: people, projects, and a store that misbehaves on demand."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from sequences import dynamodb, retries
+from sequences.exceptions import NotWritten, OutcomeUnknown
+from tickets import services
+from tickets.types import Project, Ticket
+
+WRITES = {"put_item", "update_item", "transact_write_items"}
+
+
+@pytest.fixture
+def ann(db: None) -> User:
+    """Somebody who may sign in, and no more."""
+    return User.objects.create_user("ann")
+
+
+@pytest.fixture
+def browser(ann: User) -> Client:
+    """Ann's browser, signed in."""
+    client = Client()
+    client.force_login(ann)
+    return client
+
+
+@pytest.fixture
+def api(ann: User) -> APIClient:
+    """A program that calls the API as Ann."""
+    client = APIClient()
+    client.force_authenticate(ann)
+    return client
+
+
+@pytest.fixture
+def abc(tables: str) -> Project:
+    """A project without tickets."""
+    return services.create_project(key="ABC", name="Alphabet", by="ann")
+
+
+@pytest.fixture
+def ticket(abc: Project) -> Ticket:
+    """ABC-1."""
+    return services.create_ticket(
+        "ABC", title="Printer on fire", description="Third floor.", labels=["hot"], reporter="ann"
+    ).ticket
+
+
+@pytest.fixture
+def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[[], None]:
+    """A function after whose call the store does not answer any more; patience with it is short."""
+    tickets = settings.SEQUENCES["tickets"]
+    hasty = {**tickets, "OPTIONS": {**tickets["OPTIONS"], "deadline": 0.01}}
+    settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
+    monkeypatch.setattr(retries, "Patience", partial(retries.Patience, seconds=0.01))
+
+    def refuse(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotWritten(f"{operation} was not answered.")
+
+    def go_away() -> None:
+        monkeypatch.setattr(dynamodb, "call", refuse)
+
+    return go_away
+
+
+@pytest.fixture
+def lose_answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function after whose call the answer to the next write, which is carried out, is lost."""
+    call = dynamodb.call
+    losing = False
+
+    def lose(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        nonlocal losing
+        answer = call(operation, request)
+        if losing and operation in WRITES:
+            losing = False
+            raise OutcomeUnknown("The answer was lost.")
+        return answer
+
+    def arm() -> None:
+        nonlocal losing
+        losing = True
+
+    monkeypatch.setattr(dynamodb, "call", lose)
+    return arm

@@ -1,0 +1,406 @@
+"""The REST API, as a program calls it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from tickets import selectors, services
+from tickets.types import Project, Ticket, TicketKey
+
+ABC_1 = TicketKey(project="ABC", number=1)
+TICKETS = "/api/projects/ABC/tickets/"
+ADDRESSES = [
+    "/api/projects/",
+    "/api/projects/ABC/",
+    TICKETS,
+    "/api/tickets/ABC-1/",
+    "/api/sequences/",
+    "/api/sequences/orders/",
+    "/api/schema/",
+    "/api/docs/",
+]
+
+
+def file(api: APIClient, title: str = "x", **headers: str) -> Any:
+    """File a ticket of which only the title matters."""
+    return api.post(TICKETS, {"title": title}, headers={name.replace("_", "-"): headers[name] for name in headers})
+
+
+class TestSigningIn:
+    @pytest.mark.parametrize("address", [*ADDRESSES, "/api/sequences/orders/next/"])
+    def test_a_call_without_credentials_is_refused(self, db: None, address: str) -> None:
+        """Nothing is told or done without credentials, and the answer says which are wanted."""
+        for response in (APIClient().get(address), APIClient().post(address, {})):
+            assert response.status_code == 401
+            assert response["WWW-Authenticate"] == "Token"
+
+    def test_a_name_and_password_give_a_token(self, ann: User, tables: str) -> None:
+        """The token that a name and a password give opens the API; another does not."""
+        ann.set_password("ann's password")
+        ann.save()
+        given = APIClient().post("/api/auth/token/", {"username": "ann", "password": "ann's password"})
+        for token, status in ((given.json()["token"], 200), ("0" * 40, 401)):
+            headers = {"Authorization": f"Token {token}"}
+            assert APIClient().get("/api/projects/", headers=headers).status_code == status
+
+    def test_a_wrong_password_gives_none(self, ann: User) -> None:
+        """A wrong password is a clear error."""
+        response = APIClient().post("/api/auth/token/", {"username": "ann", "password": "wrong"})
+        assert response.status_code == 400
+        assert "token" not in response.json()
+
+    def test_a_session_needs_its_csrf_token(self, ann: User, abc: Project) -> None:
+        """A signed-in browser may read, and may only write with the token that other sites cannot know."""
+        browser = Client(enforce_csrf_checks=True)
+        browser.force_login(ann)
+        assert browser.get(TICKETS).status_code == 200
+        refused = browser.post(TICKETS, {"title": "x"}, content_type="application/json")
+        assert refused.status_code == 403
+        assert "CSRF" in refused.json()["detail"]
+
+
+class TestProjects:
+    def test_a_project_is_made_read_and_listed(self, api: APIClient, tables: str) -> None:
+        """A project is what the contract says, wherever it is read."""
+        made = api.post("/api/projects/", {"key": "ABC", "name": "Alphabet", "description": "A to C."})
+        assert made.status_code == 201
+        assert made["Location"] == "http://testserver/api/projects/ABC/"
+        assert made.json() == {"key": "ABC", "name": "Alphabet", "description": "A to C."}
+        assert api.get("/api/projects/ABC/").json() == made.json()
+        assert api.get("/api/projects/").json() == {"results": [made.json()], "next": None}
+
+    def test_a_key_is_given_once(self, api: APIClient, abc: Project) -> None:
+        """A key that is taken is a conflict."""
+        response = api.post("/api/projects/", {"key": "ABC", "name": "Second"})
+        assert response.status_code == 409
+        assert "ABC" in response.json()["detail"]
+
+    @pytest.mark.parametrize(
+        ("body", "fields"),
+        [
+            ({}, {"key", "name"}),
+            ({"key": "abc", "name": ""}, {"key", "name"}),
+            ({"key": "ABC", "name": "x", "description": "x" * 2001}, {"description"}),
+            ({"key": "ABC", "name": "x", "owner": "ann"}, {"owner"}),
+            ({"key": ["ABC"], "name": {}}, {"key", "name"}),
+            ([1], {"non_field_errors"}),
+            ("x", {"non_field_errors"}),
+        ],
+    )
+    def test_every_wrong_field_is_named(self, api: APIClient, tables: str, body: Any, fields: set[str]) -> None:
+        """A wrong body is answered with a message for each field."""
+        response = api.post("/api/projects/", body)
+        assert response.status_code == 400
+        assert set(response.json()) == fields
+
+    def test_an_unknown_project_is_not_found(self, api: APIClient, abc: Project) -> None:
+        """A project that does not exist is said in JSON, for every call."""
+        for response in (
+            api.get("/api/projects/XYZ/"),
+            api.get("/api/projects/XYZ/tickets/"),
+            api.post("/api/projects/XYZ/tickets/", {"title": "x"}),
+            api.get("/api/projects/abc/"),
+        ):
+            assert response.status_code == 404
+            assert "detail" in response.json()
+
+
+class TestTickets:
+    def test_a_ticket_is_what_the_contract_says(self, api: APIClient, abc: Project) -> None:
+        """A ticket has the agreed fields, wherever it is read."""
+        body = {"title": "Printer", "description": "Third floor.", "assignee": "bob", "labels": ["hot"]}
+        filed = api.post(TICKETS, body)
+        assert filed.status_code == 201
+        assert filed["Location"] == "http://testserver/api/tickets/ABC-1/"
+        ticket = dict(filed.json())
+        created_at = ticket.pop("created_at")
+        assert created_at == ticket.pop("updated_at")
+        assert created_at.endswith("Z")
+        identity = {"key": "ABC-1", "project": "ABC", "number": 1}
+        assert ticket == {**identity, **body, "status": "open", "reporter": "ann", "version": 1}
+        assert api.get("/api/tickets/ABC-1/").json() == filed.json()
+        assert api.get(TICKETS).json() == {"results": [filed.json()], "next": None}
+
+    @pytest.mark.parametrize(
+        ("body", "fields"),
+        [
+            ({}, {"title"}),
+            ({"title": ""}, {"title"}),
+            ({"title": None}, {"title"}),
+            ({"title": "x" * 201, "description": "x" * 20_001}, {"title", "description"}),
+            ({"title": "x", "labels": "bug"}, {"labels"}),
+            ({"title": "x", "labels": ["x" * 41]}, {"labels"}),
+            ({"title": "x", "labels": [{}]}, {"labels"}),
+            ({"title": "x", "status": "void"}, {"status"}),
+            ({"title": "x", "number": 7, "titel": "y"}, {"number", "titel"}),
+            ({"title": "a\x00b"}, {"title"}),
+        ],
+    )
+    def test_every_wrong_field_is_named(self, api: APIClient, abc: Project, body: Any, fields: set[str]) -> None:
+        """A wrong body is answered with a message for each field, and files nothing."""
+        response = api.post(TICKETS, body)
+        assert response.status_code == 400
+        assert set(response.json()) == fields
+        assert selectors.list_tickets("ABC").results == ()
+
+    @pytest.mark.parametrize(
+        ("content", "content_type", "status"),
+        [
+            ("{", "application/json", 400),
+            ('{"title": NaN}', "application/json", 400),
+            ("\xff", "application/json", 400),
+            ('{"title": "\\ud800"}', "application/json", 400),
+            ("[" * 100_000, "application/json", 400),
+            ("9" * 10_000, "application/json", 400),
+            ("title=x", "application/x-www-form-urlencoded", 415),
+            ("", "text/plain", 415),
+        ],
+    )
+    def test_what_is_no_json_is_refused(
+        self, api: APIClient, abc: Project, content: str, content_type: str, status: int
+    ) -> None:
+        """A body that cannot be read is answered in JSON, and files nothing."""
+        response = api.generic("POST", TICKETS, content.encode("latin-1") or b" ", content_type=content_type)
+        assert response.status_code == status
+        assert response["Content-Type"] == "application/json"
+        assert selectors.list_tickets("ABC").results == ()
+
+    def test_nobody_and_nothing_may_be_null(self, api: APIClient, abc: Project) -> None:
+        """A null in an optional text is an empty text."""
+        response = api.post(TICKETS, {"title": "x", "assignee": None, "description": None})
+        assert (response.json()["assignee"], response.json()["description"]) == ("", "")
+
+    def test_a_wrong_method_is_refused(self, api: APIClient, ticket: Ticket) -> None:
+        """A method that an address does not have is said in JSON."""
+        for response in (api.put("/api/tickets/ABC-1/", {}), api.delete(TICKETS)):
+            assert response.status_code == 405
+            assert "detail" in response.json()
+
+
+class TestRepeating:
+    def test_a_repeat_with_the_same_key_files_one_ticket(self, api: APIClient, abc: Project) -> None:
+        """A repeat is answered with the first ticket, and says that it is a repeat."""
+        first, again = file(api, Idempotency_Key="k"), file(api, Idempotency_Key="k")
+        assert (first.status_code, again.status_code) == (201, 201)
+        assert first.json() == again.json()
+        assert "Idempotency-Replayed" not in first
+        assert again["Idempotency-Replayed"] == "true"
+        assert file(api).json()["number"] == 2
+
+    def test_a_key_stands_for_one_content(self, api: APIClient, abc: Project) -> None:
+        """The same key with another content is refused."""
+        file(api, Idempotency_Key="k")
+        response = file(api, "y", Idempotency_Key="k")
+        assert response.status_code == 422
+        assert "Idempotency-Key" in response.json()["detail"]
+
+    @pytest.mark.parametrize("key", ["", "x" * 201])
+    def test_a_wrong_key_is_refused(self, api: APIClient, abc: Project, key: str) -> None:
+        """A key has 1 to 200 characters."""
+        response = file(api, Idempotency_Key=key)
+        assert response.status_code == 400
+        assert set(response.json()) == {"Idempotency-Key"}
+
+    def test_a_store_that_is_away_says_what_to_do(
+        self, api: APIClient, abc: Project, store_away: Callable[[], None]
+    ) -> None:
+        """While the store is away every call says whether it may have been carried out and when to repeat it."""
+        store_away()
+        for response in (file(api), api.get(TICKETS), api.get("/api/sequences/")):
+            assert response.status_code == 503
+            assert int(response["Retry-After"]) > 0
+            assert response.json()["outcome_unknown"] is False
+            assert "Idempotency-Key" in response.json()["detail"]
+
+    def test_a_missing_table_is_no_server_error(
+        self, api: APIClient, abc: Project, settings: Settings, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Without tables the caller learns that the store is not there, and the log says what to do."""
+        settings.TABLE_PREFIX = "nowhere_"
+        response = api.get(TICKETS)
+        assert response.status_code == 503
+        assert "nowhere" not in response.json()["detail"]
+        assert "create_tables" in caplog.text
+
+
+class TestChanging:
+    address = "/api/tickets/ABC-1/"
+
+    def test_a_change_touches_what_it_names(self, api: APIClient, ticket: Ticket) -> None:
+        """A change answers with the ticket as it then is."""
+        response = api.patch(self.address, {"version": 1, "status": "done"})
+        assert response.status_code == 200
+        assert (response.json()["status"], response.json()["version"]) == ("done", 2)
+        assert response.json()["title"] == ticket.title
+        assert api.get(self.address).json() == response.json()
+
+    def test_a_stale_version_is_a_conflict(self, api: APIClient, ticket: Ticket) -> None:
+        """A change of an old version is refused and told how the ticket is."""
+        api.patch(self.address, {"version": 1, "title": "Out"})
+        response = api.patch(self.address, {"version": 1, "title": "Lost"})
+        assert response.status_code == 409
+        assert response.json()["current"] == api.get(self.address).json()
+        assert response.json()["current"]["title"] == "Out"
+
+    @pytest.mark.parametrize(
+        ("body", "fields"),
+        [
+            ({"title": "x"}, {"version"}),
+            ({"version": "one", "title": "x"}, {"version"}),
+            ({"version": 10**40, "title": "x"}, {"version"}),
+            ({"version": 1}, {"non_field_errors"}),
+            ({"version": 1, "title": ""}, {"title"}),
+            ({"version": 1, "reporter": "bob"}, {"reporter"}),
+        ],
+    )
+    def test_every_wrong_field_is_named(self, api: APIClient, ticket: Ticket, body: Any, fields: set[str]) -> None:
+        """A wrong change is answered with a message for each field, and changes nothing."""
+        response = api.patch(self.address, body)
+        assert response.status_code == 400
+        assert set(response.json()) == fields
+        assert selectors.get_ticket(ABC_1) == ticket
+
+    def test_deleting_voids(self, api: APIClient, ticket: Ticket) -> None:
+        """A deleted ticket is answered as void, with who, when and why, and its number is not given again."""
+        void = api.delete(self.address, {"reason": "A duplicate."}).json()
+        assert (void["status"], void["title"], void["labels"]) == ("void", "", [])
+        assert {**void["void"], "at": None} == {"by": "ann", "at": None, "reason": "A duplicate."}
+        assert api.get(self.address).json() == void
+        assert api.delete(self.address).json() == void
+        assert file(api).json()["number"] == 2
+
+    def test_a_void_ticket_cannot_be_changed(self, api: APIClient, ticket: Ticket) -> None:
+        """A change of a void ticket is a conflict."""
+        services.void_ticket(ABC_1, by="bob")
+        response = api.patch(self.address, {"version": 2, "title": "Back"})
+        assert response.status_code == 409
+        assert response.json()["current"]["status"] == "void"
+
+    def test_what_does_not_exist_cannot_be_changed(self, api: APIClient, abc: Project) -> None:
+        """A number that was not given is not found, whatever is asked of it."""
+        for response in (
+            api.get(self.address),
+            api.patch(self.address, {"version": 1, "title": "x"}),
+            api.delete(self.address),
+        ):
+            assert response.status_code == 404
+            assert "ABC-1" in response.json()["detail"]
+
+
+class TestLists:
+    def test_a_list_goes_on_at_next(self, api: APIClient, abc: Project) -> None:
+        """Following `next` to its end gives every ticket once, newest first."""
+        for number in range(5):
+            services.create_ticket("ABC", title=f"x{number}", reporter="ann")
+        address, found = f"{TICKETS}?limit=2", []
+        while address:
+            page = api.get(address).json()
+            found += [ticket["number"] for ticket in page["results"]]
+            address = page["next"]
+        assert found == [5, 4, 3, 2, 1]
+
+    @pytest.mark.parametrize(
+        ("query", "field"),
+        [("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("cursor=5:x", "cursor")],
+    )
+    def test_a_wrong_page_is_refused(self, api: APIClient, abc: Project, query: str, field: str) -> None:
+        """A limit or a cursor that cannot be is answered by name."""
+        for address in (TICKETS, "/api/projects/"):
+            response = api.get(f"{address}?{query}")
+            assert response.status_code == 400
+            assert set(response.json()) == {field}
+
+
+class TestSequences:
+    def test_the_sequences_say_what_they_guarantee(self, api: APIClient, tables: str) -> None:
+        """Every configured sequence is listed with its strategy's guarantees and its last value."""
+        found = {sequence["name"]: sequence for sequence in api.get("/api/sequences/").json()["results"]}
+        assert found["tickets"]["strategy"] == "SortKeyMaximum"
+        assert (found["tickets"]["gapless"], found["orders"]["gapless"]) == (True, False)
+        assert (found["tickets"]["supports_reserve"], found["orders"]["supports_reserve"]) == (False, True)
+        assert found["orders"]["last_value"] is None
+
+    def test_values_are_handed_out_once(self, api: APIClient, tables: str) -> None:
+        """The values that were asked for go on from the last, and the last one is told."""
+        assert api.post("/api/sequences/orders/next/").json() == {"values": [1001]}
+        assert api.post("/api/sequences/orders/next/", {"count": 3}).json() == {"values": [1002, 1003, 1004]}
+        assert api.get("/api/sequences/orders/").json()["last_value"] == 1004
+
+    def test_scopes_count_on_their_own(self, api: APIClient, ticket: Ticket) -> None:
+        """A scope has values and a last value of its own."""
+        assert api.post("/api/sequences/orders/next/", {"scope": "2026"}).json() == {"values": [1001]}
+        assert api.get("/api/sequences/orders/?scope=2026").json()["last_value"] == 1001
+        assert api.get("/api/sequences/orders/").json()["last_value"] is None
+        assert api.get("/api/sequences/tickets/?scope=ABC").json()["last_value"] == 1
+
+    def test_the_most_values_at_once_are_1000(self, api: APIClient, tables: str) -> None:
+        """A thousand values are handed out together."""
+        values = api.post("/api/sequences/orders/next/", {"count": 1000}).json()["values"]
+        assert values == list(range(1001, 2001))
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [({"count": 0}, "count"), ({"count": 1001}, "count"), ({"count": "x"}, "count"), ({"scope": "#x"}, "scope"),
+         ({"scope": ""}, "scope"), ({"scope": "x" * 256}, "scope"), ({"scope": "a\x07"}, "scope"), ({"n": 1}, "n")],
+    )  # fmt: skip
+    def test_a_wrong_wish_is_refused(self, api: APIClient, tables: str, body: Any, field: str) -> None:
+        """A wrong count or scope is answered by name, and no value is taken."""
+        response = api.post("/api/sequences/orders/next/", body)
+        assert response.status_code == 400
+        assert set(response.json()) == {field}
+        assert api.get("/api/sequences/orders/").json()["last_value"] is None
+
+    def test_a_sequence_that_numbers_items_alone_says_so(self, api: APIClient, abc: Project) -> None:
+        """A sequence that cannot hand out values without items refuses with a reason."""
+        response = api.post("/api/sequences/tickets/next/", {"scope": "ABC"})
+        assert response.status_code == 409
+        assert "tickets" in response.json()["detail"]
+
+    def test_an_unknown_sequence_is_not_found(self, api: APIClient, tables: str) -> None:
+        """A name that the settings do not hold is not found."""
+        for response in (api.get("/api/sequences/x/"), api.post("/api/sequences/x/next/")):
+            assert response.status_code == 404
+            assert "detail" in response.json()
+
+    def test_numbers_that_json_cannot_carry_are_refused(
+        self, api: APIClient, tables: str, settings: Settings
+    ) -> None:
+        """A value beyond 2^53 - 1 is not told wrongly, but refused."""
+        settings.SEQUENCES = {**settings.SEQUENCES, "orders": {**settings.SEQUENCES["orders"], "START": 2**53 - 1}}
+        assert api.post("/api/sequences/orders/next/").json() == {"values": [2**53 - 1]}
+        response = api.post("/api/sequences/orders/next/")
+        assert response.status_code == 409
+        assert str(2**53 - 1) in response.json()["detail"]
+
+
+class TestSchema:
+    def test_the_schema_names_every_address(self, api: APIClient, tables: str) -> None:
+        """The description of the API holds all that the contract names."""
+        paths = api.get("/api/schema/?format=json").json()["paths"]
+        assert set(paths) >= {
+            "/api/auth/token/",
+            "/api/projects/",
+            "/api/projects/{key}/",
+            "/api/projects/{key}/tickets/",
+            "/api/tickets/{key}/",
+            "/api/sequences/",
+            "/api/sequences/{name}/",
+            "/api/sequences/{name}/next/",
+        }
+
+    def test_the_page_about_the_api_is_shown(self, browser: Client) -> None:
+        """A signed-in person can read the description, which loads nothing from other sites."""
+        page = browser.get("/api/docs/").content.decode()
+        assert "swagger-ui" in page
+        assert "//cdn" not in page
+
+    def test_an_address_that_leads_nowhere_is_json(self, client: Client, db: None) -> None:
+        """Below /api/ also what does not exist is said in JSON."""
+        response = client.get("/api/nothing/")
+        assert response.status_code == 404
+        assert response["Content-Type"] == "application/json"

@@ -1,0 +1,297 @@
+"""The pages, as a browser without scripts uses them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from tickets import selectors, services
+from tickets.types import Project, Ticket, TicketKey
+
+ABC_1 = TicketKey(project="ABC", number=1)
+PAGES = ["/", "/projects/new/", "/ABC/", "/ABC/new/", "/ABC-1/", "/ABC-1/edit/", "/ABC-1/void/"]
+
+
+def text_of(response: Any) -> str:
+    """A page as text."""
+    return str(response.content.decode())
+
+
+def hidden(response: Any, name: str) -> str:
+    """What a form on a page sends in a hidden field."""
+    found = re.search(rf'<input type="hidden" name="{name}" value="([^"]*)"', text_of(response))
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_stranger_sees_the_sign_in_page_alone(db: None, client: Client, address: str) -> None:
+    """Nobody sees or sends anything before signing in, and then comes to where they wanted."""
+    for response in (client.get(address), client.post(address, {"title": "x"})):
+        assert response.status_code == 302
+        assert response["Location"] == f"/login/?next={address}"
+
+
+def test_a_person_signs_in_and_out(ann: User, tables: str, client: Client) -> None:
+    """A wrong password is said, a right one leads on, and signing out ends it."""
+    ann.set_password("ann's password")
+    ann.save()
+    refused = client.post("/login/", {"username": "ann", "password": "wrong"})
+    assert "correct username and password" in text_of(refused)
+    assert client.post("/login/?next=/", {"username": "ann", "password": "ann's password"})["Location"] == "/"
+    assert client.get("/").status_code == 200
+    client.post("/logout/")
+    assert client.get("/").status_code == 302
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_is_shown(browser: Client, ticket: Ticket, address: str) -> None:
+    """Every page is there, loads nothing from elsewhere and has no style or script of its own inside."""
+    response = browser.get(address)
+    assert response.status_code == 200
+    assert not re.search(r'(src|href)="(https?:)?//', text_of(response))
+    assert not re.search(r"<script|<style| style=| on\w+=", text_of(response))
+
+
+@pytest.mark.parametrize("address", ["/XYZ/", "/XYZ/new/", "/ABC-2/", "/ABC-2/edit/", "/ABC-0/", "/abc/", "/nothing/"])
+def test_what_is_not_there_is_a_page(browser: Client, ticket: Ticket, address: str) -> None:
+    """An address that leads nowhere says so, on a page with a way on."""
+    response = browser.get(address)
+    assert response.status_code == 404
+    assert "To the projects" in text_of(response)
+
+
+@pytest.mark.parametrize("address", ["/?cursor=forged", "/ABC/?cursor=5:forged", "/ABC/?cursor="])
+def test_a_made_up_cursor_is_a_page(browser: Client, abc: Project, address: str) -> None:
+    """A cursor that no page gave is refused by a page."""
+    response = browser.get(address)
+    assert response.status_code == 400
+    assert "not a cursor" in text_of(response)
+
+
+class TestNewProject:
+    def test_a_project_is_made_and_shown(self, browser: Client, tables: str) -> None:
+        """The form makes a project, with its key in capitals however it was typed, and leads to it."""
+        response = browser.post("/projects/new/", {"key": "abc", "name": "Alphabet"}, follow=True)
+        assert response.redirect_chain == [("/ABC/", 302)]
+        assert "The first one will be ABC-1" in text_of(response)
+
+    def test_what_is_wrong_stands_beside_its_field(self, browser: Client, abc: Project) -> None:
+        """A key that is no key, or is taken, is said at the field, and everything typed is kept."""
+        for key, problem in (("A!", "not a project key"), ("ABC", "ABC already")):
+            response = browser.post("/projects/new/", {"key": key, "name": "Second"})
+            assert problem in response.context["form"].errors["key"][0]
+            assert 'value="Second"' in text_of(response)
+            assert 'aria-invalid="true"' in text_of(response)
+            assert "id_key_error" in text_of(response)
+
+    def test_a_double_click_makes_one_project(self, browser: Client, tables: str) -> None:
+        """The same form sent twice leads to the same project twice."""
+        form = {"key": "ABC", "name": "Alphabet", "token": hidden(browser.get("/projects/new/"), "token")}
+        assert [browser.post("/projects/new/", form)["Location"] for _ in range(2)] == ["/ABC/", "/ABC/"]
+
+
+class TestNewTicket:
+    def test_a_ticket_is_filed_and_shown(self, browser: Client, abc: Project) -> None:
+        """The form files a ticket by the person who is signed in, and leads to it."""
+        typed = {"title": "Printer <b>on fire</b>", "description": "Third\r\nfloor.", "labels": "hot, , urgent ,hot"}
+        response = browser.post("/ABC/new/", typed, follow=True)
+        assert response.redirect_chain == [("/ABC-1/", 302)]
+        assert "Printer &lt;b&gt;on fire&lt;/b&gt;" in text_of(response)
+        filed = selectors.get_ticket(ABC_1)
+        assert (filed.reporter, filed.labels, filed.description) == ("ann", ("hot", "urgent"), "Third\nfloor.")
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("title", " "), ("title", "x" * 201), ("description", "\x1b"), ("description", "\x00"), ("labels", "x" * 41)],
+    )
+    def test_what_is_wrong_stands_beside_its_field(
+        self, browser: Client, abc: Project, field: str, value: str
+    ) -> None:
+        """A wrong field is said beside it; nothing is filed, and everything typed is kept."""
+        typed = {"title": "Printer", "assignee": "bob", field: value}
+        response = browser.post("/ABC/new/", typed)
+        assert set(response.context["form"].errors) == {field}
+        assert 'value="bob"' in text_of(response)
+        assert selectors.list_tickets("ABC").results == ()
+
+    def test_a_double_click_files_one_ticket(self, browser: Client, abc: Project) -> None:
+        """The same form sent twice leads to the same ticket twice; the form loaded anew files another."""
+        form = {"title": "Printer", "token": hidden(browser.get("/ABC/new/"), "token")}
+        assert [browser.post("/ABC/new/", form)["Location"] for _ in range(2)] == ["/ABC-1/", "/ABC-1/"]
+        form["token"] = hidden(browser.get("/ABC/new/"), "token")
+        assert browser.post("/ABC/new/", form)["Location"] == "/ABC-2/"
+
+    def test_a_form_sent_before_with_other_content_asks(self, browser: Client, abc: Project) -> None:
+        """Going back and changing what was sent asks first, keeps what was typed, and then files it."""
+        form = {"title": "First", "token": hidden(browser.get("/ABC/new/"), "token")}
+        browser.post("/ABC/new/", form)
+        form["title"] = "Second"
+        asked = browser.post("/ABC/new/", form)
+        assert "sent before" in text_of(asked)
+        assert 'value="Second"' in text_of(asked)
+        form["token"] = hidden(asked, "token")
+        assert browser.post("/ABC/new/", form)["Location"] == "/ABC-2/"
+
+    def test_a_store_that_is_away_loses_nothing(
+        self, browser: Client, abc: Project, store_away: Callable[[], None]
+    ) -> None:
+        """While the store is away the form comes back with what was typed and the same token."""
+        form = {"title": "Printer", "token": hidden(browser.get("/ABC/new/"), "token")}
+        store_away()
+        response = browser.post("/ABC/new/", form)
+        assert response.status_code == 503
+        assert "It will not be stored twice" in text_of(response)
+        assert 'value="Printer"' in text_of(response)
+        assert hidden(response, "token") == form["token"]
+
+    def test_an_unknown_project_takes_no_ticket(self, browser: Client, abc: Project) -> None:
+        """A ticket for a project that does not exist is refused with a page."""
+        assert browser.post("/XYZ/new/", {"title": "x"}).status_code == 404
+
+    @pytest.mark.parametrize("token", ["x" * 201, "a\nb"])
+    def test_a_made_up_token_is_refused(self, browser: Client, abc: Project, token: str) -> None:
+        """A token that no form gave and that breaks the rules is an error on the page, not of the server."""
+        response = browser.post("/ABC/new/", {"title": "x", "token": token})
+        assert response.status_code == 200
+        assert 'role="alert"' in text_of(response)
+
+
+class TestEditing:
+    typed = {"title": "Out", "status": "done", "version": "1"}
+
+    def test_a_change_is_stored_and_shown(self, browser: Client, ticket: Ticket) -> None:
+        """The form changes the ticket and leads to it."""
+        response = browser.post("/ABC-1/edit/", self.typed, follow=True)
+        assert response.redirect_chain == [("/ABC-1/", 302)]
+        assert "Out" in text_of(response)
+        assert selectors.get_ticket(ABC_1).status == "done"
+
+    def test_a_form_sent_back_unchanged_changes_no_field(self, browser: Client, ticket: Ticket) -> None:
+        """What the form shows is what the ticket holds, field by field."""
+        shown = browser.get("/ABC-1/edit/").context["form"]
+        browser.post("/ABC-1/edit/", {field.html_name: field.value() for field in shown})
+        after = selectors.get_ticket(ABC_1)
+        assert (after.title, after.description, after.status, after.assignee, after.labels) == (
+            ticket.title, ticket.description, ticket.status, ticket.assignee, ticket.labels,
+        )  # fmt: skip
+
+    def test_a_stale_change_is_refused_and_nothing_is_lost(self, browser: Client, ticket: Ticket) -> None:
+        """A change of an old version shows the ticket as it is, keeps what was typed, and can be sent again."""
+        services.update_ticket(ABC_1, version=1, changes={"description": "Water everywhere."}, by="bob")
+        refused = browser.post("/ABC-1/edit/", self.typed)
+        assert refused.status_code == 409
+        assert "Water everywhere." in text_of(refused)
+        assert 'value="Out"' in text_of(refused)
+        assert selectors.get_ticket(ABC_1).title == "Printer on fire"
+        sent_again = browser.post("/ABC-1/edit/", {**self.typed, "version": hidden(refused, "version")})
+        assert sent_again["Location"] == "/ABC-1/"
+        assert selectors.get_ticket(ABC_1).title == "Out"
+
+    @pytest.mark.parametrize("version", ["", "x", "0", "9" * 50])
+    def test_a_made_up_version_is_refused(self, browser: Client, ticket: Ticket, version: str) -> None:
+        """A version that is no version is an error on the page, and changes nothing."""
+        response = browser.post("/ABC-1/edit/", {**self.typed, "version": version})
+        assert response.status_code == 200
+        assert 'role="alert"' in text_of(response)
+        assert selectors.get_ticket(ABC_1) == ticket
+
+    def test_a_store_that_is_away_loses_nothing(
+        self, browser: Client, ticket: Ticket, store_away: Callable[[], None]
+    ) -> None:
+        """While the store is away the form comes back with what was typed."""
+        store_away()
+        response = browser.post("/ABC-1/edit/", self.typed)
+        assert response.status_code == 503
+        assert 'value="Out"' in text_of(response)
+
+    def test_a_void_ticket_has_no_form(self, browser: Client, ticket: Ticket) -> None:
+        """There is nothing to change on a void ticket, and a form that was open is refused."""
+        services.void_ticket(ABC_1, by="bob")
+        assert browser.get("/ABC-1/edit/").status_code == 409
+        assert browser.get("/ABC-1/void/").status_code == 409
+        assert "was voided" in text_of(browser.post("/ABC-1/edit/", {**self.typed, "version": "2"}))
+
+
+class TestVoiding:
+    def test_a_ticket_is_voided_and_says_why(self, browser: Client, ticket: Ticket) -> None:
+        """The page of a void ticket, and its place in the list, say who and why and show no content."""
+        response = browser.post("/ABC-1/void/", {"reason": "A duplicate.", "version": "1"}, follow=True)
+        assert response.redirect_chain == [("/ABC-1/", 302)]
+        for page in (response, browser.get("/ABC/")):
+            assert "A duplicate." in text_of(page)
+            assert "Printer on fire" not in text_of(page)
+        assert "Withdrawn by ann" in text_of(response)
+
+    def test_a_changed_ticket_is_not_voided_unseen(self, browser: Client, ticket: Ticket) -> None:
+        """Who asked to void an earlier version is shown the ticket as it is first."""
+        services.update_ticket(ABC_1, version=1, changes={"title": "Out"}, by="bob")
+        response = browser.post("/ABC-1/void/", {"reason": "Done.", "version": "1"})
+        assert response.status_code == 409
+        assert "Out" in text_of(response)
+        assert selectors.get_ticket(ABC_1).void is None
+
+
+class TestLists:
+    def test_tickets_are_shown_by_pages(
+        self, browser: Client, abc: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The link to the next page leads to the older tickets."""
+        for number in range(52):
+            services.create_ticket("ABC", title=f"x{number}", reporter="ann")
+        first = text_of(browser.get("/ABC/"))
+        link = re.search(r'rel="next" href="([^"]*)"', first)
+        assert link is not None
+        second = text_of(browser.get(f"/ABC/{link[1]}"))
+        shown = [re.findall(r'class="key">ABC-(\d+)<', page) for page in (first, second)]
+        assert [int(number) for page in shown for number in page] == list(range(52, 0, -1))
+
+    def test_a_store_that_is_away_is_a_page(
+        self, browser: Client, ticket: Ticket, store_away: Callable[[], None]
+    ) -> None:
+        """While the store is away every page says so and when to come back, and none is a server error."""
+        store_away()
+        for address in (*PAGES, "/admin/tickets/ticket/"):
+            if address != "/projects/new/":  # which asks the store nothing
+                response = browser.get(address)
+                assert response.status_code in {302, 503}
+        response = browser.get("/ABC/")
+        assert response["Retry-After"]
+        assert 'href="/ABC/">Try again' in text_of(response)
+
+
+class TestErrorPages:
+    def test_a_fault_of_ours_is_a_page_without_its_trace(
+        self, ann: User, abc: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What no room took care of is a page, and JSON below /api/, without a word about the code."""
+        browser = Client(raise_request_exception=False)
+        browser.force_login(ann)
+
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("secret")
+
+        monkeypatch.setattr(selectors, "list_projects", fail)
+        for address, kind in (("/", "text/html"), ("/api/projects/", "application/json")):
+            response = browser.get(address)
+            assert response.status_code == 500
+            assert response["Content-Type"].startswith(kind)
+            assert "secret" not in text_of(response)
+
+    def test_a_form_without_its_cookie_is_a_page(self, ann: User, abc: Project) -> None:
+        """A form that cannot be checked against forgery is refused with a page that says what to do."""
+        browser = Client(enforce_csrf_checks=True)
+        browser.force_login(ann)
+        response = browser.post("/ABC/new/", {"title": "x"})
+        assert response.status_code == 403
+        assert "Send it again" in text_of(response)
+
+    def test_every_view_has_a_page(self) -> None:
+        """Every named address of the app is among those that these tests visit."""
+        named = {"project_list": [], "project_new": [], "project": ["ABC"], "ticket_new": ["ABC"]}
+        keyed = {name: [ABC_1] for name in ("ticket", "ticket_edit", "ticket_void")}
+        assert {reverse(f"tickets:{name}", args=args) for name, args in {**named, **keyed}.items()} == set(PAGES)

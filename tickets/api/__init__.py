@@ -1,0 +1,10 @@
+"""The REST API: HTTP and JSON on one side, services and selectors on the other.
+
+The way of a request:
+
+    urls          the addresses
+    views         validate, call, serialize, respond
+    serializers   the shapes of JSON; what may stand in it is said in `tickets.rules`
+    pagination    cursors in addresses
+    exceptions    the only room that knows which error is which HTTP status
+"""

@@ -1,0 +1,37 @@
+"""Cursors in addresses: `?cursor=` says where a page begins, `?limit=` how long it may be."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from tickets import selectors
+from tickets.types import Page
+
+
+class PageQuery(serializers.Serializer[Any]):
+    """What an address may say about the page that is wanted."""
+
+    cursor = serializers.CharField(required=False, help_text="From the `next` of the page before.")
+    limit = serializers.IntegerField(
+        min_value=1, max_value=selectors.LARGEST_PAGE, default=selectors.PAGE_SIZE
+    )
+
+
+def wanted_page(request: Request) -> dict[str, Any]:
+    """The arguments `cursor` and `limit` for a selector."""
+    query = PageQuery(data=request.query_params)
+    query.is_valid(raise_exception=True)
+    return dict(query.validated_data)
+
+
+def page_response(
+    request: Request, page: Page[Any], serializer: type[serializers.Serializer[Any]]
+) -> Response:
+    """A page as JSON, with the address of the next one, or null on the last."""
+    following = None
+    if page.next_cursor is not None:
+        following = replace_query_param(request.build_absolute_uri(), "cursor", page.next_cursor)
+    return Response({"results": serializer(page.results, many=True).data, "next": following})

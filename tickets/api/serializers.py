@@ -1,0 +1,160 @@
+"""The shapes of JSON, in and out. What may stand in the fields is said in `tickets.rules`, for every room.
+
+A request with a field that is not known here is refused: a misspelt change must not look done.
+"""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from sequences import get_last_value
+from sequences.registry import strategies
+from tickets import rules
+from tickets.types import Project, Status, Ticket, Void
+
+LARGEST_NUMBER = 2**53 - 1  # beyond it JSON's readers lose digits
+FLAGS = (
+    "gapless",
+    "supports_reserve",
+    "needs_transactions",
+    "ordered_across_processes",
+    "exactly_once",
+    "writes_together",
+)
+
+
+class Request(serializers.Serializer[Any]):
+    """The body of a request: nothing but the fields named here."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """The values of the fields. Unknown fields are errors of their own."""
+        if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
+            message = "This field does not exist, or cannot be set here."
+            raise serializers.ValidationError({str(name): [message] for name in sorted(unknown)})
+        return dict(super().to_internal_value(data))
+
+
+def text(rule: rules.Rule, **options: Any) -> serializers.CharField:
+    """A text field, which leaves it to its rule what it may hold; null is an empty text."""
+    optional = not options.get("required", True)
+    return serializers.CharField(
+        allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=rule.hint, **options
+    )
+
+
+def label_list(**options: Any) -> serializers.ListField:
+    """A list of texts, which leaves it to its rule what it may hold."""
+    rule = rules.TICKET["labels"]
+    return serializers.ListField(
+        child=serializers.CharField(allow_blank=True), help_text=rule.hint, **options
+    )
+
+
+class NewProject(Request):
+    """A project to be made."""
+
+    key = text(rules.PROJECT["key"])
+    name = text(rules.PROJECT["name"])
+    description = text(rules.PROJECT["description"], required=False)
+
+
+class NewTicket(Request):
+    """A ticket to be filed."""
+
+    title = text(rules.TICKET["title"])
+    description = text(rules.TICKET["description"], required=False)
+    status = text(rules.TICKET["status"], required=False)
+    assignee = text(rules.TICKET["assignee"], required=False)
+    labels = label_list(required=False)
+
+
+class TicketChange(Request):
+    """Fields to be changed, and the version of the ticket that the change is meant for."""
+
+    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER)
+    title = text(rules.TICKET["title"], required=False)
+    description = text(rules.TICKET["description"], required=False)
+    status = text(rules.TICKET["status"], required=False)
+    assignee = text(rules.TICKET["assignee"], required=False)
+    labels = label_list(required=False)
+
+
+class TicketVoiding(Request):
+    """Why a ticket is withdrawn, and, if that matters, the version that is meant."""
+
+    reason = text(rules.VOID["reason"], required=False)
+    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
+
+
+class NextValues(Request):
+    """How many values to take, and in which scope."""
+
+    count = serializers.IntegerField(min_value=1, max_value=1000, default=1)
+    scope = serializers.CharField(allow_null=True, trim_whitespace=False, default=None)
+
+
+class ProjectSerializer(serializers.Serializer[Project]):
+    """A project."""
+
+    key = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+
+
+class VoidSerializer(serializers.Serializer[Void]):
+    """Who withdrew a ticket, when and why."""
+
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+    reason = serializers.CharField()
+
+
+class TicketSerializer(serializers.Serializer[Ticket]):
+    """A ticket; a void one has no content, and says who withdrew it, when and why."""
+
+    key = serializers.CharField()
+    project = serializers.CharField()
+    number = serializers.IntegerField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    status = serializers.ChoiceField([(status.value, status.label) for status in Status])
+    assignee = serializers.CharField()
+    labels = serializers.ListField(child=serializers.CharField())
+    reporter = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    version = serializers.IntegerField()
+    void = VoidSerializer(required=False)
+
+    def to_representation(self, ticket: Ticket) -> dict[str, Any]:
+        """The ticket, with `void` only where it is."""
+        shown = super().to_representation(ticket)
+        return shown if ticket.void else {name: value for name, value in shown.items() if name != "void"}
+
+
+class SequenceSerializer(serializers.Serializer[Any]):
+    """A sequence, given by its name: its strategy, what that guarantees, and how far one scope has come."""
+
+    name = serializers.CharField()
+    strategy = serializers.CharField()
+    gapless = serializers.BooleanField()
+    supports_reserve = serializers.BooleanField()
+    needs_transactions = serializers.BooleanField()
+    ordered_across_processes = serializers.BooleanField()
+    exactly_once = serializers.BooleanField()
+    writes_together = serializers.BooleanField()
+    scope = serializers.CharField(allow_null=True)
+    last_value = serializers.IntegerField(allow_null=True)
+
+    def to_representation(self, name: str) -> dict[str, Any]:
+        """The strategy's flags, and the last value of the scope in the context (without one: of no scope)."""
+        strategy, scope = type(strategies[name]), self.context.get("scope")
+        flags = {flag: getattr(strategy, flag) for flag in FLAGS}
+        place = {"scope": scope, "last_value": get_last_value(name, scope=scope)}
+        return {"name": name, "strategy": strategy.__name__, **flags, **place}
+
+
+class ValuesSerializer(serializers.Serializer[Any]):
+    """Values that were handed out, in increasing order."""
+
+    values = serializers.ListField(child=serializers.IntegerField())

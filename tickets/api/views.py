@@ -1,0 +1,165 @@
+"""The API's views: validate, call, serialize, respond. What goes wrong is answered in `exceptions`."""
+
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from sequences import get_next_values
+from sequences.exceptions import SequenceExhausted
+from sequences.registry import strategies
+from tickets import selectors, services
+from tickets.api.pagination import PageQuery, page_response, wanted_page
+from tickets.api.serializers import (
+    LARGEST_NUMBER,
+    NewProject,
+    NewTicket,
+    NextValues,
+    ProjectSerializer,
+    SequenceSerializer,
+    TicketChange,
+    TicketSerializer,
+    TicketVoiding,
+    ValuesSerializer,
+)
+from tickets.types import TicketKey
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="Your name for this request, 1 to 200 characters. Sent again, it is carried out once.",
+)
+SCOPE = OpenApiParameter("scope", OpenApiTypes.STR, description="The scope whose last value is wanted.")
+
+
+def page_of(serializer: type[serializers.Serializer[Any]]) -> Any:
+    """The shape of a page, for the schema."""
+    fields = {"results": serializer(many=True), "next": serializers.URLField(allow_null=True)}
+    return inline_serializer(f"{serializer.__name__.removesuffix('Serializer')}Page", fields)
+
+
+def sent(request: Request, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """The body of a request in the shape that is wanted."""
+    checked = serializer(data=request.data)
+    checked.is_valid(raise_exception=True)
+    return dict(checked.validated_data)
+
+
+def author(request: Request) -> str:
+    """The name under which the caller reports and changes."""
+    return request.user.get_username()
+
+
+class ProjectList(APIView):
+    """The projects."""
+
+    @extend_schema(parameters=[PageQuery], responses=page_of(ProjectSerializer))
+    def get(self, request: Request) -> Response:
+        """One page, in the order of their keys."""
+        return page_response(request, selectors.list_projects(**wanted_page(request)), ProjectSerializer)
+
+    @extend_schema(request=NewProject, responses={201: ProjectSerializer})
+    def post(self, request: Request) -> Response:
+        """Make a project."""
+        project = services.create_project(**sent(request, NewProject), by=author(request))
+        location = reverse("api:project", [project.key], request=request)
+        return Response(ProjectSerializer(project).data, status=201, headers={"Location": location})
+
+
+class ProjectDetail(APIView):
+    """One project."""
+
+    @extend_schema(responses=ProjectSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        """The project."""
+        return Response(ProjectSerializer(selectors.get_project(key)).data)
+
+
+class TicketList(APIView):
+    """The tickets of a project."""
+
+    @extend_schema(parameters=[PageQuery], responses=page_of(TicketSerializer))
+    def get(self, request: Request, key: str) -> Response:
+        """One page, newest first; void tickets keep their places."""
+        return page_response(request, selectors.list_tickets(key, **wanted_page(request)), TicketSerializer)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NewTicket, responses={201: TicketSerializer})
+    def post(self, request: Request, key: str) -> Response:
+        """File a ticket under the next number of the project."""
+        token = request.headers.get("Idempotency-Key")
+        content = sent(request, NewTicket)
+        filed = services.create_ticket(key, **content, reporter=author(request), idempotency_token=token)
+        headers = {"Location": reverse("api:ticket", [filed.ticket.key], request=request)}
+        if filed.replayed:
+            headers["Idempotency-Replayed"] = "true"
+        return Response(TicketSerializer(filed.ticket).data, status=201, headers=headers)
+
+
+class TicketDetail(APIView):
+    """One ticket."""
+
+    @extend_schema(responses=TicketSerializer)
+    def get(self, request: Request, key: TicketKey) -> Response:
+        """The ticket; of a void one, who withdrew it, when and why."""
+        return Response(TicketSerializer(selectors.get_ticket(key)).data)
+
+    @extend_schema(request=TicketChange, responses=TicketSerializer)
+    def patch(self, request: Request, key: TicketKey) -> Response:
+        """Change some fields of the version that was read; a stale version is refused with 409."""
+        changes = sent(request, TicketChange)
+        version = changes.pop("version")
+        ticket = services.update_ticket(key, version=version, changes=changes, by=author(request))
+        return Response(TicketSerializer(ticket).data)
+
+    @extend_schema(request=TicketVoiding, responses=TicketSerializer)
+    def delete(self, request: Request, key: TicketKey) -> Response:
+        """Void the ticket: its content is removed, its number stays taken for ever."""
+        ticket = services.void_ticket(key, **sent(request, TicketVoiding), by=author(request))
+        return Response(TicketSerializer(ticket).data)
+
+
+class SequenceList(APIView):
+    """The sequences."""
+
+    @extend_schema(responses=SequenceSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        """All of them, with what their strategies guarantee."""
+        return Response({"results": SequenceSerializer(list(strategies), many=True).data, "next": None})
+
+
+class SequenceDetail(APIView):
+    """One sequence."""
+
+    @extend_schema(parameters=[SCOPE], responses=SequenceSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        """The sequence, and the last value of a scope."""
+        require_sequence(name)
+        context = {"scope": request.query_params.get("scope")}
+        return Response(SequenceSerializer(name, context=context).data)
+
+
+class SequenceNext(APIView):
+    """The next values of one sequence."""
+
+    @extend_schema(request=NextValues, responses=ValuesSerializer)
+    def post(self, request: Request, name: str) -> Response:
+        """Take values; each is handed out once. Sequences that number stored items alone refuse with 409."""
+        require_sequence(name)
+        wanted = sent(request, NextValues)
+        values = list(get_next_values(wanted["count"], name, scope=wanted["scope"]))
+        if values[-1] > LARGEST_NUMBER:
+            raise SequenceExhausted(f"{name!r} has passed {LARGEST_NUMBER}, the largest number in JSON.")
+        return Response({"values": values})
+
+
+def require_sequence(name: str) -> None:
+    """Refuse a name that the settings do not hold."""
+    if name not in strategies:
+        raise Http404(f"There is no sequence {name}.")

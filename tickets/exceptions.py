@@ -1,0 +1,78 @@
+"""What can be wrong with a request about tickets, as one tree.
+
+    TicketsError
+    |-- InvalidInput        (Django's ValidationError) a message for each field that is wrong
+    |-- NotFound
+    |   |-- ProjectNotFound
+    |   `-- TicketNotFound
+    |-- ProjectExists       the key is taken
+    `-- ChangeRefused       carries the ticket as it is now
+        |-- StaleVersion    somebody changed the ticket meanwhile
+        `-- TicketVoided    the ticket was withdrawn
+
+Every message is written for the person who made the request. What the store may raise besides is in
+`sequences.exceptions`. Neither pages nor HTTP codes are known here.
+"""
+
+from django.core.exceptions import ValidationError
+
+from tickets.types import Ticket
+
+
+class TicketsError(Exception):
+    """The root of the tree."""
+
+
+class InvalidInput(TicketsError, ValidationError):
+    """Fields that break a rule: `message_dict` holds the messages of each. Nothing was stored."""
+
+
+class NotFound(TicketsError, LookupError):
+    """What was asked for does not exist."""
+
+
+class ProjectNotFound(NotFound):
+    """No project has this key."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"There is no project {key}.")
+
+
+class TicketNotFound(NotFound):
+    """No ticket has this key."""
+
+    def __init__(self, key: object) -> None:
+        super().__init__(f"There is no ticket {key}.")
+
+
+class ProjectExists(TicketsError):
+    """The key is taken; nothing was stored."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"There is a project {key} already. Choose another key.")
+
+
+class ChangeRefused(TicketsError):
+    """The ticket cannot be changed so; nothing was stored. `current` is the ticket as it is now."""
+
+    def __init__(self, message: str, current: Ticket) -> None:
+        super().__init__(message)
+        self.current = current
+
+
+class StaleVersion(ChangeRefused):
+    """Somebody changed the ticket after it was read."""
+
+    def __init__(self, current: Ticket) -> None:
+        super().__init__(
+            f"{current.key} was changed meanwhile and is at version {current.version} now. "
+            "Look at it as it is, then send your change again with that version.",
+            current,
+        )
+
+
+class TicketVoided(ChangeRefused):
+    """The ticket was withdrawn: its number stays, its content is gone."""
+
+    def __init__(self, current: Ticket) -> None:
+        super().__init__(f"{current.key} was voided and cannot be changed any more.", current)

@@ -1,0 +1,164 @@
+"""The forms of the pages: which fields people see, and how what a service refuses comes back beside them.
+
+Forms have no rules of their own: `rules` checks what was typed. Whatever goes wrong, the form is shown again
+with what was typed; nothing that a person wrote is lost.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+from django import forms
+
+from sequences.exceptions import GaveUp, IdempotencyMismatch, StorageRefused
+from sequences.retries import new_token
+from tickets import rules
+from tickets.exceptions import ChangeRefused, InvalidInput, ProjectExists
+from tickets.types import Ticket
+
+logger = logging.getLogger(__name__)
+
+NOT_NOW = "The store cannot be reached just now. What you typed is still here: send it again in a moment."
+WHO = "Who works on it. It can be left empty."
+NOT_TWICE = "It will not be stored twice."
+SENT_BEFORE = (
+    "This form was sent before, with other content, and that was stored. "
+    "If you want to store this one as well, send it again."
+)
+
+
+class ServiceForm(forms.Form):
+    """A form whose content goes to a service. `http_status` is that of the page that shows it again."""
+
+    field_rules: Mapping[str, rules.Rule] = {}
+    http_status = 200
+    current: Ticket | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        for name, rule in self.field_rules.items():
+            if not self.fields[name].help_text and not isinstance(self.fields[name].widget, forms.Select):
+                self.fields[name].help_text = rule.hint  # a choice explains itself
+
+    def clean(self) -> dict[str, Any]:
+        """The content by the rules; every complaint stands beside its field."""
+        typed = {name: value for name, value in self.cleaned_data.items() if name in self.field_rules}
+        return {**self.cleaned_data, **rules.clean(typed, self.field_rules)}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the rules have cleaned, for a service."""
+        return {name: self.cleaned_data[name] for name in self.field_rules}
+
+    @classmethod
+    def of(cls, ticket: Ticket) -> Self:
+        """The form as it first shows this ticket."""
+        return cls(initial={name: getattr(ticket, name, "") for name in cls.base_fields})
+
+    @property
+    def one_time_token(self) -> str | None:
+        """The name of this form's request, so that it is stored once however often it is sent."""
+        return self.cleaned_data["token"] or None
+
+    @property
+    def version_read(self) -> int:
+        """The version that the change is meant for."""
+        return int(self.cleaned_data["version"])
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Take what a service refuses inside the `with` block as errors of this form, to be shown again."""
+        try:
+            yield
+        except InvalidInput as error:
+            self._refuse(error)
+        except ProjectExists as error:
+            self.add_error("key", str(error))
+        except ChangeRefused as error:
+            self._show_current(error)
+        except IdempotencyMismatch:
+            self._replace("token", new_token())
+            self.add_error(None, SENT_BEFORE)
+        except (GaveUp, StorageRefused) as error:
+            logger.warning("a form could not be stored: %s", error)
+            self.http_status = 503
+            self.add_error(None, f"{NOT_NOW} {NOT_TWICE}" if "token" in self.fields else NOT_NOW)
+
+    def _refuse(self, error: InvalidInput) -> None:
+        for field, messages in error.message_dict.items():
+            self.add_error(field if field in self.fields else None, messages)
+
+    def _show_current(self, error: ChangeRefused) -> None:
+        """Show the ticket as it is beside what was typed; sent again, the form is meant for that version."""
+        self.http_status = 409
+        self.current = error.current
+        self._replace("version", str(error.current.version))
+        self.add_error(None, str(error))
+
+    def _replace(self, field: str, value: str) -> None:
+        """Change what a hidden field will send the next time."""
+        self.data = {**{name: self.data[name] for name in self.data}, self.add_prefix(field): value}
+
+
+class LabelsField(forms.Field):
+    """Labels with commas between them."""
+
+    def to_python(self, value: Any) -> list[str]:
+        """The labels that the text holds."""
+        return [label for label in (value or "").split(",") if label.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        """The labels as one text."""
+        return value if isinstance(value, str) else ", ".join(value or ())
+
+
+def one_line(**attributes: Any) -> forms.TextInput:
+    """An input for a short text that the browser does not fill in by itself."""
+    return forms.TextInput({"autocomplete": "off", **attributes})
+
+
+class ProjectForm(ServiceForm):
+    """A new project."""
+
+    field_rules = rules.PROJECT
+    name = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
+    key = forms.CharField(required=False, widget=one_line(required=True, autocapitalize="characters"))
+    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+    def clean_key(self) -> str:
+        """The key in capital letters, however it was typed."""
+        return str(self.cleaned_data["key"]).upper()
+
+
+class NewTicketForm(ServiceForm):
+    """A new ticket."""
+
+    field_rules = {name: rule for name, rule in rules.TICKET.items() if name != "status"}
+    title = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
+    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 8}))
+    assignee = forms.CharField(required=False, widget=one_line(autocapitalize="none"), help_text=WHO)
+    labels = LabelsField(required=False, widget=one_line(autocapitalize="none"))
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+
+class TicketForm(ServiceForm):
+    """A change of a ticket, meant for the version that was read."""
+
+    field_rules = rules.TICKET
+    title = forms.CharField(required=False, widget=one_line(required=True))
+    status = forms.CharField(required=False, widget=forms.Select(choices=rules.Statuses.choices))
+    assignee = forms.CharField(required=False, widget=one_line(autocapitalize="none"), help_text=WHO)
+    labels = LabelsField(required=False, widget=one_line(autocapitalize="none"))
+    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 10}))
+    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+
+
+class VoidForm(ServiceForm):
+    """Why a ticket is withdrawn."""
+
+    field_rules = rules.VOID
+    reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
+    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)

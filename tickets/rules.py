@@ -1,0 +1,160 @@
+"""What may stand in the fields of projects and tickets: every limit, once.
+
+A rule takes what somebody sent and returns it cleaned, or raises Django's ValidationError with a message for
+that person. `clean` applies the rules of several fields and raises all complaints together. Forms, services
+and the REST API use these rules and have none of their own; a rule's `hint` is shown where people type.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from django.core.exceptions import ValidationError
+
+from tickets.exceptions import InvalidInput, ProjectNotFound
+from tickets.types import PROJECT_KEY, Status
+
+# Control characters, lone surrogates (which no encoding can carry) and line separators.
+REFUSED_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+
+
+class Rule(Protocol):
+    """One field's rule."""
+
+    @property
+    def hint(self) -> str:
+        """The rule as people read it."""
+
+    def clean(self, value: Any) -> Any:
+        """The value as it is stored; ValidationError if it cannot be."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Text:
+    """A text of `least` to `most` characters, without spaces around it; of one line unless `lines`."""
+
+    least: int = 0
+    most: int
+    lines: bool = False
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f"{f'{self.least} to' if self.least else 'Up to'} {self.most:,} characters."
+
+    def clean(self, value: Any) -> str:
+        """The text without spaces around it, its line ends as newlines."""
+        if value is None:
+            value = ""
+        if not isinstance(value, str):
+            raise ValidationError("This must be text.")
+        text = value.replace("\r\n", "\n").strip()
+        if bad := next((character for character in text if not self._allows(character)), None):
+            raise ValidationError(f"The character U+{ord(bad):04X} cannot be used here. Remove it.")
+        if len(text) < self.least:
+            raise ValidationError("This must not be empty.")
+        if len(text) > self.most:
+            raise ValidationError(f"At most {self.most:,} characters, these are {len(text):,}.")
+        return text
+
+    def _allows(self, character: str) -> bool:
+        if self.lines and character in "\n\t":
+            return True
+        return unicodedata.category(character) not in REFUSED_CATEGORIES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labels:
+    """Up to `most` different labels; none holds a comma, which parts them in a form."""
+
+    most: int
+    each: Text
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f"Up to {self.most}, each of up to {self.each.most} characters, with commas between them."
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        """The labels in their order, each once."""
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValidationError("This must be a list of labels.")
+        labels = tuple(dict.fromkeys(self._clean_label(label) for label in value))
+        if len(labels) > self.most:
+            raise ValidationError(f"At most {self.most} labels, these are {len(labels)}.")
+        return labels
+
+    def _clean_label(self, value: Any) -> str:
+        label = self.each.clean(value)
+        if "," in label:
+            raise ValidationError(f"A label cannot hold a comma: {label!r}.")
+        return label
+
+
+class ProjectKeys:
+    """The keys of projects."""
+
+    hint = "2 to 10 capital letters and digits, the first a letter, like ABC. It cannot be changed later."
+
+    def clean(self, value: Any) -> str:
+        """The key as it was sent."""
+        if not isinstance(value, str) or not re.fullmatch(PROJECT_KEY, value):
+            raise ValidationError(f"This is not a project key: {self.hint}")
+        return value
+
+
+class Statuses:
+    """The statuses that a ticket can be given; void is not one of them."""
+
+    choices = tuple((status.value, status.label) for status in Status if status is not Status.VOID)
+    hint = f"One of {', '.join(value for value, _ in choices)}."
+
+    def clean(self, value: Any) -> Status:
+        """The status that the word names."""
+        if not isinstance(value, str) or value not in dict(self.choices):
+            raise ValidationError(self.hint)
+        return Status(value)
+
+
+PROJECT: Mapping[str, Rule] = {
+    "key": ProjectKeys(),
+    "name": Text(least=1, most=100),
+    "description": Text(most=2_000, lines=True),
+}
+TICKET: Mapping[str, Rule] = {
+    "title": Text(least=1, most=200),
+    "description": Text(most=20_000, lines=True),
+    "status": Statuses(),
+    "assignee": Text(most=150),
+    "labels": Labels(most=20, each=Text(least=1, most=40)),
+}
+VOID: Mapping[str, Rule] = {"reason": Text(most=500, lines=True)}
+# The caller's name for one request, see "idempotency" in the sequences app.
+REQUEST: Mapping[str, Rule] = {"idempotency_token": Text(least=1, most=200)}
+
+
+def clean(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """The values, each cleaned by the rule of its field. Raises InvalidInput with every complaint."""
+    cleaned, complaints = {}, {}
+    for field, value in values.items():
+        try:
+            cleaned[field] = _rule(field, rules).clean(value)
+        except ValidationError as error:
+            complaints[field] = error.messages
+    if complaints:
+        raise InvalidInput(complaints)
+    return cleaned
+
+
+def _rule(field: str, rules: Mapping[str, Rule]) -> Rule:
+    if field not in rules:
+        raise ValidationError("There is no such field.")
+    return rules[field]
+
+
+def require_project_key(text: str) -> None:
+    """Refuse what can be no project's key, before it names another part of the table."""
+    if not re.fullmatch(PROJECT_KEY, text):
+        raise ProjectNotFound(text)

@@ -1,0 +1,93 @@
+"""The reads: one project or ticket, and lists by pages. The writes are in `services`.
+
+Every read is consistent: what was stored before it is in it. A cursor is opaque, belongs to one list, and
+raises InvalidInput when it was made up. Every read may raise `SequenceUnavailable` and `StorageRefused` of
+`sequences.exceptions`: the store did not serve us.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.core.signing import BadSignature, Signer
+
+from tickets import rules, store
+from tickets.exceptions import InvalidInput, ProjectNotFound, TicketNotFound, TicketVoided
+from tickets.types import Page, Project, Ticket, TicketKey
+
+PAGE_SIZE = 50
+LARGEST_PAGE = 100
+
+T = TypeVar("T")
+
+
+def get_project(key: str) -> Project:
+    """One project. Raises ProjectNotFound. One read."""
+    rules.require_project_key(key)
+    project = store.find_project(key)
+    if project is None:
+        raise ProjectNotFound(key)
+    return project
+
+
+def list_projects(*, cursor: str | None = None, limit: int = PAGE_SIZE) -> Page[Project]:
+    """The projects in the alphabetical order of their keys. One query a page, never a scan."""
+    found = store.find_projects(_position(cursor, store.REGISTER), limit)
+    return _page(found, store.REGISTER, store.project_from_row)
+
+
+def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """The scopes of the sequence "tickets": one page of project keys, and the cursor of the next."""
+    found = store.find_projects(_position(cursor, store.REGISTER), limit, attributes=["key"])
+    page = _page(found, store.REGISTER, lambda row: str(row["key"]))
+    return list(page.results), page.next_cursor
+
+
+def get_ticket(key: TicketKey) -> Ticket:
+    """One ticket, also a void one. Raises TicketNotFound. One read."""
+    ticket = store.find_ticket(key)
+    if ticket is None:
+        raise TicketNotFound(key)
+    return ticket
+
+
+def get_changeable_ticket(key: TicketKey) -> Ticket:
+    """One ticket that is not void. Raises TicketNotFound and TicketVoided. One read."""
+    ticket = get_ticket(key)
+    if ticket.void:
+        raise TicketVoided(ticket)
+    return ticket
+
+
+def list_tickets(
+    project: str, *, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True
+) -> Page[Ticket]:
+    """The tickets of a project, newest first, void ones in their places; without descriptions unless `whole`.
+
+    Raises ProjectNotFound. One query a page.
+    """
+    rules.require_project_key(project)
+    attributes = store.WHOLE if whole else store.SUMMARY
+    found = store.find_tickets(project, _position(cursor, project), limit, attributes=attributes)
+    if not found.rows:
+        get_project(project)
+    return _page(found, project, store.ticket_from_row)
+
+
+def _page(found: store.Slice, name: str, from_row: Callable[[store.Row], T]) -> Page[T]:
+    following = None if found.end is None else _signer(name).sign(str(found.end))
+    return Page(results=tuple(from_row(row) for row in found.rows), next_cursor=following)
+
+
+def _position(cursor: str | None, name: str) -> int | None:
+    """The position that a cursor of the named list stands for; None stands for its beginning."""
+    if cursor is None:
+        return None
+    try:
+        return int(_signer(name).unsign(cursor))
+    except BadSignature as error:
+        message = "This is not a cursor of this list. Start again without one."
+        raise InvalidInput({"cursor": message}) from error
+
+
+def _signer(name: str) -> Signer:
+    return Signer(salt=f"tickets.cursor.{name}")

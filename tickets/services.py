@@ -1,0 +1,106 @@
+"""The writes: projects are made, tickets are filed, changed and voided. The reads are in `selectors`.
+
+Every function checks what it is given by `rules` and raises InvalidInput with a message for each wrong field.
+Besides what it names it may raise `SequenceUnavailable`, `SequenceContention` and `StorageRefused` of
+`sequences.exceptions`: the store did not serve us.
+
+An idempotency token is the caller's name for one request (1 to 200 characters): sent again with the same one,
+the request is carried out once. Tokens belong to who uses them, so that two people's never meet.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.utils import timezone
+
+from sequences import put_next
+from sequences.exceptions import ScopeNotFound
+from sequences.retries import new_token
+from tickets import rules, selectors, store
+from tickets.exceptions import InvalidInput, ProjectNotFound, TicketVoided
+from tickets.types import Filed, Project, Status, Ticket, TicketKey, Void
+
+logger = logging.getLogger(__name__)
+
+SEQUENCE = "tickets"
+
+
+def create_project(
+    *, key: str, name: str, description: str = "", by: str, idempotency_token: str | None = None
+) -> Project:
+    """Make a project, in which tickets are numbered from 1. Raises ProjectExists."""
+    about = rules.clean({"key": key, "name": name, "description": description}, rules.PROJECT)
+    token = _token_of(by, idempotency_token) or new_token()
+    store.insert_project(Project(**about), created_at=timezone.now(), token=token)
+    logger.info("project %s created by %s", about["key"], by)
+    return selectors.get_project(about["key"])
+
+
+def create_ticket(
+    project: str,
+    *,
+    title: str,
+    description: str = "",
+    status: str = Status.OPEN,
+    assignee: str = "",
+    labels: Sequence[str] = (),
+    reporter: str,
+    idempotency_token: str | None = None,
+) -> Filed:
+    """File a ticket under the next number of its project.
+
+    Guarantees: the numbers of a project are 1, 2, 3 ... without a hole; a repeat with the same token, also
+    days later, files nothing and returns the ticket as it is now. Raises ProjectNotFound, and
+    IdempotencyMismatch when the token was used for another ticket of the project. One write; with a token it
+    holds two rows.
+    """
+    rules.require_project_key(project)
+    texts = {"title": title, "description": description, "status": status, "assignee": assignee}
+    content = rules.clean({**texts, "labels": labels}, rules.TICKET)
+    row = store.ticket_row(content, reporter=reporter, created_at=timezone.now())
+    token = _token_of(reporter, idempotency_token)
+    try:
+        allocation = put_next(SEQUENCE, row, scope=project, idempotency_token=token)
+    except ScopeNotFound as error:
+        raise ProjectNotFound(project) from error
+    key = TicketKey(project=project, number=allocation.value)
+    if allocation.replayed:
+        return Filed(ticket=selectors.get_ticket(key), replayed=True)
+    return Filed(ticket=store.ticket_from_row({**row, "pk": key.project, "sk": key.number}), replayed=False)
+
+
+def update_ticket(key: TicketKey, *, version: int, changes: Mapping[str, Any], by: str) -> Ticket:
+    """Change some fields of a ticket that still is at the version that was read.
+
+    Raises TicketNotFound, and StaleVersion or TicketVoided, which carry the ticket as it is now. One write.
+    """
+    if not changes:
+        raise InvalidInput({NON_FIELD_ERRORS: "Nothing to change: send at least one field."})
+    content = rules.clean(changes, rules.TICKET)
+    return store.change_ticket(key, content=content, version=version, at=timezone.now(), by=by)
+
+
+def void_ticket(key: TicketKey, *, by: str, reason: str = "", version: int | None = None) -> Ticket:
+    """Withdraw a ticket: its content is removed; its number stays, with who did it, when and why.
+
+    A ticket that is void already stays as it is. Raises TicketNotFound, and StaleVersion if not at `version`.
+    """
+    about = rules.clean({"reason": reason}, rules.VOID)
+    void = Void(by=by, at=timezone.now(), **about)
+    try:
+        ticket = store.void_ticket(key, void=void, version=version)
+    except TicketVoided as already:
+        return already.current
+    logger.info("ticket %s voided by %s", key, by)
+    return ticket
+
+
+def _token_of(person: str, token: str | None) -> str | None:
+    """A token of the sequence's own that stands for this person's token, apart from everybody else's."""
+    if token is None:
+        return None
+    cleaned = rules.clean({"idempotency_token": token}, rules.REQUEST)
+    return hashlib.sha256(repr((person, cleaned["idempotency_token"])).encode()).hexdigest()

@@ -1,0 +1,135 @@
+"""The pages: each view takes what was sent, calls a service or a selector, and shows what came of it.
+
+Who is not signed in meets the sign-in page before any of these (LoginRequiredMiddleware). Errors become pages
+in `middleware`, or stand beside the fields of a form (`forms`); what no room took care of becomes one of the
+error pages at the end, which speak JSON below /api/.
+"""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_http_methods, require_safe
+
+from tickets import selectors, services
+from tickets.forms import NewTicketForm, ProjectForm, TicketForm, VoidForm
+from tickets.types import TicketKey
+
+FORM_METHODS = ["GET", "HEAD", "POST"]
+
+
+@require_safe
+def project_list(request: HttpRequest) -> HttpResponse:
+    """The projects."""
+    page = selectors.list_projects(cursor=request.GET.get("cursor"))
+    return render(request, "tickets/project_list.html", {"page": page})
+
+
+@require_http_methods(FORM_METHODS)
+def project_new(request: HttpRequest) -> HttpResponse:
+    """The form for a new project."""
+    form = ProjectForm(sent(request))
+    if form.is_valid():
+        with form.refusals():
+            project = services.create_project(
+                **form.content, by=author(request), idempotency_token=form.one_time_token
+            )
+            messages.success(request, f"Project {project.key} is ready for its first ticket.")
+            return redirect("tickets:project", project.key)
+    return render(request, "tickets/project_new.html", {"form": form}, status=form.http_status)
+
+
+@require_safe
+def project(request: HttpRequest, key: str) -> HttpResponse:
+    """A project with its tickets, newest first."""
+    found = selectors.get_project(key)
+    page = selectors.list_tickets(key, cursor=request.GET.get("cursor"), whole=False)
+    return render(request, "tickets/project.html", {"project": found, "page": page})
+
+
+@require_http_methods(FORM_METHODS)
+def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
+    """The form for a new ticket."""
+    if request.method != "POST":
+        selectors.get_project(key)  # not before a write: what was typed must survive a store that is away
+    form = NewTicketForm(sent(request))
+    if form.is_valid():
+        with form.refusals():
+            filed = services.create_ticket(
+                key, **form.content, reporter=author(request), idempotency_token=form.one_time_token
+            )
+            messages.success(request, f"{filed.ticket.key} is filed.")
+            return redirect("tickets:ticket", filed.ticket.key)
+    return render(request, "tickets/ticket_new.html", {"form": form, "key": key}, status=form.http_status)
+
+
+@require_safe
+def ticket(request: HttpRequest, key: TicketKey) -> HttpResponse:
+    """A ticket, or what became of it."""
+    return render(request, "tickets/ticket.html", {"ticket": selectors.get_ticket(key)})
+
+
+@require_http_methods(FORM_METHODS)
+def ticket_edit(request: HttpRequest, key: TicketKey) -> HttpResponse:
+    """The form for a change."""
+    typed = sent(request)
+    form = TicketForm(typed) if typed is not None else TicketForm.of(selectors.get_changeable_ticket(key))
+    if form.is_valid():
+        with form.refusals():
+            services.update_ticket(key, version=form.version_read, changes=form.content, by=author(request))
+            messages.success(request, f"{key} is changed.")
+            return redirect("tickets:ticket", key)
+    return render(request, "tickets/ticket_edit.html", {"form": form, "key": key}, status=form.http_status)
+
+
+@require_http_methods(FORM_METHODS)
+def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
+    """The form that withdraws a ticket."""
+    typed = sent(request)
+    form = VoidForm(typed) if typed is not None else VoidForm.of(selectors.get_changeable_ticket(key))
+    if form.is_valid():
+        with form.refusals():
+            services.void_ticket(key, version=form.version_read, **form.content, by=author(request))
+            messages.success(request, f"{key} is void.")
+            return redirect("tickets:ticket", key)
+    return render(request, "tickets/ticket_void.html", {"form": form, "key": key}, status=form.http_status)
+
+
+def sent(request: HttpRequest) -> QueryDict | None:
+    """What was typed, or None when the form is shown for the first time."""
+    return request.POST if request.method == "POST" else None
+
+
+def author(request: HttpRequest) -> str:
+    """The name under which the signed-in person reports and changes."""
+    return request.user.get_username()
+
+
+# The error pages of the whole site. `exception` is Django's; only its text for a person is shown.
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400."""
+    return _error(request, 400, "This request could not be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403."""
+    return _error(request, 403, "You do not have the permission to do this.")
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404."""
+    return _error(request, 404, "There is nothing at this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500. Its page is made without the request, of which any part may be what failed."""
+    return _error(request, 500, "Something went wrong on our side. It was logged.")
+
+
+def _error(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": detail}, status=status)
+    page = render_to_string(f"{status}.html", {"detail": detail}, request if status != 500 else None)
+    return HttpResponse(page, status=status)
