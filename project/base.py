@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "sequences",
     "tickets",
 ]
@@ -143,6 +144,8 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Tickets that are numbered per project, without gaps and without duplicates.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",  # its page works without the network
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
 }
 

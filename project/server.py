@@ -61,7 +61,7 @@ def run(stopping: threading.Event) -> int:
         web = start_web(port, stopping)
         stack.callback(web.stop, WEB_STOP_SECONDS)
         if not stopping.is_set():
-            say_where(port, password, forgetful=engine is not None and engine.fallback)
+            say_where(port, password, engine)
         watch(web, engine, password, stopping)
     return 0
 
@@ -104,14 +104,14 @@ def start_web(port: int, stopping: threading.Event) -> ChildProcess:
     return web
 
 
-def say_where(port: int, password: str, forgetful: bool) -> None:
-    """Tell the person at the terminal how to get in."""
+def say_where(port: int, password: str, engine: Engine | None) -> None:
+    """Tell the person at the terminal how to get in, and what becomes of the data."""
     print(f"\n  Tickets are at http://{HOST}:{port}/")
     if password:
         print(f"  Sign in as {DEMO} with the password {password} (a new one at each start)")
-    if forgetful:
-        print(f"  {FALLBACK_WARNING}")
-    print("  Ctrl-C stops.\n" if forgetful else "  Ctrl-C stops; all data is kept.\n", flush=True)
+    if engine:
+        print(f"  {FALLBACK_WARNING if engine.fallback else f'The data is kept in {DATA.parent}'}")
+    print("  Ctrl-C stops.\n", flush=True)
 
 
 def watch(web: ChildProcess, engine: Engine | None, password: str, stopping: threading.Event) -> None:

@@ -53,9 +53,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         return False
 
     @method_decorator(require_safe)
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> TemplateResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Every sequence with its strategy and what it guarantees; asks nothing of the engine."""
         content: dict[str, Any] = {"title": "Sequences", "flags": _flags(), **(extra_context or {})}
         try:

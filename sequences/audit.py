@@ -113,9 +113,7 @@ class AuditReport:
         return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back
 
 
-def audit(
-    strategy: Strategy, scope: str | None, *, progress: Progress = lambda done, wanted: None
-) -> AuditReport:
+def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda done, wanted: None) -> AuditReport:
     """Read one scope from end to end and report on it.
 
     Costs the consistent read units of its items, of its markers, and again of the items that have markers.
@@ -274,9 +272,7 @@ class _Check:
         """Take in one page of markers: each one's item must be stored under its value and carry its token."""
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
-        tokens = (
-            _stored_tokens(self.series.layout, self.strategy.partition(self.scope), values) if values else {}
-        )
+        tokens = _stored_tokens(self.series.layout, self.strategy.partition(self.scope), values) if values else {}
         for row in page:
             token = str(row.get("token", ""))
             value = row["value"] if isinstance(row.get("value"), int) else None

@@ -197,14 +197,20 @@ def postgresql() -> Iterator[str]:
         if user:
             shutil.chown(folder, "postgres")
         data = f"{folder}/data"
-        quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL, "cwd": folder}
-        subprocess.run([*user, programs / "initdb", "-D", data, "-A", "trust", "-U", "postgres"], **quiet)
-        control = [*user, programs / "pg_ctl", "-D", data, "-w"]
-        subprocess.run([*control, "-l", f"{folder}/log", "-o", f"-k {folder} -h ''", "start"], **quiet)
+        run_quietly([*user, f"{programs}/initdb", "-D", data, "-A", "trust", "-U", "postgres"], folder)
+        control = [*user, f"{programs}/pg_ctl", "-D", data, "-w"]
+        run_quietly([*control, "-l", f"{folder}/log", "-o", f"-k {folder} -h ''", "start"], folder)
         try:
             yield folder
         finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
+            run_quietly([*control, "-m", "immediate", "stop"], folder)
+
+
+def run_quietly(command: Sequence[str], folder: str) -> None:
+    """Run a program of PostgreSQL's, which only speaks when it fails."""
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise BenchError("PostgreSQL did not start or stop, see above.")
 
 
 def find_postgresql() -> Path:
@@ -258,8 +264,8 @@ def shares(task: Task) -> list[int]:
 
 async def use_autoincrement(task: Task) -> tuple[float, list[int]]:
     """As its README shows it: one resource, `put` by many tasks at a time."""
-    import aioboto3
-    from dynamodb_autoincrement import DynamoDBAutoIncrement
+    import aioboto3  # type: ignore[import-not-found]
+    from dynamodb_autoincrement import DynamoDBAutoIncrement  # type: ignore[import-not-found]
 
     async with aioboto3.Session().resource("dynamodb", endpoint_url=task.where) as dynamodb:
         peer = DynamoDBAutoIncrement(

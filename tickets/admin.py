@@ -20,9 +20,7 @@ class TicketAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when
         view = self.admin_site.admin_view(self.changelist_view)
         return [path("", view, name=f"{self.opts.app_label}_{self.opts.model_name}_changelist")]
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The projects or, with `?project=ABC`, the tickets of one; by cursor."""
         if not self.has_view_permission(request):
             raise PermissionDenied

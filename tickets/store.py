@@ -108,9 +108,7 @@ def content_for_row(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if name == "labels" else value for name, value in content.items()}
 
 
-def change_ticket(
-    key: TicketKey, *, content: Mapping[str, Any], version: int, at: datetime, by: str
-) -> Ticket:
+def change_ticket(key: TicketKey, *, content: Mapping[str, Any], version: int, at: datetime, by: str) -> Ticket:
     """Store new content in some fields of a ticket that still is at `version`, and return it as it then is.
 
     Raises TicketNotFound, StaleVersion or TicketVoided, and then has stored nothing. One write.
@@ -133,9 +131,7 @@ def void_ticket(key: TicketKey, *, void: Void, version: int | None) -> Ticket:
     return _update(key, values, version=version, removed=("title", "description", "assignee", "labels"))
 
 
-def _update(
-    key: TicketKey, values: Mapping[str, Any], *, version: int | None, removed: Sequence[str] = ()
-) -> Ticket:
+def _update(key: TicketKey, values: Mapping[str, Any], *, version: int | None, removed: Sequence[str] = ()) -> Ticket:
     change = new_token()
     request = _update_request(key, {**values, "change": change}, version=version, removed=removed)
     try:

@@ -31,9 +31,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     form = ProjectForm(sent(request))
     if form.is_valid():
         with form.refusals():
-            project = services.create_project(
-                **form.content, by=author(request), idempotency_token=form.one_time_token
-            )
+            project = services.create_project(**form.content, by=author(request), idempotency_token=form.one_time_token)
             messages.success(request, f"Project {project.key} is ready for its first ticket.")
             return redirect("tickets:project", project.key)
     return render(request, "tickets/project_new.html", {"form": form}, status=form.http_status)

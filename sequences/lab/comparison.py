@@ -242,7 +242,7 @@ def _copies(items: Sequence[tuple[int, str]]) -> int:
 
 
 def _each(total: float, numbers: int) -> float:
-    return round(total / numbers, 4) if numbers else 0.0
+    return round(total / numbers, 8) if numbers else 0.0
 
 
 def _milliseconds(latencies: Sequence[int], share: float) -> float:

@@ -19,10 +19,11 @@ from multiprocessing.synchronize import Barrier
 from typing import Any, TypeVar
 
 import botocore.exceptions
+from django.utils.module_loading import import_string
 
 from sequences import dynamodb, expressions, get_next_value, put_next
 from sequences.registry import parse_config, strategies
-from sequences.retries import Timing
+from sequences.retries import Timing, new_token
 from sequences.strategies import Strategy
 from sequences.strategies.counters import CounterStrategy
 
@@ -60,6 +61,11 @@ SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING}
 """Every strategy, in every way it can be configured."""
 
 
+def names_that(flag: str) -> list[str]:
+    """The configurations whose class says yes to a capability flag."""
+    return [name for name, entry in SEQUENCES.items() if getattr(import_string(entry["STRATEGY"]), flag)]
+
+
 class Clock:
     """A clock that stands still until a test, or somebody's sleep, moves it."""
 
@@ -93,8 +99,10 @@ class Wire:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.units = 0.0
+        self._forgetful = False
         self._lose: dict[str, int] = {}
         self._before: dict[str, list[Callable[[], object]]] = {}
+        self._after: dict[str, list[Callable[[], object]]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -117,12 +125,20 @@ class Wire:
         """Do these things, one each, before the next requests of this operation are sent."""
         self._before[operation] = list(actions)
 
+    def after(self, operation: str, *actions: Callable[[], object]) -> None:
+        """Do these things, one each, when the next requests of this operation are served, before it is known here."""
+        self._after[operation] = list(actions)
+
+    def forget_request_tokens(self) -> None:
+        """Send another ClientRequestToken with each transaction, as if the engine's ten minutes were over."""
+        self._forgetful = True
+
+    def provides(self, params: Mapping[str, Any], **_: object) -> Mapping[str, Any]:
+        return {**params, "ClientRequestToken": new_token()} if self._forgetful else params
+
     def sends(self, request: Any, event_name: str, **_: object) -> None:
         operation = event_name.rsplit(".", 1)[1]
-        with self._lock:
-            action = self._before[operation].pop(0) if self._before.get(operation) else None
-        if action:
-            action()
+        self._do(self._before, operation)
         with self._lock:
             self.sent.append(Sent(operation, json.loads(request.body)))
 
@@ -132,21 +148,33 @@ class Wire:
             self.units += dynamodb.used_units(parsed_response or {})
             lost = self._lose.get(operation, 0)
             self._lose[operation] = lost - 1
+        self._do(self._after, operation)
         if lost > 0:
             raise botocore.exceptions.ReadTimeoutError(endpoint_url="the engine")
+
+    def _do(self, actions: dict[str, list[Callable[[], object]]], operation: str) -> None:
+        with self._lock:
+            action = actions[operation].pop(0) if actions.get(operation) else None
+        if action:
+            action()
 
 
 @contextmanager
 def tapped() -> Iterator[Wire]:
     """Note the requests of this process's client."""
     wire, events = Wire(), dynamodb.shared_client().meta.events
-    events.register("before-send.dynamodb", wire.sends)
-    events.register("response-received.dynamodb", wire.receives)
+    handlers = {
+        "provide-client-params.dynamodb.TransactWriteItems": wire.provides,
+        "before-send.dynamodb": wire.sends,
+        "response-received.dynamodb": wire.receives,
+    }
+    for event, handler in handlers.items():
+        events.register(event, handler)
     try:
         yield wire
     finally:
-        events.unregister("before-send.dynamodb", wire.sends)
-        events.unregister("response-received.dynamodb", wire.receives)
+        for event, handler in handlers.items():
+            events.unregister(event, handler)
 
 
 def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **changes: Any) -> Strategy:

@@ -12,13 +12,13 @@ from sequences.exceptions import IdempotencyMismatch, OperationNotSupported
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from tests.sequences.support import (
-    COUNTERS,
     SEQUENCES,
     Clock,
     Processes,
     Wire,
     at_once,
     by_threads,
+    names_that,
     put_some,
     repeat,
     stored,
@@ -26,8 +26,7 @@ from tests.sequences.support import (
 )
 
 THREADS = 16
-RESERVING = ["atomic", "block", "optimistic-put", "optimistic-update"]
-RESERVING += [f"{name}-from-1001-by-10" for name in RESERVING]
+RESERVING = names_that("supports_reserve")
 pytestmark = pytest.mark.usefixtures("configured")
 
 
@@ -104,10 +103,9 @@ class TestContract:
         after = put_some(name, scope, 3)
         judge_items(name, scope, [[*before, *after], *chain.from_iterable(told)])
 
+    @pytest.mark.parametrize("name", names_that("ordered_across_processes"))
     def test_order_across_processes(self, name: str, scope: str, spawned: Processes) -> None:
         """A value is larger than any that a process got in a call that had ended before."""
-        if not strategies[name].ordered_across_processes:
-            pytest.skip("this strategy does not promise an order across processes")
         rounds: list[list[int]] = []
         for _ in range(3):
             rounds.append(list(chain.from_iterable(spawned.run(put_some, name, scope, 1))))
@@ -173,13 +171,13 @@ class TestContract:
     def test_repeats_at_the_same_moment(self, name: str, scope: str) -> None:
         """Repeats by 8 threads at the same moment store one item, and all get its value."""
         told = at_once(8, lambda _: repeat(name, scope, "a token"))
-        self.judge_repeats(name, scope, told)
+        self._judge_repeats(name, scope, told)
 
     def test_repeats_by_processes_at_the_same_moment(self, name: str, scope: str, spawned: Processes) -> None:
         """So do repeats by 4 processes."""
-        self.judge_repeats(name, scope, spawned.run(repeat, name, scope, "a token"))
+        self._judge_repeats(name, scope, spawned.run(repeat, name, scope, "a token"))
 
-    def judge_repeats(self, name: str, scope: str, told: list[tuple[int, bool]]) -> None:
+    def _judge_repeats(self, name: str, scope: str, told: list[tuple[int, bool]]) -> None:
         values = {value for value, _ in told}
         assert values == set(stored(name, scope))
         assert len(values) == 1
@@ -226,11 +224,10 @@ class TestContract:
         with pytest.raises(IdempotencyMismatch):
             put(2, {"a"})
 
+    @pytest.mark.parametrize("name", [name for name in SEQUENCES if "block" not in name])
     @pytest.mark.parametrize("token", [None, "a token"])
     def test_units(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """The allocations' units are those that the engine reported, no more and no less."""
-        if "block_size" in strategies[name].options:
-            pytest.skip("a block is paid before it is used")
         reported = 0.0
         for count in (1, 1, 7):
             tokens = [token and f"{token}-{count}-{n}-{reported}" for n in range(count)]
@@ -274,9 +271,3 @@ class TestContract:
     def test_reserving_many_at_once(self, name: str, scope: str) -> None:
         """Parts of different size that threads take at once do not overlap, and each is in order."""
         judge(name, scope, at_once(8, lambda n: list(get_next_values(n + 1, name, scope=scope))))
-
-
-def test_the_flags_say_who_can_reserve() -> None:
-    """The configurations that are asked to reserve are all that can."""
-    assert sorted(RESERVING) == sorted(name for name in SEQUENCES if strategies[name].supports_reserve)
-    assert set(COUNTERS) < set(SEQUENCES)

@@ -58,10 +58,10 @@ def test_who_is_no_staff_must_sign_in(browser: Client, ticket: Ticket) -> None:
     assert browser.get(LIST)["Location"].startswith("/admin/login/")
 
 
-@pytest.mark.parametrize("rest", ["add/", "1/", "1/change/", "1/delete/", "1/history/", "ABC-1/change/", "?project=XYZ", "?project="])
-def test_no_other_address_is_an_error_of_the_server(
-    browser: Client, clerk: User, ticket: Ticket, rest: str
-) -> None:
+@pytest.mark.parametrize(
+    "rest", ["add/", "1/", "1/change/", "1/delete/", "1/history/", "ABC-1/change/", "?project=XYZ", "?project="]
+)
+def test_no_other_address_is_an_error_of_the_server(browser: Client, clerk: User, ticket: Ticket, rest: str) -> None:
     """The addresses that Django's own lists have lead nowhere, as does an unknown project."""
     for response in (browser.get(LIST + rest), browser.post(LIST + rest)):
         assert response.status_code in {403, 404}

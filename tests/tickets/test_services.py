@@ -293,7 +293,8 @@ class TestLists:
         """Pages follow one another without a gap or a double, and the last one has no cursor."""
         for number in range(1, 8):
             file(f"x{number}")
-        pages, cursor = [], None
+        pages: list[list[int]] = []
+        cursor = None
         while not pages or cursor:
             page = selectors.list_tickets("ABC", cursor=cursor, limit=3)
             pages.append([ticket.number for ticket in page.results])

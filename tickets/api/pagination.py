@@ -15,9 +15,7 @@ class PageQuery(serializers.Serializer[Any]):
     """What an address may say about the page that is wanted."""
 
     cursor = serializers.CharField(required=False, help_text="From the `next` of the page before.")
-    limit = serializers.IntegerField(
-        min_value=1, max_value=selectors.LARGEST_PAGE, default=selectors.PAGE_SIZE
-    )
+    limit = serializers.IntegerField(min_value=1, max_value=selectors.LARGEST_PAGE, default=selectors.PAGE_SIZE)
 
 
 def wanted_page(request: Request) -> dict[str, Any]:
@@ -27,9 +25,7 @@ def wanted_page(request: Request) -> dict[str, Any]:
     return dict(query.validated_data)
 
 
-def page_response(
-    request: Request, page: Page[Any], serializer: type[serializers.Serializer[Any]]
-) -> Response:
+def page_response(request: Request, page: Page[Any], serializer: type[serializers.Serializer[Any]]) -> Response:
     """A page as JSON, with the address of the next one, or null on the last."""
     following = None
     if page.next_cursor is not None:

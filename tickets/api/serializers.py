@@ -45,9 +45,7 @@ def text(rule: rules.Rule, **options: Any) -> serializers.CharField:
 def label_list(**options: Any) -> serializers.ListField:
     """A list of texts, which leaves it to its rule what it may hold."""
     rule = rules.TICKET["labels"]
-    return serializers.ListField(
-        child=serializers.CharField(allow_blank=True), help_text=rule.hint, **options
-    )
+    return serializers.ListField(child=serializers.CharField(allow_blank=True), help_text=rule.hint, **options)
 
 
 class NewProject(Request):

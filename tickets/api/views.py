@@ -60,7 +60,7 @@ def author(request: Request) -> str:
 class ProjectList(APIView):
     """The projects."""
 
-    @extend_schema(parameters=[PageQuery], responses=page_of(ProjectSerializer))
+    @extend_schema("projects_list", parameters=[PageQuery], responses=page_of(ProjectSerializer))
     def get(self, request: Request) -> Response:
         """One page, in the order of their keys."""
         return page_response(request, selectors.list_projects(**wanted_page(request)), ProjectSerializer)
@@ -85,7 +85,7 @@ class ProjectDetail(APIView):
 class TicketList(APIView):
     """The tickets of a project."""
 
-    @extend_schema(parameters=[PageQuery], responses=page_of(TicketSerializer))
+    @extend_schema("projects_tickets_list", parameters=[PageQuery], responses=page_of(TicketSerializer))
     def get(self, request: Request, key: str) -> Response:
         """One page, newest first; void tickets keep their places."""
         return page_response(request, selectors.list_tickets(key, **wanted_page(request)), TicketSerializer)
@@ -128,7 +128,7 @@ class TicketDetail(APIView):
 class SequenceList(APIView):
     """The sequences."""
 
-    @extend_schema(responses=SequenceSerializer(many=True))
+    @extend_schema("sequences_list", responses=page_of(SequenceSerializer))
     def get(self, request: Request) -> Response:
         """All of them, with what their strategies guarantee."""
         return Response({"results": SequenceSerializer(list(strategies), many=True).data, "next": None})

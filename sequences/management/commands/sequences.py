@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -54,9 +53,7 @@ class Command(BaseCommand):
 
     def _audit(self, alias: str | None, scope: str | None, *, as_json: bool) -> None:
         if scope is not None and alias is None:
-            raise CommandError(
-                "--scope needs a sequence: name it, as in `sequences audit tickets --scope ABC`."
-            )
+            raise CommandError("--scope needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
         self.unlisted: list[str] = []
         unexplained = 0
         show = _JsonList(self.stdout.write) if as_json else _Lines(self.stdout.write, self.style)
@@ -72,14 +69,13 @@ class Command(BaseCommand):
 
     def _reports(self, aliases: list[str], scope: str | None) -> Iterator[AuditReport]:
         """One report after the other; a sequence that cannot list its scopes is named at the end."""
-        with _progress() as bar:
-            for alias in aliases:
-                strategy = strategies[alias]
-                try:
-                    for each in _scopes(strategy, scope):
-                        yield audit(strategy, each, progress=bar(f"{alias} {scope_text(each)}"))
-                except OperationNotSupported as error:
-                    self.unlisted.append(f"{error} For the audit: `sequences audit {alias} --scope SCOPE`.")
+        for alias in aliases:
+            strategy = strategies[alias]
+            try:
+                for each in _scopes(strategy, scope):
+                    yield _audited(strategy, each)
+            except OperationNotSupported as error:
+                self.unlisted.append(f"{error} For the audit: `sequences audit {alias} --scope SCOPE`.")
 
 
 def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
@@ -90,6 +86,19 @@ def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
     else:
         check_scope(scope)
         yield scope
+
+
+def _audited(strategy: Strategy, scope: str | None) -> AuditReport:
+    """The report on one scope, with a bar on standard error meanwhile, if that is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"{strategy.alias} {scope_text(scope)}", total=None)
+        return audit(
+            strategy,
+            scope,
+            progress=lambda done, wanted: progress.update(task, completed=done, total=max(done, wanted)),
+        )
 
 
 class _JsonList:
@@ -156,18 +165,3 @@ def _findings(report: AuditReport) -> Iterator[str]:
 def _more(what: str, findings: Findings[Any]) -> Iterator[str]:
     if findings.total > len(findings.listed):
         yield f"{findings.total - len(findings.listed)} more {what}"
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], Callable[[int, int], None]]]:
-    """A bar on standard error, if that is a terminal, for one scope after the other."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("")
-
-        def bar(scope: str) -> Callable[[int, int], None]:
-            progress.reset(task, description=scope)
-            return lambda done, wanted: progress.update(task, completed=done, total=max(done, wanted))
-
-        yield bar

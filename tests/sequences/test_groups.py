@@ -1,0 +1,593 @@
+"""Group commit without an engine: who leads, what is sent again, when one gives up, and what a crash leaves.
+
+A `Ledger` stands in for a strategy, and a `Line` for the line to the engine: a test says how each request ends.
+What strategies make of it on the engine stands at the end.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb, put_next, put_next_many
+from sequences.exceptions import (
+    AccessRefused,
+    IdempotencyMismatch,
+    InvalidItem,
+    NotWritten,
+    OutcomeUnknown,
+    Reason,
+    SequenceContention,
+    SequenceError,
+    SequenceUnavailable,
+    StorageRefused,
+    TableMissing,
+    WriteCancelled,
+)
+from sequences.groups import MOST_BYTES, Entry, Groups, Write, Writer
+from sequences.registry import strategies
+from sequences.types import Allocation
+from tests.sequences.support import Clock, Wire, at_once, stored, wait_until
+
+LOST_RACE = WriteCancelled("somebody was faster", (Reason("ConditionalCheckFailed"),))
+CONFLICT = WriteCancelled("two transactions met", (Reason("TransactionConflict"),))
+THROTTLED = NotWritten("throttled")
+LOST = OutcomeUnknown("the answer was lost")
+TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside"]
+
+
+class Ledger(Writer):
+    """A writer that numbers entries from 1 and refuses items that hold "bad"."""
+
+    def __init__(self) -> None:
+        self.last_value = 0
+        self.prepared: list[list[Entry]] = []
+        self.crash: Exception | None = None
+
+    def prepare(self, scope: str | None, entries: Sequence[Entry]) -> Write:
+        if self.crash:
+            crash, self.crash = self.crash, None
+            raise crash
+        self.prepared.append(list(entries))
+        values = tuple(range(self.last_value + 1, self.last_value + 1 + len(entries)))
+        request = {"scope": scope, "items": [entry.item for entry in entries], "values": values}
+        roles = tuple(("item", index) for index in range(len(entries)))
+        return Write(operation="write", request=request, entries=tuple(entries), values=values, roles=roles)
+
+    def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
+        self.last_value = write.values[-1]
+        for entry, value in zip(write.entries, write.values, strict=True):
+            entry.answer = Allocation(
+                sequence="ledger",
+                scope=scope,
+                value=value,
+                attempts=entry.attempts,
+                replayed=False,
+                write_units=entry.write_units,
+                read_units=0.0,
+            )
+
+    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
+        """A lost race: everybody goes round again."""
+
+
+class Line:
+    """What stands in for the engine: each request is noted and ends as the plan says, well when the plan is over."""
+
+    def __init__(self) -> None:
+        self.requests: list[Mapping[str, Any]] = []
+        self.plan: list[Exception | Callable[[], object]] = []
+        self.always: Exception | None = None
+        self.open = threading.Event()
+        self.open.set()
+        self.busy = threading.Event()
+
+    def __call__(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        self.requests.append(request)
+        self.busy.set()
+        assert self.open.wait(timeout=30)
+        if any(item["bad"] for item in request["items"]):
+            raise StorageRefused("an item is bad")
+        planned = self.plan.pop(0) if self.plan else self.always
+        if isinstance(planned, Exception):
+            raise planned
+        if planned:
+            planned()
+        return {"ConsumedCapacity": {"CapacityUnits": float(len(request["items"]))}}
+
+    @property
+    def items(self) -> list[list[str]]:
+        """The names of the items of each request."""
+        return [[item["name"] for item in request["items"]] for request in self.requests]
+
+
+class House:
+    """Groups over a ledger and a line, and callers in threads of their own."""
+
+    def __init__(self, line: Line, clock: Clock, threads: ThreadPoolExecutor) -> None:
+        self.line, self.clock, self.threads = line, clock, threads
+        self.ledger = Ledger()
+        self.bounds: list[tuple[float, float]] = []
+        self.timing = clock.timing(uniform=self._uniform, first_pause=1.0, longest_pause=64.0)
+        self.groups = Groups(self.ledger, timing=self.timing, seconds=1000.0)
+
+    def _uniform(self, low: float, high: float) -> float:
+        self.bounds.append((low, high))
+        return high / 2
+
+    def put(self, name: str, *, scope: str | None = "s", bad: bool = False, **fields: Any) -> Entry:
+        """Store one item in this thread; the answered entry."""
+        entry = Entry(item={"name": name, "bad": bad}, **fields)
+        self.groups.submit(scope, [entry])
+        return entry
+
+    def join(self, name: str, **fields: Any) -> Future[Entry]:
+        """Store one item in another thread, which is waiting behind the others when this returns."""
+        before = self.waiting
+        future = self.threads.submit(self.put, name, **fields)
+        wait_until(lambda: self.waiting == before + 1)
+        return future
+
+    @property
+    def waiting(self) -> int:
+        return sum(len(queue) for queue in self.groups._queues.values())
+
+    @contextmanager
+    def busy(self, name: str = "first", **fields: Any) -> Iterator[Future[Entry]]:
+        """While the body runs, a write of this item is under way; it ends as the plan says after it."""
+        self.line.open.clear()
+        self.line.busy.clear()
+        future = self.threads.submit(self.put, name, **fields)
+        assert self.line.busy.wait(timeout=30)
+        yield future
+        self.line.open.set()
+
+
+@pytest.fixture
+def line(monkeypatch: pytest.MonkeyPatch) -> Line:
+    """The line to the engine."""
+    line = Line()
+    monkeypatch.setattr(dynamodb, "call", line)
+    return line
+
+
+@pytest.fixture
+def house(line: Line, clock: Clock) -> Iterator[House]:
+    """Groups over a ledger and a line."""
+    with ThreadPoolExecutor(128) as threads:
+        yield House(line, clock, threads)
+        line.open.set()
+
+
+def value(entry: Entry) -> int:
+    """The value that an entry got."""
+    assert isinstance(entry.answer, Allocation)
+    return entry.answer.value
+
+
+class TestWhoLeads:
+    def test_a_lone_caller(self, house: House) -> None:
+        """A lone caller is written at once, by one request, without a pause."""
+        assert value(house.put("a")) == 1
+        assert house.line.items == [["a"]]
+        assert house.clock.sleeps == []
+
+    def test_those_who_come_meanwhile(self, house: House) -> None:
+        """Those who come while a write is under way are written together, first come, first numbered."""
+        with house.busy() as first:
+            others = [house.join(f"{n}") for n in range(10)]
+        assert [value(future.result()) for future in [first, *others]] == list(range(1, 12))
+        assert house.line.items == [["first"], [f"{n}" for n in range(10)]]
+
+    def test_units_are_shared(self, house: House) -> None:
+        """The units of a group are shared by its entries, and so are its attempts."""
+        with house.busy():
+            others = [house.join(f"{n}") for n in range(4)]
+        for future in others:
+            answer = future.result().answer
+            assert isinstance(answer, Allocation)
+            assert (answer.attempts, answer.write_units) == (1, 1.0)
+
+    def test_scopes_do_not_wait_for_each_other(self, house: House) -> None:
+        """A caller of another scope is written while a write of the first is under way."""
+        with house.busy(scope="s"):
+            other = house.threads.submit(house.put, "b", scope="t")
+            wait_until(lambda: len(house.line.requests) == 2)
+            house.line.open.set()
+            other.result()
+
+    def test_nothing_is_kept_for_idle_scopes(self, house: House) -> None:
+        """When nobody waits, nothing is kept of a scope."""
+        for n in range(100):
+            house.put("a", scope=f"{n}")
+        assert house.groups._queues == {}
+
+    def test_without_joining(self, house: House) -> None:
+        """Groups that do not join write each caller alone, at the same time."""
+        house.groups = Groups(house.ledger, timing=house.timing, seconds=1000.0, joins=False)
+        with house.busy() as first:
+            second = house.threads.submit(house.put, "b")
+            wait_until(lambda: len(house.line.requests) == 2)
+        assert house.line.items == [["first"], ["b"]]
+        first.result()
+        second.result()
+
+    def test_several_entries_stay_together(self, house: House) -> None:
+        """The entries of one caller are written together and in their order."""
+        entries = [Entry(item={"name": f"{n}", "bad": False}) for n in range(5)]
+        house.groups.submit("s", entries)
+        assert [value(entry) for entry in entries] == [1, 2, 3, 4, 5]
+        assert len(house.line.requests) == 1
+
+
+class TestLimits:
+    def test_a_hundred_actions(self, house: House) -> None:
+        """A write holds 100 actions; who does not fit is in the next one."""
+        with house.busy() as first:
+            others = [house.join(f"{n}") for n in range(103)]
+        for future in [first, *others]:
+            future.result()
+        assert [len(items) for items in house.line.items] == [1, 100, 3]
+        assert [value(future.result()) for future in others] == list(range(2, 105))
+
+    def test_fifty_with_markers(self, house: House) -> None:
+        """A write holds 50 items with a marker each."""
+        with house.busy() as first:
+            others = [house.join(f"{n}", marked=True, token=f"{n}") for n in range(53)]
+        for future in [first, *others]:
+            future.result()
+        assert [len(items) for items in house.line.items] == [1, 50, 3]
+
+    def test_four_megabytes(self, house: House) -> None:
+        """A write holds 4 MB."""
+        with house.busy() as first:
+            others = [house.join(f"{n}", size=MOST_BYTES // 4) for n in range(6)]
+        for future in [first, *others]:
+            future.result()
+        assert house.line.items == [["first"], ["0", "1", "2", "3"], ["4", "5"]]
+
+    def test_nobody_overtakes(self, house: House) -> None:
+        """A small item does not overtake a large one that does not fit any more."""
+        with house.busy() as first:
+            sizes = [3_000_000, 2_000_000, 10]
+            others = [house.join(f"{n}", size=size) for n, size in enumerate(sizes)]
+        for future in [first, *others]:
+            future.result()
+        assert house.line.items == [["first"], ["0"], ["1", "2"]]
+
+    def test_a_token_twice(self, house: House) -> None:
+        """Two entries with the same token never share a write."""
+        with house.busy() as first:
+            others = [house.join(f"{n}", marked=True, token="a token") for n in range(2)]
+        for future in [first, *others]:
+            future.result()
+        assert house.line.items == [["first"], ["0"], ["1"]]
+
+
+class TestWhatIsSentAgain:
+    def test_an_ambiguous_answer(self, house: House) -> None:
+        """After a lost answer the identical request is sent again, even if others came meanwhile."""
+        house.line.plan = [LOST, LOST]
+        with house.busy() as first:
+            second = house.join("b")
+        assert [value(first.result()), value(second.result())] == [1, 2]
+        assert house.line.items == [["first"], ["first"], ["first"], ["b"]]
+        assert house.line.requests[0] is house.line.requests[1] is house.line.requests[2]
+
+    def test_a_certain_refusal_takes_in_others(self, house: House) -> None:
+        """After a certain refusal those who came meanwhile are in the next write."""
+        house.line.plan = [THROTTLED]
+        with house.busy() as first:
+            second = house.join("b")
+        assert [value(first.result()), value(second.result())] == [1, 2]
+        assert house.line.items == [["first"], ["first", "b"]]
+
+    @pytest.mark.parametrize("certain", [THROTTLED, CONFLICT])
+    def test_a_certain_refusal_after_an_ambiguous_one(self, house: House, certain: Exception) -> None:
+        """A certain refusal does not tell what became of an earlier sending: the same write goes again."""
+        house.line.plan = [LOST, certain]
+        with house.busy() as first:
+            second = house.join("b")
+        assert [value(first.result()), value(second.result())] == [1, 2]
+        assert house.line.items == [["first"], ["first"], ["first"], ["b"]]
+        assert house.line.requests[0] is house.line.requests[2]
+
+    @pytest.mark.parametrize("lost", [[], [LOST]])
+    def test_a_lost_race_is_prepared_anew(self, house: House, lost: list[OutcomeUnknown]) -> None:
+        """After a condition failed the write is prepared anew, with those who came meanwhile."""
+        house.line.plan = [*lost, LOST_RACE]
+        with house.busy() as first:
+            second = house.join("b")
+        assert [value(first.result()), value(second.result())] == [1, 2]
+        assert house.line.items == [["first"]] * (1 + len(lost)) + [["first", "b"]]
+
+    def test_a_failing_read_is_done_again(self, house: House) -> None:
+        """A read that fails while a write is prepared is done again."""
+        house.ledger.crash = LOST
+        assert value(house.put("a")) == 1
+        assert house.line.items == [["a"]]
+
+    def test_attempts_are_counted(self, house: House) -> None:
+        """An allocation tells how often a write that held it was sent."""
+        house.line.plan = [THROTTLED, LOST, LOST_RACE]
+        answer = house.put("a").answer
+        assert isinstance(answer, Allocation)
+        assert answer.attempts == 4
+
+
+class TestPauses:
+    def test_full_jitter(self, house: House) -> None:
+        """Each pause is a random time between 0 and a bound; the bound doubles up to the longest pause."""
+        house.line.plan = [THROTTLED] * 9
+        house.put("a")
+        lows, highs = zip(*house.bounds, strict=True)
+        assert set(lows) == {0}
+        assert highs[0] <= 2 * house.timing.first_pause
+        assert list(highs) == [min(highs[0] * 2**n, house.timing.longest_pause) for n in range(9)]
+        assert house.clock.sleeps == [high / 2 for high in highs]
+
+    def test_the_default_is_random(self) -> None:
+        """Without further words two callers do not pause equally long."""
+        clock = Clock()
+        timing = clock.timing()
+        assert len({timing.uniform(0, 1) for _ in range(10)}) > 1
+
+
+class TestBadItems:
+    def test_one_bad_item(self, house: House) -> None:
+        """A bad item among 20 gets its error; the others are numbered in their order without a hole."""
+        entries = [Entry(item={"name": f"{n}", "bad": n == 7}) for n in range(20)]
+        house.groups.submit("s", entries)
+        assert isinstance(entries.pop(7).answer, StorageRefused)
+        assert [value(entry) for entry in entries] == list(range(1, 20))
+
+    def test_one_bad_caller(self, house: House) -> None:
+        """A bad item of one caller is not answered to another caller."""
+        with house.busy() as first:
+            before, bad, after = house.join("a"), house.join("b", bad=True), house.join("c")
+        assert isinstance(bad.result().answer, StorageRefused)
+        assert [value(future.result()) for future in (first, before, after)] == [1, 2, 3]
+
+    @pytest.mark.parametrize("error", [TableMissing("no table"), AccessRefused("no")])
+    def test_what_hits_all(self, house: House, error: StorageRefused) -> None:
+        """What no single item is to blame for is told to all, after one request."""
+        with house.busy() as first:
+            others = [house.join(f"{n}") for n in range(5)]
+            house.line.plan = [LOST_RACE, error]
+        assert {future.result().answer for future in [first, *others]} == {error}
+        assert len(house.line.requests) == 2
+
+    def test_after_an_ambiguous_answer(self, house: House) -> None:
+        """A permanent refusal of a write that may be stored leaves its outcome unknown."""
+        house.line.plan = [LOST, StorageRefused("no")]
+        answer = house.put("a").answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+
+
+class TestGivingUp:
+    @pytest.mark.parametrize(
+        ("error", "kind", "unknown"),
+        [
+            (LOST_RACE, SequenceContention, False),
+            (CONFLICT, SequenceContention, False),
+            (THROTTLED, SequenceUnavailable, False),
+            (LOST, SequenceUnavailable, True),
+        ],
+    )
+    def test_at_the_deadline(
+        self, house: House, error: Exception, kind: type[SequenceError], unknown: bool
+    ) -> None:
+        """At the deadline the error says contention or not, how often, how long, and whether it may be stored."""
+        house.line.always = error
+        answer = house.put("a").answer
+        assert type(answer) is kind
+        assert isinstance(answer, SequenceContention | SequenceUnavailable)
+        assert answer.outcome_unknown is unknown
+        assert answer.attempts == len(house.line.requests) == len(house.clock.sleeps)
+        assert answer.seconds == sum(house.clock.sleeps) >= 1000.0
+        assert answer.__cause__ is error
+        assert str(error) in str(answer)
+        assert ("may have been stored" in str(answer)) is unknown
+        assert house.groups._queues == {}
+
+    def test_a_refusal_after_an_ambiguous_answer(self, house: House) -> None:
+        """Once an answer was lost the outcome stays unknown, whatever the last attempt met."""
+        house.line.plan, house.line.always = [LOST], THROTTLED
+        answer = house.put("a").answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+
+    def test_a_lost_race_makes_it_certain(self, house: House) -> None:
+        """A condition that failed on another's item settles the lost answer: nothing was stored."""
+        house.line.plan, house.line.always = [LOST, LOST_RACE], THROTTLED
+        answer = house.put("a").answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert not answer.outcome_unknown
+
+    def test_waiting_in_the_queue(self, house: House) -> None:
+        """Who waits behind others until the deadline leaves, and is not written."""
+        house.groups = Groups(house.ledger, timing=house.timing, seconds=0.05)
+        with house.busy() as first:
+            answer = house.put("late").answer
+        first.result()
+        assert isinstance(answer, SequenceUnavailable)
+        assert not answer.outcome_unknown
+        assert house.line.items == [["first"]]
+        assert house.groups._queues == {}
+
+    def test_waiting_for_a_write_under_way(self, house: House) -> None:
+        """Who is being written at the deadline hears how that ended."""
+        house.timing = house.clock.timing(first_pause=0.0)
+        house.groups = Groups(house.ledger, timing=house.timing, seconds=0.05)
+        overdue = threading.Event()
+        house.line.plan = [THROTTLED, lambda: overdue.wait(0.2)]
+        with house.busy() as first:
+            second = house.join("b")
+        assert [value(first.result()), value(second.result())] == [1, 2]
+        assert house.line.items == [["first"], ["first", "b"]]
+
+    def test_only_the_late_give_up(self, house: House) -> None:
+        """In a write that is refused for long, who came later may go on when the first gives up."""
+        house.line.plan = [THROTTLED] * 3
+        with house.busy() as first:
+            house.clock.now += 999.0
+            second = house.join("b")
+        answer = first.result().answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert value(second.result()) == 1
+
+    def test_a_write_of_unknown_outcome_is_not_torn(self, house: House) -> None:
+        """Nobody of a write that may be stored gives up before all do, and all hear that the outcome is unknown."""
+        house.line.plan = [THROTTLED]
+        house.line.always = LOST
+        with house.busy() as first:
+            house.clock.now += 600.0
+            second = house.join("b")
+        answers = [future.result().answer for future in (first, second)]
+        assert all(isinstance(answer, SequenceUnavailable) and answer.outcome_unknown for answer in answers)
+        assert set(map(tuple, house.line.items[1:])) == {("first", "b")}
+
+
+class TestCrashes:
+    def test_a_crash_while_sending(self, house: House) -> None:
+        """A leader that crashes answers those under way with an unknown outcome; the next one goes on."""
+        with house.busy() as first:
+            second = house.join("b")
+            house.line.plan = [THROTTLED, ZeroDivisionError("a crash")]
+            house.line.busy.clear()
+        with pytest.raises(ZeroDivisionError):
+            first.result()
+        answer = second.result().answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+        assert value(house.put("c")) == 1
+        assert house.groups._queues == {}
+
+    def test_a_crash_while_preparing(self, house: House) -> None:
+        """Those whom a leader took along before it crashed were not written, and the next leader writes them."""
+        with house.busy() as first:
+            others = [house.join(name) for name in "bcd"]
+            house.line.plan = [THROTTLED]
+            house.ledger.crash = ZeroDivisionError("a crash")
+        with pytest.raises(ZeroDivisionError):
+            first.result()
+        assert [value(future.result()) for future in others] == [1, 2, 3]
+
+    def test_the_queue_is_handed_over(self, house: House) -> None:
+        """Those who were not taken along by a leader that crashed are written by the next one."""
+        with house.busy() as first:
+            others = [house.join(name) for name in "bcd"]
+            house.line.plan = [ZeroDivisionError("a crash")]
+        with pytest.raises(ZeroDivisionError):
+            first.result()
+        assert [value(future.result()) for future in others] == [1, 2, 3]
+        assert house.groups._queues == {}
+
+    def test_a_caller_that_is_interrupted_while_it_waits(self, house: House) -> None:
+        """A waiting caller that is interrupted, as by Ctrl-C, does not keep those behind it from being written."""
+
+        def interrupt(signal_number: int, frame: FrameType | None) -> None:
+            raise KeyboardInterrupt
+
+        house.groups = Groups(house.ledger, timing=house.timing, seconds=1.0)
+        original = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            with house.busy() as first:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                with pytest.raises(KeyboardInterrupt):
+                    house.put("interrupted")
+                after = house.threads.submit(house.put, "after")
+                wait_until(lambda: house.waiting >= 1)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, original)
+        first.result()
+        assert isinstance(after.result().answer, Allocation)
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+class TestOnTheEngine:
+    def test_threads_share_requests(self, name: str, scope: str, wire: Wire) -> None:
+        """32 threads at once need fewer write requests than they store items."""
+        at_once(32, lambda _: put_next(name, {}, scope=scope))
+        writes = [operation for operation in wire.operations if operation in ("PutItem", "TransactWriteItems")]
+        assert sorted(stored(name, scope)) == list(range(1, 33))
+        assert len(writes) < 32
+
+    def test_a_large_item_among_twenty(self, name: str, scope: str) -> None:
+        """An item that is too large gets its error alone; the others are numbered without a hole."""
+        items = [{"title": "x" * (410_000 if n == 7 else 10), "n": n} for n in range(20)]
+        with pytest.raises((StorageRefused, InvalidItem), match="size"):
+            put_next_many(name, items, scope=scope)
+        rows = stored(name, scope)
+        assert sorted(rows) == list(range(1, 20))
+        assert [rows[value]["n"] for value in sorted(rows)] == [n for n in range(20) if n != 7]
+
+    def test_a_large_item_of_another_caller(self, name: str, scope: str) -> None:
+        """Threads that are written together with an item that is too large all get their numbers."""
+
+        def put(n: int) -> int | None:
+            try:
+                return put_next(name, {"title": "x" * (410_000 if n == 7 else 10)}, scope=scope).value
+            except SequenceError:
+                return None
+
+        told = at_once(20, put)
+        assert told[7] is None
+        assert sorted(value for value in told if value is not None) == list(range(1, 20))
+        assert sorted(stored(name, scope)) == list(range(1, 20))
+
+    def test_a_used_token_among_others(self, name: str, scope: str) -> None:
+        """A repeat and a mismatch in the middle of a group get their answers; the others are numbered in order."""
+        put_next(name, {"n": 0}, scope=scope, idempotency_token="a")
+        put_next(name, {"n": 0}, scope=scope, idempotency_token="b")
+        with pytest.raises(IdempotencyMismatch):
+            put_next_many(
+                name,
+                [{"n": n} for n in (1, 0, 2, 3, 4)],
+                scope=scope,
+                idempotency_tokens=["c", "a", "b", "d", None],
+            )
+        rows = stored(name, scope)
+        assert [rows[value]["n"] for value in sorted(rows)] == [0, 0, 1, 3, 4]
+        assert sorted(rows) == [1, 2, 3, 4, 5]
+
+    @pytest.mark.parametrize("tokens", [None, [f"t{n}" for n in range(5)]])
+    def test_a_lost_answer_to_a_group(self, name: str, scope: str, wire: Wire, tokens: list[str] | None) -> None:
+        """A group whose answer is lost goes again byte for byte, and is stored once."""
+        wire.lose("TransactWriteItems", times=2)
+        allocations = put_next_many(name, [{"n": n} for n in range(5)], scope=scope, idempotency_tokens=tokens)
+        first, *others = wire.bodies("TransactWriteItems")
+        assert others == [first, first]
+        assert [allocation.value for allocation in allocations] == [1, 2, 3, 4, 5]
+        assert not any(allocation.replayed for allocation in allocations)
+        assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5]
+
+    @pytest.mark.parametrize("tokens", [None, [f"t{n}" for n in range(5)]])
+    def test_a_lost_answer_without_the_request_token(
+        self, name: str, scope: str, wire: Wire, tokens: list[str] | None
+    ) -> None:
+        """Exactness does not rest on the engine's ten minutes of memory for a request."""
+        wire.forget_request_tokens()
+        wire.lose("TransactWriteItems")
+        allocations = put_next_many(name, [{"n": n} for n in range(5)], scope=scope, idempotency_tokens=tokens)
+        request_tokens = [body["ClientRequestToken"] for body in wire.bodies("TransactWriteItems")]
+        assert len(set(request_tokens)) == len(request_tokens) > 1
+        assert [allocation.value for allocation in allocations] == [1, 2, 3, 4, 5]
+        assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5]
+        assert put_next(name, {}, scope=scope).value == 6
+
+
+def test_the_strategies_that_write_together() -> None:
+    """The configurations above are those that say that they write together."""
+    assert {type(strategies[name]) for name in TOGETHER} == {
+        type(strategies[name]) for name in strategies if strategies[name].writes_together
+    }
