@@ -2,6 +2,8 @@
 
 from django.apps import AppConfig
 
+__all__ = ["SequencesConfig"]
+
 
 class SequencesConfig(AppConfig):
     """The reusable app `sequences`."""

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from sequences import expressions
 from sequences.dynamodb import unmarshal
-from sequences.exceptions import NotWritten
+from sequences.exceptions import NotWritten, ScopeNotFound
 from sequences.expressions import Layout
 from sequences.retries import Patience, read
 from sequences.strategies.base import Strategy
@@ -117,7 +117,7 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
     """Read one scope from end to end and report on it.
 
     Costs the consistent read units of its items, of its markers, and again of the items that have markers.
-    Raises SequenceUnavailable and StorageRefused.
+    Raises ScopeNotFound where the option `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
     """
     check = _Check(strategy, scope)
     done = 0
@@ -129,6 +129,8 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
         check.markers(page)
         done += len(page)
         progress(done, check.wanted)
+    if done == 0 and strategy.option.get("scope_must_exist"):
+        raise ScopeNotFound(f"{scope!r} does not exist in {strategy.alias!r}: nothing is stored for it.")
     return check.report()
 
 

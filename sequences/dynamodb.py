@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ERROR_FATES",
     "Fate",
+    "account",
     "call",
     "create_table",
     "delete_table",
-    "endpoint",
     "expire_items",
     "item_size",
     "marshal",
@@ -143,16 +143,25 @@ class _Client:
     def reset(self) -> None:
         self._lock = threading.Lock()
         self._client: DynamoDBClient | None = None
+        self.account = ""
 
     def get(self) -> DynamoDBClient:
         if self._client is None:
             with self._lock:
                 if self._client is None:
-                    self._client = _make_client()
+                    self._make()
+        assert self._client is not None
         return self._client
 
+    def _make(self) -> None:
+        session = boto3.session.Session()
+        client = _make_client(session)
+        credentials = session.get_credentials()
+        self.account = f"{client.meta.endpoint_url}|{credentials.access_key if credentials else ''}"
+        self._client = client
 
-def _make_client() -> DynamoDBClient:
+
+def _make_client(session: boto3.session.Session) -> DynamoDBClient:
     config = botocore.config.Config(
         retries={"mode": "standard", "total_max_attempts": 1},
         connect_timeout=CONNECT_SECONDS,
@@ -162,7 +171,7 @@ def _make_client() -> DynamoDBClient:
         tcp_keepalive=True,
         user_agent=f"sequences Boto3/{boto3.__version__}",  # else botocore builds its own anew for each request
     )
-    client = boto3.session.Session().client("dynamodb", config=config)
+    client = session.client("dynamodb", config=config)
     client.meta.events.register("response-received.dynamodb", _verify_checksum)
     return client
 
@@ -198,9 +207,10 @@ def plain_client() -> DynamoDBClient:
         return boto3.session.Session().client("dynamodb")
 
 
-def endpoint() -> str:
-    """Where the requests of this process go."""
-    return shared_client().meta.endpoint_url
+def account() -> str:
+    """What tells the tables that this process reaches from others of the same name: the endpoint and the access key."""
+    shared_client()
+    return _shared.account
 
 
 def call(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .dynamodb import marshal
+from .exceptions import StorageRefused
 
 __all__ = [
     "CounterRow",
@@ -51,8 +52,13 @@ class Layout:
         return {"S": f"{number:0{self.padded_width}d}"} if self.padded_width else {"N": str(number)}
 
     def number(self, item: Mapping[str, Any]) -> int:
-        """The number of a stored item, read from its unmarshalled sort key."""
-        return int(item[self.sort_name])
+        """The number of a stored item, read from its unmarshalled sort key. Raises StorageRefused for a stray row."""
+        try:
+            return int(item[self.sort_name])
+        except ValueError as error:
+            raise StorageRefused(
+                f"The table {self.table!r} holds a row {dict(item)} whose sort key is no number: move it elsewhere."
+            ) from error
 
 
 def read_item(table: str, key: Wire) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .exceptions import InvalidSequence
 from .strategies.base import Strategy
 from .types import SequenceConfig
 
-__all__ = ["DEFAULT_TABLE", "Registry", "parse_config", "strategies"]
+__all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategies"]
 
 DEFAULT_TABLE = "sequence_items"
 LARGEST = 10**38 - 1  # DynamoDB keeps 38 digits

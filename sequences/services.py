@@ -18,7 +18,15 @@ from .retries import new_token
 from .strategies.base import Strategy
 from .types import Allocation
 
-__all__ = ["get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
+__all__ = [
+    "check_scope",
+    "check_token",
+    "get_last_value",
+    "get_next_value",
+    "get_next_values",
+    "put_next",
+    "put_next_many",
+]
 
 logger = logging.getLogger(__name__)
 

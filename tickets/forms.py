@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from django import forms
 
-from sequences.exceptions import GaveUp, IdempotencyMismatch, StorageRefused
+from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.retries import new_token
 from tickets import rules
-from tickets.exceptions import ChangeRefused, InvalidInput, ProjectExists
+from tickets.exceptions import ChangeRefused, InvalidInput, ProjectExists, StaleVersion
 from tickets.types import Ticket
 
 logger = logging.getLogger(__name__)
@@ -22,6 +22,10 @@ logger = logging.getLogger(__name__)
 NOT_NOW = "The store cannot be reached just now. What you typed is still here: send it again in a moment."
 WHO = "Who works on it. It can be left empty."
 NOT_TWICE = "It will not be stored twice."
+CHANGED = (
+    "Somebody changed this ticket while you were at it. Compare with how it is now, "
+    "and send yours again if it is to stand."
+)
 SENT_BEFORE = (
     "This form was sent before, with other content, and that was stored. "
     "If you want to store this one as well, send it again."
@@ -79,10 +83,11 @@ class ServiceForm(forms.Form):
         except ChangeRefused as error:
             self._show_current(error)
         except IdempotencyMismatch:
+            self.http_status = 409
             self._replace("token", new_token())
             self.add_error(None, SENT_BEFORE)
-        except (GaveUp, StorageRefused) as error:
-            logger.warning("a form could not be stored: %s", error)
+        except SequenceError as error:
+            logger.error("a form could not be stored: %s", error)
             self.http_status = 503
             self.add_error(None, f"{NOT_NOW} {NOT_TWICE}" if "token" in self.fields else NOT_NOW)
 
@@ -95,7 +100,7 @@ class ServiceForm(forms.Form):
         self.http_status = 409
         self.current = error.current
         self._replace("version", str(error.current.version))
-        self.add_error(None, str(error))
+        self.add_error(None, CHANGED if isinstance(error, StaleVersion) else str(error))
 
     def _replace(self, field: str, value: str) -> None:
         """Change what a hidden field will send the next time."""

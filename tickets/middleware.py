@@ -6,7 +6,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from sequences.exceptions import GaveUp, StorageRefused
+from sequences.exceptions import SequenceError
 from tickets.exceptions import ChangeRefused, InvalidInput, NotFound
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class ErrorPages:
             return render(request, "400.html", {"detail": " ".join(error.messages)}, status=400)
         if isinstance(error, ChangeRefused):
             return render(request, "409.html", {"detail": str(error)}, status=409)
-        if isinstance(error, GaveUp | StorageRefused):
+        if isinstance(error, SequenceError):
             logger.error("%s could not be served: %s", request.path, error)
             return self._unavailable(request)
         return None

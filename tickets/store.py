@@ -57,6 +57,7 @@ def insert_project(project: Project, *, created_at: datetime, token: str) -> Non
     try:
         write_once("transact_write_items", {"TransactItems": puts}, token=token)
     except WriteCancelled as cancelled:
+        _require_failed_condition(cancelled)
         raise ProjectExists(project.key) from cancelled
 
 
@@ -143,6 +144,7 @@ def _update(key: TicketKey, values: Mapping[str, Any], *, version: int | None, r
 
 def _after_refusal(key: TicketKey, change: str, cancelled: WriteCancelled) -> Ticket:
     """The ticket if it carries this very change, whose answer was lost; otherwise why it was refused."""
+    _require_failed_condition(cancelled)
     old = cancelled.reasons[0].old
     if old is None:
         raise TicketNotFound(key) from cancelled
@@ -152,6 +154,12 @@ def _after_refusal(key: TicketKey, change: str, cancelled: WriteCancelled) -> Ti
     if current.void:
         raise TicketVoided(current) from cancelled
     raise StaleVersion(current) from cancelled
+
+
+def _require_failed_condition(cancelled: WriteCancelled) -> None:
+    """Raise what is not about our conditions again: it says nothing about the rows."""
+    if all(reason.code != "ConditionalCheckFailed" for reason in cancelled.reasons):
+        raise cancelled
 
 
 def _update_request(

@@ -50,8 +50,7 @@ class Scale:
     def ticks(self) -> list[dict[str, Any]]:
         """One tick for each power of ten."""
         return [
-            {"at": self.at(10.0**power), "text": f"{10.0**power:,.12g}"}
-            for power in range(self.low, self.high + 1)
+            {"at": self.at(10.0**power), "text": f"{10.0**power:,.12g}"} for power in range(self.low, self.high + 1)
         ]
 
 

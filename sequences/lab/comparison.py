@@ -13,14 +13,15 @@ import os
 import secrets
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.conf import settings
 
 from sequences import dynamodb
+from sequences.exceptions import TableMissing
 from sequences.lab import recipes
 from sequences.lab.losses import LosingProxy, losing_proxy
 from sequences.lab.plan import OURS, Plan, Row
@@ -49,6 +50,10 @@ KEYS = (
     "duplicates",
     "gaps",
     "errors",
+)
+TABLES: Sequence[tuple[str, tuple[str, str], Literal["N", "S"]]] = (
+    ("items", ("pk", "sk"), "N"),
+    ("sequences", ("sequence", "scope"), "S"),
 )
 FAULTS = ("duplicates", "gaps", "errors", "written_twice")
 Stored = Mapping[str, Sequence[tuple[int, str]]]  # scope -> number and request of every item
@@ -109,9 +114,7 @@ def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) 
         endpoint = proxy.endpoint if proxy else None
         for number, (writers, strategy) in enumerate(plan.cases()):
             progress(f"{strategy}, {writers} writers")
-            case = Case(
-                plan=plan, number=number, writers=writers, strategy=strategy, prefix=prefix, endpoint=endpoint
-            )
+            case = Case(plan=plan, number=number, writers=writers, strategy=strategy, prefix=prefix, endpoint=endpoint)
             measured.setdefault((writers, strategy), []).append(_measure(case, proxy))
     return [_middle(rows) for rows in measured.values()]
 
@@ -120,18 +123,16 @@ def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) 
 def _tables() -> Iterator[str]:
     """The prefix of fresh tables, which are deleted at the end."""
     prefix = f"{getattr(settings, 'TABLE_PREFIX', '')}lab-{secrets.token_hex(4)}-"
-    made: list[str] = []
+    begun: list[str] = []
     try:
-        for name, keys, sort_type in (
-            ("items", ("pk", "sk"), "N"),
-            ("sequences", ("sequence", "scope"), "S"),
-        ):
+        for name, keys, sort_type in TABLES:
+            begun.append(f"{prefix}{name}")
             dynamodb.create_table(f"{prefix}{name}", keys, sort_type)
-            made.append(f"{prefix}{name}")
         yield prefix
     finally:
-        for name in made:
-            dynamodb.delete_table(name)
+        for name in begun:
+            with suppress(TableMissing):
+                dynamodb.delete_table(name)
 
 
 @contextmanager
@@ -156,9 +157,7 @@ def _measure(case: Case, proxy: LosingProxy | None) -> Row:
     finally:
         if proxy:
             proxy.active.clear()
-    stored = (
-        {} if case.plan.values_only else {scope: _stored(client, case.table, scope) for scope in case.scopes}
-    )
+    stored = {} if case.plan.values_only else {scope: _stored(client, case.table, scope) for scope in case.scopes}
     for share in shares:
         for kind, count in share.errors.items():
             logger.warning("%s, %d writers: %d times %s", case.strategy, case.writers, count, kind)

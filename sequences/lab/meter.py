@@ -64,9 +64,7 @@ class Meter:
         with self._lock:
             self.usage = Usage()
 
-    def _ask_for_units(
-        self, params: dict[str, Any], model: Any, context: dict[str, Any], **event: object
-    ) -> None:
+    def _ask_for_units(self, params: dict[str, Any], model: Any, context: dict[str, Any], **event: object) -> None:
         if "ReturnConsumedCapacity" in model.input_shape.members:
             params.setdefault("ReturnConsumedCapacity", "TOTAL")
         context["lab_actions"] = len(params.get("TransactItems", ()))
@@ -74,9 +72,7 @@ class Meter:
     def _remember_size(self, params: Mapping[str, Any], context: dict[str, Any], **event: object) -> None:
         context["lab_bytes"] = len(params["body"])
 
-    def _count(
-        self, event_name: str, parsed_response: Any, context: Mapping[str, Any], **event: object
-    ) -> None:
+    def _count(self, event_name: str, parsed_response: Any, context: Mapping[str, Any], **event: object) -> None:
         operation = event_name.rpartition(".")[2]
         reported = _reported_units(parsed_response)
         with self._lock:

@@ -83,9 +83,7 @@ class Plan:
         if self.processes > fewest:
             raise ValueError(f"--processes {self.processes} needs as many --writers or more, not {fewest}.")
         if self.count < most:
-            raise ValueError(
-                f"--count {self.count} is less than --writers {most}: give each a number to take."
-            )
+            raise ValueError(f"--count {self.count} is less than --writers {most}: give each a number to take.")
         if not 0 <= self.faults < 1:
             raise ValueError("--faults is the share of answers to lose: 0 or more, and less than 1.")
 
@@ -97,9 +95,7 @@ class Plan:
         unable = [name for name in self.strategies if not can_reserve(name)]
         if self.values_only and unable:
             able = ", ".join(filter(can_reserve, KNOWN))
-            raise ValueError(
-                f"--values-only: {', '.join(unable)} cannot number without an item. Able are: {able}."
-            )
+            raise ValueError(f"--values-only: {', '.join(unable)} cannot number without an item. Able are: {able}.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ imports and connections stay outside the time that is measured. What the figures
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -126,6 +127,7 @@ def _connect(job: Job, meter: Meter) -> Source:
     if job.endpoint:
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = job.endpoint
     django.setup()
+    logging.disable(logging.CRITICAL)  # writing lines would be measured too
     settings.TABLE_PREFIX = job.prefix
     settings.SEQUENCES = job.sequences
     return _take_ours(job, meter) if job.strategy in job.sequences else _take_published(job, meter)
@@ -176,8 +178,7 @@ class _Crew:
         """Warm up, wait for all processes, then let all threads run."""
         shares = [Share() for _ in range(self._job.threads)]
         threads = [
-            threading.Thread(target=self._write, args=(index, share), daemon=True)
-            for index, share in enumerate(shares)
+            threading.Thread(target=self._write, args=(index, share), daemon=True) for index, share in enumerate(shares)
         ]
         for thread in threads:
             thread.start()

@@ -203,6 +203,7 @@ class Strategy(Writer):
             sort_name=self.option["key_names"][1],
             padded_width=self.option["width"] if self.option["sort_key"] == "padded" else 0,
         )
+        self._list_scopes = _imported(config.alias, self.option["scopes"])
         self.maximum = (
             min(config.maximum, 10**self.layout.padded_width - 1) if self.layout.padded_width else config.maximum
         )
@@ -237,12 +238,12 @@ class Strategy(Writer):
 
         The scopes come from the function that the option "scopes" names; each costs one read.
         """
-        if self.option["scopes"] is None:
+        if self._list_scopes is None:
             raise OperationNotSupported(
                 f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
                 f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or ask for one scope."
             )
-        scopes, following = import_string(self.option["scopes"])(cursor, limit)
+        scopes, following = self._list_scopes(cursor, limit)
         counters = [Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes]
         return counters, following
 
@@ -277,7 +278,7 @@ class Strategy(Writer):
         if not (self.writes_together and self.option["group"]):
             yield
             return
-        with take_turn(f"{dynamodb.endpoint()}|{self.layout.table}|{self.partition(scope)}") as turn:
+        with take_turn(f"{dynamodb.account()}|{self.layout.table}|{self.partition(scope)}") as turn:
             told, known = turn.last_value(), self.known(scope)
             if told and (known is None or told[1] > known.at):
                 self.learn(scope, Proved(*told))
@@ -446,6 +447,14 @@ class Strategy(Writer):
         """A fingerprint of what a repeat must repeat: the item without the attributes of `ignore_in_repeat`."""
         kept = {name: value for name, value in item.items() if name not in self.option["ignore_in_repeat"]}
         return hashlib.sha256(json.dumps(_sorted_sets(kept), sort_keys=True, default=repr).encode()).hexdigest()
+
+
+def _imported(alias: str, path: str | None) -> Callable[..., Any] | None:
+    try:
+        return import_string(path) if path else None
+    except ImportError as error:
+        where = f"SEQUENCES[{alias!r}]['OPTIONS']['scopes']"
+        raise InvalidSequence(f"{where}: cannot import {path!r}: {error}") from error
 
 
 def _item_exists(entry: Entry) -> ItemExists:

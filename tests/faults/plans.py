@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-__all__ = ["CANCELLATIONS", "CUTS", "DELAYS", "LOSSES", "REJECTIONS", "Plan", "Request", "Rule", "rejection"]
+__all__ = ["CANCELLATIONS", "CHANGES", "CUTS", "LOSSES", "REJECTIONS", "Plan", "Request", "Rule", "rejection"]
 
 LOSSES: Final = {
     "lose-close": "the engine commits; the connection is closed instead of an answer",
@@ -33,7 +33,11 @@ CUTS: Final = {
 }
 """Faults before the commit that look to the client just like those after it."""
 
-DELAYS: Final = {"delay": "the engine sees the request `seconds` later; the answer arrives"}
+CHANGES: Final = {
+    "delay": "the engine sees the request `seconds` later; the answer arrives",
+    "forget-request-token": "the engine does not know the ClientRequestToken again, as after ten minutes",
+}
+"""What happens to a request whose answer arrives."""
 
 _DYNAMODB: Final = "com.amazonaws.dynamodb.v20120810"
 _CORAL: Final = "com.amazon.coral"
@@ -67,7 +71,7 @@ CANCELLATIONS: Final[Mapping[str, str]] = {
 }
 """Reasons of a cancelled transaction, as faults named `cancel-<reason>`."""
 
-FAULTS: Final = frozenset([*LOSSES, *CUTS, *DELAYS, *REJECTIONS, *(f"cancel-{reason}" for reason in CANCELLATIONS)])
+FAULTS: Final = frozenset([*LOSSES, *CUTS, *CHANGES, *REJECTIONS, *(f"cancel-{reason}" for reason in CANCELLATIONS)])
 
 
 @dataclass(frozen=True)

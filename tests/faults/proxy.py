@@ -21,6 +21,7 @@ import asyncio
 import contextlib
 import json
 import random
+import secrets
 import socket
 import struct
 from collections import Counter
@@ -32,7 +33,7 @@ from urllib.parse import urlsplit
 from zlib import crc32
 
 from sequences.engine import HOST, PORTS, port_is_free
-from tests.faults.plans import CUTS, DELAYS, LOSSES, Plan, Request, Rule, rejection
+from tests.faults.plans import CUTS, LOSSES, Plan, Request, Rule, rejection
 
 __all__ = ["FaultProxy", "free_port", "main"]
 
@@ -80,6 +81,13 @@ def altered(body: bytes) -> bytes:
     digits = bytes.maketrans(b"12345678", b"23456781")
     changed = body.translate(digits)
     return changed if changed != body else b'{"altered":1}'
+
+
+def with_new_token(message: Message, request: Request) -> Message:
+    """The same transaction under a ClientRequestToken of the same length that was not seen before."""
+    token = str(request.content.get("ClientRequestToken", "")).encode()
+    fresh = secrets.token_hex(len(token)).encode()[: len(token)]
+    return message._replace(body=message.body.replace(token, fresh) if token else message.body)
 
 
 class FaultProxy:
@@ -157,9 +165,11 @@ class FaultProxy:
             return await self._lose(rule, await _exchange(message, upstream), client)
         if rule.fault in CUTS:
             return await self._cut(rule, message, client)
-        if rule.fault in DELAYS:
+        if rule.fault == "delay":
             await asyncio.sleep(rule.seconds)
             return await self._pass_on(message, client, upstream)
+        if rule.fault == "forget-request-token":
+            return await self._pass_on(with_new_token(message, request), client, upstream)
         return await _send(client, answer(*rejection(rule, request)))
 
     async def _pass_on(self, message: Message, client: _Streams, upstream: _Streams) -> bool:

@@ -14,7 +14,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from sequences.engine import Engine
 from tests.faults.clients import bare_client
 from tests.faults.control import Proxy
-from tests.faults.plans import CANCELLATIONS, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
+from tests.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
 from tests.faults.proxy import altered
 
 LOST = (
@@ -214,6 +214,24 @@ def test_delay(proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient, ke
     assert proxy.log.names == ["delay"]
 
 
+def test_forget_request_token(proxy: Proxy, through: DynamoDBClient, key: str) -> None:
+    """A transaction that is sent again is carried out again, although it has the same token."""
+    action = {
+        "Update": {
+            "TableName": "faults",
+            "Key": {"pk": {"S": key}},
+            "UpdateExpression": "ADD hits :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+    }
+    for fault in ("delay", "forget-request-token"):
+        proxy.follow(Rule(fault=fault, skip=1, seconds=0))
+        for _ in range(2):
+            through.transact_write_items(TransactItems=[action], ClientRequestToken=(fault + key)[:36])
+    item = through.get_item(TableName="faults", Key={"pk": {"S": key}})["Item"]
+    assert item["hits"] == {"N": "3"}
+
+
 def test_partition(proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient, key: str) -> None:
     """During a partition open connections break and new ones are refused; after it all is well."""
     put(through, key)
@@ -308,7 +326,7 @@ def test_unknown_fault_is_refused() -> None:
 
 def test_every_kind_of_fault_is_named_once() -> None:
     """No name stands for two faults."""
-    names = [*LOSSES, *CUTS, *REJECTIONS, *CANCELLATIONS]
+    names = [*LOSSES, *CUTS, *CHANGES, *REJECTIONS, *CANCELLATIONS]
     assert len(names) == len(set(names))
 
 

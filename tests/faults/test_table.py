@@ -39,12 +39,12 @@ from sequences.types import Allocation
 from tests.faults.clients import bare_client
 from tests.faults.control import Proxy
 from tests.faults.elsewhere import SEQUENCES, put_elsewhere
-from tests.faults.plans import CANCELLATIONS, CUTS, DELAYS, LOSSES, REJECTIONS, Rule
+from tests.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
 
 CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]
 PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded"}
 AMBIGUOUS = {*LOSSES, *CUTS, "InternalServerError", "ServiceUnavailable", "TransactionInProgressException"}
-FAULTS = [*LOSSES, *CUTS, *DELAYS, *REJECTIONS, *CANCELLED]
+FAULTS = [*LOSSES, *CUTS, *CHANGES, *REJECTIONS, *CANCELLED]
 WRITES = {"PutItem", "UpdateItem", "TransactWriteItems"}
 SECONDS = {"late": 0.02, "delay": 0.02}
 """How long a fault lasts; hangs outlast the client's patience."""
@@ -54,7 +54,7 @@ def can_strike(sequence: str, fault: str, *, marked: bool = True) -> bool:
     """Does a call of this sequence, with a token or without, make a request that can meet this fault?"""
     strategy: type[Strategy] = import_string(SEQUENCES[sequence]["STRATEGY"])
     transacts = marked or strategy.needs_transactions
-    if fault in {*CANCELLED, "TransactionInProgressException"}:
+    if fault in {*CANCELLED, "TransactionInProgressException", "forget-request-token"}:
         return transacts
     if fault in {"ReplicatedWriteConflictException", "TransactionConflictException"}:
         return strategy.supports_reserve or not transacts
@@ -216,6 +216,18 @@ def _fail(case: Case, place: int) -> int | None:
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
     return 0
+
+
+@table("lose-close", "late")
+def test_request_token_forgotten(cases: Iterator[Case]) -> None:
+    """Exactness does not rest on the engine's memory of a transaction, which lasts ten minutes."""
+    for place, case in enumerate(cases):
+        case.proxy.follow(Rule(fault=case.fault, skip=place, count=1, seconds=0.02), Rule(fault="forget-request-token"))
+        answer = case.put("a token")
+        if case.fault not in case.proxy.log.names:
+            break
+        assert not answer.replayed
+        case.judge([answer.value, case.put("another token", "the next").value])
 
 
 @table("lose-close", "late")

@@ -141,10 +141,10 @@ def test_unwritable_output(ran: list[Plan], tmp_path: Path) -> None:
 
 def test_aws_asks_first(ran: list[Plan], no_endpoint: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """In AWS nothing is done before somebody has seen the cost and agreed."""
-    monkeypatch.setattr("builtins.input", lambda question: "n")
+    monkeypatch.setattr("builtins.input", lambda: "n")
     with pytest.raises(CommandError, match="Nothing was done"):
         run("--aws")
-    monkeypatch.setattr("builtins.input", lambda question: "y")
+    monkeypatch.setattr("builtins.input", lambda: "y")
     run("--aws", "--format", "json")
     run("--aws", "--yes", "--format", "json")
     assert len(ran) == 2

@@ -27,9 +27,7 @@ def test_a_row(endpoint: str) -> None:
     (row,) = compare(Plan(strategies=["SortKeyMaximum"], writers=[1], count=12))
     assert list(row) == list(KEYS) == DESIGNED
     assert (row["strategy"], row["writers"], row["processes"], row["count"]) == ("SortKeyMaximum", 1, 1, 12)
-    assert (
-        row["requests_per_number"] == row["write_requests_per_number"] == row["write_units_per_number"] == 1
-    )
+    assert row["requests_per_number"] == row["write_requests_per_number"] == row["write_units_per_number"] == 1
     assert 0 < row["p50_ms"] <= row["p99_ms"] <= row["seconds"] * 1000
     assert faults(row) == RIGHT
 
@@ -37,9 +35,7 @@ def test_a_row(endpoint: str) -> None:
 def test_several_processes(endpoint: str) -> None:
     """Writers in two processes count in one sequence."""
     rows = compare(
-        Plan(
-            strategies=["published-sort-key-increment", "SortKeyMaximum"], writers=[5], processes=2, count=31
-        )
+        Plan(strategies=["published-sort-key-increment", "SortKeyMaximum"], writers=[5], processes=2, count=31)
     )
     assert [row["strategy"] for row in rows] == ["published-sort-key-increment", "SortKeyMaximum"]
     assert [faults(row) for row in rows] == [RIGHT, RIGHT]
@@ -54,9 +50,7 @@ def test_scopes(endpoint: str) -> None:
 
 def test_values_only(endpoint: str) -> None:
     """Values without items come from memory, two blocks at most for all of them."""
-    (row,) = compare(
-        Plan(strategies=["BlockAllocator"], writers=[4], count=1000, values_only=True, block_size=1000)
-    )
+    (row,) = compare(Plan(strategies=["BlockAllocator"], writers=[4], count=1000, values_only=True, block_size=1000))
     assert faults(row) == RIGHT
     assert row["requests_per_number"] <= 2 / 1000
 

@@ -163,7 +163,7 @@ class Wire:
 def tapped() -> Iterator[Wire]:
     """Note the requests of this process's client."""
     wire, events = Wire(), dynamodb.shared_client().meta.events
-    handlers = {
+    handlers: dict[str, Callable[..., Any]] = {
         "provide-client-params.dynamodb.TransactWriteItems": wire.provides,
         "before-send.dynamodb": wire.sends,
         "response-received.dynamodb": wire.receives,
@@ -322,7 +322,9 @@ def _meet(task: Callable[..., T], *given: object) -> T:
     return task(*given)
 
 
-def by_threads(task: Callable[[str, str, int], list[int]], name: str, scope: str, threads: int, count: int) -> list[list[int]]:
+def by_threads(
+    task: Callable[[str, str, int], list[int]], name: str, scope: str, threads: int, count: int
+) -> list[list[int]]:
     """What each of so many threads of this process got from a task."""
     return at_once(threads, lambda _: task(name, scope, count))
 

@@ -17,7 +17,7 @@ from sequences.registry import strategies
 from sequences.retries import Patience
 
 PATH = "sequences.strategies"
-SEQUENCES = {
+SEQUENCES: dict[str, dict[str, Any]] = {
     "sorted": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"},
     "padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
@@ -387,6 +387,19 @@ class TestCommand:
         """What cannot be audited is said in one sentence."""
         with pytest.raises(CommandError, match=message):
             run("audit", *arguments)
+
+    def test_a_scope_that_must_exist_is_missed(self, settings: Settings) -> None:
+        """Where scopes must exist, a misspelt one is no proof of anything."""
+        options = {"scope_must_exist": True}
+        settings.SEQUENCES = {"strict": {**SEQUENCES["sorted"], "OPTIONS": options}}
+        with pytest.raises(CommandError, match="'ABX' does not exist in 'strict'"):
+            run("audit", "strict", "--scope", "ABX")
+
+    def test_a_note_is_told_once(self) -> None:
+        """What the audit cannot see of any scope is said once, at the end."""
+        for scope in ("A", "B"):
+            get_next_values(2, "atomic", scope=scope)
+        assert run("audit", "atomic").count("note: AtomicCounter takes a value before") == 1
 
     def test_a_missing_table_is_explained(self, settings: Settings) -> None:
         """Without tables the message names the command that makes them."""

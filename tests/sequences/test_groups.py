@@ -6,6 +6,7 @@ What strategies make of it on the engine stands at the end.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -497,17 +498,20 @@ class TestCrashes:
         def interrupt(signal_number: int, frame: FrameType | None) -> None:
             raise KeyboardInterrupt
 
+        def interrupt_us() -> None:
+            wait_until(lambda: house.waiting == 1)
+            os.kill(os.getpid(), signal.SIGALRM)
+
         house.groups = Groups(house.ledger, timing=house.timing, seconds=1.0)
         original = signal.signal(signal.SIGALRM, interrupt)
         try:
             with house.busy() as first:
-                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                house.threads.submit(interrupt_us)
                 with pytest.raises(KeyboardInterrupt):
                     house.put("interrupted")
                 after = house.threads.submit(house.put, "after")
                 wait_until(lambda: house.waiting >= 1)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, original)
         first.result()
         assert isinstance(after.result().answer, Allocation)

@@ -73,15 +73,20 @@ class Command(BaseCommand):
 
     def _ask(self, plan: Plan, prices: Prices, *, sure: bool) -> None:
         if plan.faults:
-            raise CommandError(
-                "--faults stands between client and engine, which --aws does not allow: leave one out."
-            )
+            raise CommandError("--faults stands between client and engine, which --aws does not allow: leave one out.")
         if os.environ.get(ENDPOINT):
             raise CommandError(f"--aws and {ENDPOINT} exclude each other: unset it, or leave --aws out.")
         cost = f"about ${prices.estimate(plan):,.2f} or less in on-demand request units"
         self.stderr.write(f"This makes two tables in AWS, uses {cost}, and deletes them.")
-        if not sure and input("Go on? [y/N] ").strip().lower() not in {"y", "yes"}:
+        if not sure and not self._agreed():
             raise CommandError("Nothing was done.")
+
+    def _agreed(self) -> bool:
+        self.stderr.write("Go on? [y/N] ", ending="")  # standard output is for the result
+        try:
+            return input().strip().lower() in {"y", "yes"}
+        except EOFError:
+            return False
 
     def _show(self, rows: Sequence[Row], prices: Prices, form: str, output: Path | None) -> None:
         text = _rendered(rows, prices, form)

@@ -9,6 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from sequences.exceptions import SequenceError
 from sequences.tables import create_tables
 
+__all__ = ["Command"]
+
 
 class Command(BaseCommand):
     """Create what is missing; safe to run again."""

@@ -63,6 +63,8 @@ class Command(BaseCommand):
                 show.report(report)
         except SequenceError as error:
             raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped before the end: what was not read is not proved.") from None
         show.end()
         if unexplained or self.unlisted:
             raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
@@ -122,6 +124,7 @@ class _Lines:
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
         self.write, self.style = write, style
         self.scopes = self.items = 0
+        self.notes: dict[str, None] = {}  # each once, in their order
 
     def report(self, report: AuditReport) -> None:
         self.scopes += 1
@@ -130,8 +133,11 @@ class _Lines:
         self.write(f"{_title(report)}: {bad if report.unexplained else good}")
         for line in _findings(report):
             self.write(f"  {line}")
+        self.notes |= dict.fromkeys(report.notes)
 
     def end(self) -> None:
+        for note in self.notes:
+            self.write(f"note: {note}")
         self.write(f"Scopes: {self.scopes}, items: {self.items}.")
 
 
@@ -159,7 +165,6 @@ def _findings(report: AuditReport) -> Iterator[str]:
     for orphan in report.orphans.listed:
         yield f"marker without its item: token {orphan.token!r}, value {orphan.value}: {orphan.problem}"
     yield from _more("markers without their items", report.orphans)
-    yield from (f"note: {note}" for note in report.notes)
 
 
 def _more(what: str, findings: Findings[Any]) -> Iterator[str]:

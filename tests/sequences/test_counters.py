@@ -1,0 +1,382 @@
+"""Counters: what happens when somebody else touches them, when their answers are lost, and when they are used up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences.exceptions import ItemExists, OperationNotSupported, SequenceExhausted, SequenceWentBack
+from sequences.registry import strategies
+from sequences.strategies import Strategy
+from sequences.turns import take_turn
+from sequences.types import Allocation, Counter
+from tests.sequences.support import (
+    COUNTERS,
+    STEPPING,
+    Wire,
+    counter_strategy,
+    delete_counter,
+    import_row,
+    make,
+    names_that,
+    put_some,
+    read_counter,
+    set_counter,
+    stored,
+    take_some,
+)
+
+HOLDING = [*COUNTERS, *STEPPING]
+RESERVING = names_that("supports_reserve")
+OWN_KEYS = names_that("takes_own_keys")
+WRITES = {
+    "atomic": "UpdateItem",
+    "optimistic-update": "UpdateItem",
+    "optimistic-put": "PutItem",
+    "transactional": "TransactWriteItems",
+    "transactional-beside": "TransactWriteItems",
+    "block": "UpdateItem",
+}
+"""How each configuration writes its counter."""
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@pytest.fixture(params=HOLDING)
+def name(request: pytest.FixtureRequest) -> str:
+    """The alias of a configuration with a counter."""
+    return str(request.param)
+
+
+def put_until_refused(name: str, scope: str, told: list[int]) -> None:
+    """Store items until the sequence refuses; no value may come twice."""
+    for _ in range(60):
+        (value,) = put_some(name, scope, 1)
+        assert value not in told, "a value was handed out twice"
+        told.append(value)
+
+
+def nth(name: str, n: int) -> int:
+    """The nth value of a sequence."""
+    config = strategies[name].config
+    return config.start + config.step * (n - 1)
+
+
+class TestRogueWriters:
+    @pytest.mark.parametrize("fresh", [False, True], ids=["same process", "fresh process"])
+    def test_a_counter_set_back(
+        self, name: str, scope: str, fresh: bool, install: Callable[..., Strategy]
+    ) -> None:
+        """A counter that somebody set back is refused before a value comes twice, by a process that knows nothing too."""
+        told = put_some(name, scope, 12)
+        set_counter(name, scope, last_value=nth(name, 2))
+        if fresh:
+            install(name)
+        with pytest.raises(SequenceWentBack, match=f"says {nth(name, 2)}, but"):
+            put_until_refused(name, scope, told)
+        with pytest.raises(SequenceWentBack):
+            get_last_value(name, scope=scope)
+        assert sorted(stored(name, scope)) == told
+
+    def test_in_another_process_altogether(self, scope: str) -> None:
+        """So it is when the registry has forgotten everything."""
+        put_some("transactional", scope, 3)
+        set_counter("transactional", scope, last_value=1)
+        strategies.reset()
+        with pytest.raises(SequenceWentBack, match="Set last_value to at least 3"):
+            put_next("transactional", {}, scope=scope)
+
+    def test_a_counter_deleted(self, name: str, scope: str) -> None:
+        """A counter that somebody deleted is refused by a process that used it."""
+        told = put_some(name, scope, 12)
+        delete_counter(name, scope)
+        with pytest.raises(SequenceWentBack, match="says None"):
+            put_until_refused(name, scope, told)
+        with pytest.raises(SequenceWentBack):
+            get_last_value(name, scope=scope)
+
+    def test_a_deleted_counter_and_a_fresh_process(
+        self, name: str, scope: str, install: Callable[..., Strategy]
+    ) -> None:
+        """A process that never saw a deleted counter finds the items, and goes on after them."""
+        told = put_some(name, scope, 3)
+        delete_counter(name, scope)
+        install(name)
+        assert put_some(name, scope, 1)[0] > told[-1]
+
+    def test_set_right_again(self, name: str, scope: str) -> None:
+        """When the counter is set to where it was, numbering goes on."""
+        told = put_some(name, scope, 12)
+        row = read_counter(name, scope)
+        set_counter(name, scope, last_value=nth(name, 1))
+        with pytest.raises(SequenceWentBack):
+            put_until_refused(name, scope, told)
+        set_counter(name, scope, last_value=row["last_value"], highest=row["highest"])
+        assert put_some(name, scope, 1)[0] > told[-1]
+
+    def test_a_counter_set_forward(self, name: str, scope: str) -> None:
+        """A counter that was set forward is followed: no value below it comes any more."""
+        told = put_some(name, scope, 3)
+        set_counter(name, scope, last_value=nth(name, 100), highest=nth(name, 100))
+        while told[-1] < nth(name, 100):
+            told += put_some(name, scope, 1)
+        assert told[-1] == nth(name, 101)
+
+    def test_reading_while_values_are_taken(self, name: str, scope: str, wire: Wire) -> None:
+        """A counter that was read just before another thread moved it did not go back."""
+        told = put_some(name, scope, 1)
+
+        def meanwhile() -> None:
+            told.extend(put_some(name, scope, 20))
+
+        wire.after("GetItem", meanwhile)
+        seen = get_last_value(name, scope=scope)
+        assert len(told) == 21
+        assert seen is not None
+        assert seen >= told[0]
+
+    @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+    def test_an_outdated_hint(self, name: str, scope: str) -> None:
+        """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
+        told = put_some(name, scope, 3)
+        strategy = strategies[name]
+        with take_turn(f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}") as turn:
+            turn.tell(told[1], strategy.timing.clock())
+        assert put_some(name, scope, 1) == [nth(name, 4)]
+
+    @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+    def test_a_hint_from_before_the_table(
+        self, name: str, scope: str, install: Callable[..., Strategy]
+    ) -> None:
+        """A hint that is left of a table that was deleted and made again does not keep a fresh process from counting."""
+        strategy = install(name, deadline=0.5)
+        with take_turn(f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}") as turn:
+            turn.tell(1000, strategy.timing.clock())
+        assert put_some(name, scope, 1) == [nth(name, 1)]
+
+
+class TestImportedRows:
+    def test_the_counter_moves_past(self, name: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:
+        """A counter that is behind imported rows moves past the highest of them, and says so."""
+        for n in range(1, 6):
+            import_row(name, scope, nth(name, n))
+        with caplog.at_level(logging.WARNING, "sequences"):
+            allocation = put_next(name, {}, scope=scope)
+        assert allocation.value > nth(name, 5)
+        assert f"{nth(name, 5)} is stored" in caplog.text
+        last_value = get_last_value(name, scope=scope)
+        assert last_value is not None
+        assert last_value >= allocation.value
+        if strategies[name].gapless:
+            assert put_next(name, {}, scope=scope).value == nth(name, 7)
+
+    def test_between_numbers(self, name: str, scope: str) -> None:
+        """The counter keeps to its steps when an imported row does not."""
+        import_row(name, scope, nth(name, 1))
+        import_row(name, scope, nth(name, 3) + strategies[name].config.step // 2)
+        value = put_next(name, {}, scope=scope).value
+        assert value > max(row for row in stored(name, scope) if row != value)
+        assert (value - nth(name, 1)) % strategies[name].config.step == 0
+
+    def test_with_a_token(self, name: str, scope: str) -> None:
+        """An item with a token moves past imported rows too, and is repeated with its value."""
+        for n in (1, 2, 3):
+            import_row(name, scope, nth(name, n))
+        first = put_next(name, {}, scope=scope, idempotency_token="a")
+        assert first.value > nth(name, 3)
+        again = put_next(name, {}, scope=scope, idempotency_token="a")
+        assert (again.value, again.replayed) == (first.value, True)
+
+    def test_in_the_middle_of_a_group(self, name: str, scope: str) -> None:
+        """A group that meets an imported row is numbered after it as a whole or around it, and nothing is lost."""
+        import_row(name, scope, nth(name, 5))
+        values = [allocation.value for allocation in put_next_many(name, [{}] * 8, scope=scope)]
+        assert len(set(values)) == 8
+        assert set(values) | {nth(name, 5)} == set(stored(name, scope))
+        assert nth(name, 5) not in values
+
+
+class TestOwnKeys:
+    @pytest.mark.parametrize("name", OWN_KEYS)
+    def test_an_item_with_its_own_key(self, name: str, scope: str) -> None:
+        """An item that brings its key is stored under it, with its value as an attribute."""
+        assert self._put(name, scope, 7).value == nth(name, 1)
+        assert self._row(name, scope, 7)["value"] == nth(name, 1)
+
+    @pytest.mark.parametrize("name", OWN_KEYS)
+    @pytest.mark.parametrize("token", [None, "another token"])
+    def test_the_key_exists(self, name: str, scope: str, token: str | None) -> None:
+        """If an item with this key exists, the caller is told, nothing is consumed and nothing is overwritten."""
+        self._put(name, scope, 7, title="a")
+        with pytest.raises(ItemExists, match=f"{scope}-own"):
+            self._put(name, scope, 7, token, title="b")
+        assert get_last_value(name, scope=scope) == nth(name, 1)
+        assert self._row(name, scope, 7)["title"] == "a"
+        assert self._put(name, scope, 8).value == nth(name, 2)
+
+    @pytest.mark.parametrize("name", OWN_KEYS)
+    def test_a_repeat_with_its_own_key(self, name: str, scope: str) -> None:
+        """A repeat of an item with its own key is a repeat, not an item that exists."""
+        first = self._put(name, scope, 7, "a token")
+        again = self._put(name, scope, 7, "a token")
+        assert (again.value, again.replayed) == (first.value, True)
+
+    @pytest.mark.parametrize("name", OWN_KEYS)
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_a_lost_answer(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
+        """A lost answer is not taken for an item that exists."""
+        wire.forget_request_tokens()
+        wire.lose("TransactWriteItems")
+        allocation = self._put(name, scope, 7, token)
+        assert (allocation.value, allocation.replayed, allocation.attempts) == (nth(name, 1), False, 2)
+        assert get_last_value(name, scope=scope) == nth(name, 1)
+
+    @pytest.mark.parametrize("name", OWN_KEYS)
+    def test_among_others(self, name: str, scope: str) -> None:
+        """In a group the item that exists is left out, and the others are numbered without a hole."""
+        self._put(name, scope, 3)
+        items = [{"pk": f"{scope}-own", "sk": n} for n in range(1, 6)]
+        with pytest.raises(ItemExists):
+            put_next_many(name, items, scope=scope)
+        values = [self._row(name, scope, n)["value"] for n in (3, 1, 2, 4, 5)]
+        assert values == [nth(name, n) for n in range(1, 6)]
+        assert get_last_value(name, scope=scope) == nth(name, 5)
+
+    def _put(self, name: str, scope: str, number: int, token: str | None = None, **fields: str) -> Allocation:
+        item = {"pk": f"{scope}-own", "sk": number, **fields}
+        return put_next(name, item, scope=scope, idempotency_token=token)
+
+    def _row(self, name: str, scope: str, number: int) -> dict[str, object]:
+        key = dynamodb.marshal({"pk": f"{scope}-own", "sk": number})
+        request = {"TableName": strategies[name].layout.table, "Key": key, "ConsistentRead": True}
+        return dynamodb.unmarshal(dynamodb.call("get_item", request)["Item"])
+
+
+class TestLostAnswers:
+    @pytest.mark.parametrize("name", COUNTERS)
+    def test_they_cost_no_value(self, name: str, scope: str, wire: Wire) -> None:
+        """A lost answer to the counter's write costs no value and makes no second item."""
+        wire.forget_request_tokens()
+        told = put_some(name, scope, 1)
+        for _ in range(8):
+            wire.lose(WRITES[name])
+            told += put_some(name, scope, 1)
+        assert told == [nth(name, n) for n in range(1, 10)]
+        assert sorted(stored(name, scope)) == told
+
+    @pytest.mark.parametrize("name", RESERVING)
+    def test_of_the_item(self, name: str, scope: str, wire: Wire) -> None:
+        """A lost answer to the item's write makes no second item."""
+        wire.lose("PutItem", times=2)
+        allocation = put_next(name, {}, scope=scope)
+        assert allocation.value == nth(name, 1)
+        assert list(stored(name, scope)) == [allocation.value]
+
+    @pytest.mark.parametrize("name", RESERVING)
+    def test_of_a_reservation(self, name: str, scope: str, wire: Wire) -> None:
+        """A lost answer to a reservation costs no value."""
+        wire.lose("PutItem" if "put" in name else "UpdateItem", times=2)
+        assert take_some(name, scope, 3) == [nth(name, n) for n in (1, 2, 3)]
+
+    @pytest.mark.parametrize("name", COUNTERS)
+    def test_the_same_write_goes_again(self, name: str, scope: str, wire: Wire) -> None:
+        """After a lost answer the counter's write goes again byte for byte, without a look at the counter."""
+        put_some(name, scope, 1)
+        wire.clear()
+        wire.lose(WRITES[name])
+        put_some(name, scope, 8)
+        first = wire.operations.index(WRITES[name])
+        assert wire.sent[first] == wire.sent[first + 1]
+
+
+class TestMaximum:
+    def test_every_value_up_to_it(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Every value up to MAXIMUM is handed out, and then the error says what to do."""
+        install(name, MAXIMUM=nth(name, 5))
+        assert put_some(name, scope, 5) == [nth(name, n) for n in range(1, 6)]
+        with pytest.raises(SequenceExhausted, match="raise MAXIMUM"):
+            put_next(name, {}, scope=scope)
+        assert sorted(stored(name, scope)) == [nth(name, n) for n in range(1, 6)]
+
+    @pytest.mark.parametrize("name", names_that("gapless")[:2] + OWN_KEYS)
+    def test_a_group_that_does_not_fit(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Of a group for which there is not enough room, the first get their values."""
+        install(name, MAXIMUM=nth(name, 5))
+        with pytest.raises(SequenceExhausted):
+            put_next_many(name, [{}] * 8, scope=scope)
+        assert sorted(stored(name, scope)) == [nth(name, n) for n in range(1, 6)]
+
+    @pytest.mark.parametrize("name", RESERVING)
+    def test_nothing_is_taken_beyond_it(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Who wants more than there is gets nothing, and what there is remains for others."""
+        strategy = install(name, MAXIMUM=nth(name, 20))
+        with pytest.raises(SequenceExhausted):
+            strategy.reserve(scope, 21)
+        assert get_next_value(name, scope=scope) == nth(name, 1)
+
+    def test_a_counter_before_its_start(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A sequence may start at 0."""
+        install(name, START=0)
+        assert put_some(name, scope, 2) == [0, strategies[name].config.step]
+        assert get_last_value(name, scope=scope) is not None
+
+    def test_large_numbers(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Values are whole numbers of up to 38 digits."""
+        start = 10**37 + 1
+        install(name, START=start)
+        values = put_some(name, scope, 2)
+        assert values == [start, start + strategies[name].config.step]
+        assert sorted(stored(name, scope)) == values
+
+
+class TestLists:
+    @pytest.mark.parametrize("name", [name for name in COUNTERS if name != "transactional-beside"])
+    def test_counters_by_pages(self, name: str, configured: str) -> None:
+        """The counters of a sequence are listed by pages in the order of their scopes, by one query a page."""
+        for scope in ("list-a", "list-b", "list-c"):
+            put_some(name, scope, 2)
+        found: list[Counter] = []
+        cursor = None
+        for _ in range(200):
+            page, cursor = strategies[name].counters(cursor, 2)
+            found += page
+            if cursor is None:
+                break
+        listed = {counter.scope: counter for counter in found}
+        assert len(listed) == len(found)
+        assert set(listed) >= {"list-a", "list-b", "list-c"}
+        for scope in ("list-a", "list-b", "list-c"):
+            assert listed[scope].last_value == read_counter(name, scope)["last_value"]
+            assert listed[scope].updated_at is not None
+        assert all(counter.sequence == name for counter in found)
+
+    def test_counters_beside_the_items(self) -> None:
+        """Counters that lie beside the items cannot be listed without the option that names the scopes."""
+        with pytest.raises(OperationNotSupported, match="scopes"):
+            strategies["transactional-beside"].counters(None, 10)
+
+    def test_scopes_from_a_function(self, scope: str) -> None:
+        """With that option they are, one read each."""
+        put_some("transactional-beside", scope, 2)
+        _listed[:] = [scope]
+        strategy = make("transactional-beside", scopes=f"{__name__}.list_scopes")
+        counters, cursor = strategy.counters(None, 10)
+        assert [(counter.scope, counter.last_value) for counter in counters] == [(scope, 2)]
+        assert cursor is None
+
+
+_listed: list[str] = []
+
+
+def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """The scopes of a test, as an application would name them."""
+    return _listed[:limit], None
+
+
+def test_who_holds_a_counter() -> None:
+    """The configurations above are those with a counter."""
+    for name in HOLDING:
+        assert counter_strategy(name).counter_table
+    assert set(WRITES) == set(COUNTERS)
