@@ -25,6 +25,7 @@ COMMANDS = {
     "test": ["pytest"],
     "check": ["project.check"],
     "bench": ["manage", "compare_strategies"],
+    "bars": ["tests.bars"],
     "bench-peers": ["tests.bench_peers"],
     "soak": ["tests.faults.soak"],
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 from sequences.lab.plan import OURS, Row, is_ours
 
-__all__ = ["faults", "lines", "ranges"]
+__all__ = ["Scale", "faults", "lines", "ranges"]
 
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 362.0, 12.0, 332.0
 WIDTH, HEIGHT = 560.0, 380.0

@@ -30,7 +30,7 @@ from sequences.lab.writers import Job, LabError, Share, run
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["KEYS", "compare"]
+__all__ = ["KEYS", "Case", "compare"]
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from sequences.lab import charts
 from sequences.lab.plan import Prices, Row, is_ours
 
-__all__ = ["html", "markdown", "table"]
+__all__ = ["Choice", "Column", "html", "markdown", "table"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from sequences import dynamodb
 from sequences.lab import recipes
 from sequences.lab.meter import Meter, Usage
 
-__all__ = ["Job", "LabError", "Share", "run"]
+__all__ = ["Job", "LabError", "Share", "run", "sample_item"]
 
 Take = Callable[..., int]  # name of the request (nothing, for a value without an item) -> number
 Source = Callable[[str], Take]  # scope -> what takes its numbers
@@ -205,7 +205,7 @@ class _Crew:
         self._warm.wait()
         self._go.wait()
         for number in range(0, count, SAMPLE if self._job.values_only else 1):
-            scope, take = sources[number % len(sources)]
+            scope, take = sources[(number // SAMPLE if self._job.values_only else number) % len(sources)]
             _store(take, scope, share, *self._name(writer, str(number)))
             if self._job.values_only:
                 _reserve(take, scope, share, min(SAMPLE, count - number) - 1)

@@ -1,0 +1,204 @@
+"""`make bars`: the figures that this project promises, each measured beside what it is compared with, in one run.
+
+    python -m tests.bars [--runs 5] [--only memory,...]
+
+Every bar is a ratio of two figures of the same run, or a figure that does not depend on the machine (requests, units,
+bytes). The median of the runs counts. Exit status 1 when a bar is missed. The bars against other libraries are in
+`tests.bench_peers`, as these need an environment of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import resource
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+from rich.console import Console
+from rich.table import Table
+
+from sequences.engine import Engine
+from sequences.lab.comparison import compare
+from sequences.lab.plan import Plan, Row
+from sequences.lab.recipes import BARE_PUT_ITEM
+
+Figures = Mapping[str, float]
+
+PUBLISHED = "published-sort-key-requery"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """What is promised of one figure: at least or at most so much."""
+
+    figure: str
+    text: str
+    least: float = float("-inf")
+    most: float = float("inf")
+
+    def holds(self, value: float) -> bool:
+        """Whether the promise is kept."""
+        return self.least <= value <= self.most
+
+    @property
+    def promise(self) -> str:
+        """The bar in words."""
+        return f"at least {self.least:,g}" if self.most == float("inf") else f"at most {self.most:,g}"
+
+
+def hot_project() -> Figures:
+    """32 writers in one process at one project."""
+    ours, published = _rows("SortKeyMaximum", PUBLISHED, writers=(32,), counts=(6400, 320))
+    return {
+        "32 over published": ours["per_second"] / published["per_second"],
+        "32 write requests": ours["write_requests_per_number"],
+        "32 write units": ours["write_units_per_number"],
+        "32 p99 over p50": ours["p99_ms"] / ours["p50_ms"],
+    }
+
+
+def four_processes() -> Figures:
+    """32 writers in four processes at one project."""
+    ours, published = _rows("SortKeyMaximum", PUBLISHED, writers=(32,), processes=4, counts=(3200, 320))
+    return {"4x8 over published": ours["per_second"] / published["per_second"]}
+
+
+def lone_writer() -> Figures:
+    """One writer, warm, beside a bare `PutItem` by boto3."""
+    ours, bare = _rows("SortKeyMaximum", BARE_PUT_ITEM, writers=(1,), counts=(2000, 2000))
+    return {
+        "lone requests": ours["requests_per_number"],
+        "lone time over PutItem": bare["per_second"] / ours["per_second"],
+    }
+
+
+def additions() -> Figures:
+    """32 writers that take values from a counter."""
+    ours, published = _rows("AtomicCounter", "published-atomic", writers=(32,), counts=(32_000, 3200), values_only=True)
+    return {"ADD over published": ours["per_second"] / published["per_second"]}
+
+
+def blocks() -> Figures:
+    """8 writers that take values from blocks of 10,000."""
+    plan = Plan(strategies=["BlockAllocator"], writers=(8,), count=4_000_000, values_only=True, block_size=10_000)
+    (row,) = compare(plan)
+    return {"block values": row["per_second"], "block requests": row["requests_per_number"] * 10_000}
+
+
+def http() -> Figures:
+    """Creates over HTTP by 32 clients, gunicorn with 2 x 16 threads: one project over 32 projects."""
+    from tests.http_load import creates_per_second
+
+    one, spread = creates_per_second()
+    return {"HTTP one over 32": one / spread}
+
+
+def memory() -> Figures:
+    """The memory of a process after 500,000 tickets over 5,000 projects, and after as many again."""
+    from sequences import put_next_many
+
+    def fill(first: int) -> int:
+        for project in range(first, first + 5000):
+            put_next_many("tickets", [{"title": "The export leaves out the last page"}] * 100, scope=f"P{project}")
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    with _tables():
+        half = fill(0)
+        return {"memory": fill(5000) / half}
+
+
+MEASURES: Mapping[str, Callable[[], Figures]] = {
+    measure.__name__: measure for measure in (hot_project, four_processes, lone_writer, additions, blocks, http, memory)
+}
+BARS = (
+    Bar(figure="32 over published", text="32 writers, 1 process, 1 project: over the published recipe", least=80),
+    Bar(figure="32 write requests", text="the same: write requests a ticket", most=0.1),
+    Bar(figure="32 write units", text="the same: write units a ticket", most=2.1),
+    Bar(figure="32 p99 over p50", text="the same: p99 over p50 latency", most=5),
+    Bar(figure="4x8 over published", text="32 writers over 4 processes: over the published recipe", least=25),
+    Bar(figure="lone requests", text="1 writer, warm: requests a ticket", most=1.0),
+    Bar(figure="lone time over PutItem", text="1 writer, warm: time over a bare PutItem", most=1.15),
+    Bar(figure="ADD over published", text="32 writers, AtomicCounter: values/s over the published ADD", least=10),
+    Bar(figure="block values", text="BlockAllocator, 8 threads, blocks of 10,000: values/s", least=500_000),
+    Bar(figure="block requests", text="the same: requests a block", most=1.0),
+    Bar(figure="HTTP one over 32", text="HTTP creates on 1 project over 32 projects", least=0.9),
+    Bar(figure="memory", text="memory after 1,000,000 tickets, 10,000 projects over that after half", most=1.05),
+)
+
+
+def _rows(*strategies: str, counts: tuple[int, ...], **plan: object) -> list[Row]:
+    """One row a strategy, each with its own count: a slow one takes fewer numbers."""
+    return [
+        compare(Plan(strategies=[strategy], count=count, **plan))[0]  # type: ignore[arg-type]
+        for strategy, count in zip(strategies, counts, strict=True)
+    ]
+
+
+@contextmanager
+def _tables() -> Iterator[None]:
+    """The sample application's tables for projects that need not exist, under a prefix of their own."""
+    sequences, prefix = settings.SEQUENCES, settings.TABLE_PREFIX
+    options = {**sequences["tickets"]["OPTIONS"], "scope_must_exist": False}
+    settings.SEQUENCES = {**sequences, "tickets": {**sequences["tickets"], "OPTIONS": options}}
+    settings.TABLE_PREFIX = f"bars{os.getpid()}_"
+    try:
+        call_command("create_tables", verbosity=0)
+        yield
+    finally:
+        settings.SEQUENCES, settings.TABLE_PREFIX = sequences, prefix
+
+
+def main() -> int:
+    """Measure, print the table, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5, help="the median of so many counts; memory is measured once")
+    parser.add_argument("--only", default=",".join(MEASURES), help="measures, with commas between them")
+    options = parser.parse_args()
+    names = options.only.split(",")
+    if unknown := set(names) - set(MEASURES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}. Known are {', '.join(MEASURES)}.")
+    values = {}
+    for name in names:
+        runs = [_measured(name) for _ in range(1 if name == "memory" else options.runs)]
+        values.update({figure: statistics.median(run[figure] for run in runs) for figure in runs[0]})
+    return _report(values)
+
+
+def _measured(name: str) -> Figures:
+    """One run of one measure, on an engine of its own with its data in a file."""
+    with tempfile.TemporaryDirectory() as folder, Engine(Path(folder) / "engine.db") as engine:
+        os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
+        from sequences.registry import strategies
+
+        strategies.reset()
+        figures = MEASURES[name]()
+    print(name, {figure: round(value, 3) for figure, value in figures.items()}, file=sys.stderr)
+    return figures
+
+
+def _report(values: Figures) -> int:
+    table = Table("what", "bar", "measured", "")
+    measured = [bar for bar in BARS if bar.figure in values]
+    for bar in measured:
+        value = values[bar.figure]
+        table.add_row(bar.text, bar.promise, f"{value:,.3f}", "kept" if bar.holds(value) else "MISSED")
+    Console(width=120).print(table)
+    return 0 if all(bar.holds(values[bar.figure]) for bar in measured) else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    os.environ |= {"AWS_ACCESS_KEY_ID": "bars", "AWS_SECRET_ACCESS_KEY": "bars", "AWS_DEFAULT_REGION": "us-east-1"}
+    django.setup()
+    logging.disable(logging.CRITICAL)
+    sys.exit(main())

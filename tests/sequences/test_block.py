@@ -1,0 +1,227 @@
+"""Blocks: served once across threads and forks, fetched before they are needed, as large as the rate wants."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from sequences import get_last_value, get_next_value, get_next_values, put_next
+from sequences.exceptions import SequenceUnavailable
+from sequences.registry import strategies
+from sequences.strategies import BlockAllocator, Strategy
+from sequences.strategies import block as block_module
+from tests.sequences.support import Clock, Processes, Wire, at_once, read_counter, take_some, wait_until
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@pytest.fixture
+def allocator(install: Callable[..., Strategy], clock: Clock) -> BlockAllocator:
+    """The allocator of the sequence "block", with blocks of 10 and a clock that stands still."""
+    strategy = install("block", clock=clock, block_size=10)
+    assert isinstance(strategy, BlockAllocator)
+    return strategy
+
+
+def reserved(scope: str) -> int:
+    """The end of the last block that was reserved."""
+    last_value = read_counter("block", scope).get("last_value", 0)
+    assert isinstance(last_value, int)
+    return last_value
+
+
+class Fetches:
+    """The fetches of an allocator: each may be held back, or fail."""
+
+    def __init__(self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.original = allocator.fetch
+        self.sizes: list[int] = []
+        self.threads: list[threading.Thread] = []
+        self.done = 0
+        self.fail = 0
+        self.open = threading.Event()
+        self.open.set()
+        monkeypatch.setattr(allocator, "fetch", self)
+
+    def __call__(self, scope: str | None, count: int) -> object:
+        self.sizes.append(count)
+        self.threads.append(threading.current_thread())
+        try:
+            assert self.open.wait(30)
+            if self.fail:
+                self.fail -= 1
+                raise SequenceUnavailable("the engine was away", attempts=1, seconds=1.0)
+            return self.original(scope, count)
+        finally:
+            self.done += 1
+
+
+@pytest.fixture
+def fetches(allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> Fetches:
+    """The fetches of the allocator."""
+    return Fetches(allocator, monkeypatch)
+
+
+class TestFetching:
+    def test_one_request_a_block(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """A block is reserved by one request, and its values come from memory."""
+        assert take_some("block", scope, 5) == [1, 2, 3, 4, 5]
+        assert wire.operations == ["UpdateItem"]
+        assert get_last_value("block", scope=scope) == 10
+
+    def test_nobody_waits(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """When half of a block is used the next one is fetched by another thread, while the second half is served."""
+        assert take_some("block", scope, 5) == [1, 2, 3, 4, 5]
+        assert fetches.done == 1
+        fetches.open.clear()
+        assert take_some("block", scope, 5) == [6, 7, 8, 9, 10]
+        assert fetches.done == 1
+        assert len(fetches.sizes) == 2
+        assert fetches.threads[1] is not threading.current_thread()
+        fetches.open.set()
+        wait_until(lambda: fetches.done == 2)
+        assert take_some("block", scope, 1) == [11]
+        assert len(fetches.sizes) == 2
+
+    def test_in_steady_state(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """In steady state no caller fetches a block itself."""
+        for _ in range(200):
+            get_next_value("block", scope=scope)
+            wait_until(lambda: fetches.done == len(fetches.sizes))
+        assert fetches.threads.count(threading.current_thread()) == 1
+        assert len(fetches.threads) > 1
+
+    def test_threads(self, allocator: BlockAllocator, scope: str) -> None:
+        """16 threads at once get every value of the blocks once."""
+        told = at_once(16, lambda _: take_some("block", scope, 100))
+        values = sorted(value for part in told for value in part)
+        assert values == list(range(1, 1601))
+
+    def test_a_failing_fetch(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """A fetch that failed in the background is done again by the caller who needs the block."""
+        take_some("block", scope, 5)
+        fetches.fail = 1
+        assert take_some("block", scope, 5) == [6, 7, 8, 9, 10]
+        wait_until(lambda: fetches.done == 2)
+        assert take_some("block", scope, 1) == [11]
+
+    def test_a_fetch_that_fails_for_the_caller(
+        self, allocator: BlockAllocator, scope: str, fetches: Fetches
+    ) -> None:
+        """A caller whose own fetch fails is told; the next one tries again, and no value is lost."""
+        fetches.fail = 1
+        with pytest.raises(SequenceUnavailable, match="away"):
+            get_next_value("block", scope=scope)
+        assert take_some("block", scope, 11) == list(range(1, 12))
+
+    @pytest.mark.parametrize("count", [3, 10, 11, 25])
+    def test_many_at_once(self, allocator: BlockAllocator, scope: str, count: int) -> None:
+        """Many values at once are larger than those handed out before, and smaller than those that follow."""
+        before = take_some("block", scope, 4)
+        together = list(get_next_values(count, "block", scope=scope))
+        after = take_some("block", scope, 30)
+        told = [*before, *together, *after]
+        assert len(together) == count
+        assert told == sorted(set(told))
+
+    def test_its_share_of_the_units(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """An item pays its share of the block's write unit beside its own."""
+        assert put_next("block", {}, scope=scope).write_units == pytest.approx(1.1)
+
+
+class TestForks:
+    def test_nothing_twice(self, allocator: BlockAllocator, scope: str, forked: Processes) -> None:
+        """What a process has left of a block stays its own: children fetch blocks themselves."""
+        before = take_some("block", scope, 7)
+        told = forked.run(take_some, "block", scope, 15)
+        after = take_some("block", scope, 15)
+        values = [*before, *after, *(value for part in told for value in part)]
+        assert len(set(values)) == len(values)
+        assert after[:3] == [8, 9, 10]
+
+    def test_a_fork_during_a_fetch(
+        self, allocator: BlockAllocator, scope: str, fetches: Fetches, forked: Processes
+    ) -> None:
+        """A child that is forked while a block is being fetched does not wait for it."""
+        take_some("block", scope, 5)
+        fetches.open.clear()
+        take_some("block", scope, 1)
+        wait_until(lambda: len(fetches.sizes) == 2)
+        told = forked.run(take_some, "block", scope, 5)
+        fetches.open.set()
+        values = [value for part in told for value in part]
+        assert len(set(values)) == 20
+        assert take_some("block", scope, 4) == [7, 8, 9, 10]
+
+
+class TestSizes:
+    def test_they_follow_the_rate(
+        self, allocator: BlockAllocator, scope: str, clock: Clock, fetches: Fetches
+    ) -> None:
+        """A block used up within a second is followed by a larger one, one that lasts a minute by a smaller one."""
+        for seconds, wanted in [(0.5, 20), (0.5, 40), (10, 40), (61, 20), (61, 10), (61, 10)]:
+            self._use_a_block(allocator, scope, clock, seconds, fetches)
+            assert fetches.sizes[-1] == wanted
+
+    def test_they_are_bounded(self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A block does not grow beyond `max_block_size`."""
+        clock = Clock()
+        strategy = install("block", clock=clock, block_size=10, max_block_size=25)
+        assert isinstance(strategy, BlockAllocator)
+        fetches = Fetches(strategy, monkeypatch)
+        for _ in range(4):
+            self._use_a_block(strategy, scope, clock, 0.1, fetches)
+        assert fetches.sizes[-1] == 25
+
+    def _use_a_block(
+        self, allocator: BlockAllocator, scope: str, clock: Clock, seconds: float, fetches: Fetches
+    ) -> None:
+        """Let time pass, and take values until the next block is asked for."""
+        clock.now += seconds
+        before = len(fetches.sizes)
+        while len(fetches.sizes) == before or fetches.done < len(fetches.sizes) or len(fetches.sizes) < 2:
+            get_next_value("block", scope=scope)
+            wait_until(lambda: fetches.done == len(fetches.sizes))
+
+
+class TestUnused:
+    def test_they_are_counted(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """What is reserved and not handed out is counted, a block that is fetched already too."""
+        told = take_some("block", scope, 4)
+        assert allocator.unused == reserved(scope) - len(told) == 6
+        told += take_some("block", scope, 3)
+        wait_until(lambda: fetches.done == 2)
+        assert allocator.unused == reserved(scope) - len(told)
+
+    def test_they_are_reported(
+        self, allocator: BlockAllocator, scope: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A process that stops in order says how many values it leaves unused."""
+        take_some("block", scope, 3)
+        with caplog.at_level(logging.INFO, "sequences"):
+            block_module._report_unused(lambda: allocator)  # type: ignore[arg-type]
+        assert "7 reserved values stay unused" in caplog.text
+
+    def test_nothing_to_report(self, allocator: BlockAllocator, caplog: pytest.LogCaptureFixture) -> None:
+        """A process that reserved nothing says nothing."""
+        with caplog.at_level(logging.INFO, "sequences"):
+            block_module._report_unused(lambda: allocator)  # type: ignore[arg-type]
+        assert caplog.text == ""
+
+    def test_scopes_are_bounded(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Blocks of few scopes are held; what an old one had left becomes a gap, and nothing comes twice."""
+        monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
+        for n in range(10):
+            assert take_some("block", f"{scope}-{n}", 2) == [1, 2]
+        assert len(allocator._supplies) == len(allocator._serving) == 4
+        assert take_some("block", f"{scope}-0", 1) == [11]
+
+
+def test_the_registry_serves_one_allocator() -> None:
+    """All threads of a process share the blocks."""
+    assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1

@@ -1,0 +1,244 @@
+"""The highest sort key plus one: what is remembered, what it costs, and what happens when it is not true any more."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from sequences import dynamodb, get_last_value, put_next, put_next_many
+from sequences.exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, SequenceExhausted
+from sequences.registry import strategies
+from sequences.strategies import Strategy
+from sequences.turns import take_turn
+from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, make, put_some, stored
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@pytest.fixture(params=SORT_KEYS)
+def name(request: pytest.FixtureRequest) -> str:
+    """The alias of a configuration without a counter."""
+    return str(request.param)
+
+
+class TestWhatIsRemembered:
+    def test_a_lone_warm_writer(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """A lone writer that wrote a moment ago needs one request and no read."""
+        install(name, clock=clock)
+        put_some(name, scope, 1)
+        wire.clear()
+        assert put_some(name, scope, 5) == [2, 3, 4, 5, 6]
+        assert wire.operations == ["PutItem"] * 5
+
+    def test_a_cold_writer(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """A writer that knows nothing, or knew it `tail_seconds` ago, needs one query of one item more."""
+        install(name, clock=clock, tail_seconds=5)
+        put_some(name, scope, 1)
+        clock.now += 5.001
+        assert put_some(name, scope, 1) == [2]
+        assert wire.operations == ["Query", "PutItem"] * 2
+        assert [query["Limit"] for query in wire.bodies("Query")] == [1, 1]
+        wire.clear()
+        clock.now += 5
+        assert put_some(name, scope, 1) == [3]
+        assert wire.operations == ["PutItem"]
+
+    @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-increment"])
+    def test_a_tail_behind_the_table(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """When somebody on another machine wrote meanwhile, it costs one lost race and one read."""
+        install(name, clock=clock)
+        put_some(name, scope, 1)
+        for value in range(2, 10):
+            import_row(name, scope, value)
+        wire.clear()
+        allocation = put_next(name, {}, scope=scope)
+        assert (allocation.value, allocation.attempts) == (10, 2)
+        assert wire.operations == ["PutItem", "Query", "PutItem"]
+
+    def test_going_on_by_increment(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """With "increment" the number that was found taken is the next tail, and nothing is read."""
+        install("sort-key-increment", clock=clock)
+        put_some("sort-key-increment", scope, 1)
+        import_row("sort-key-increment", scope, 2)
+        import_row("sort-key-increment", scope, 3)
+        wire.clear()
+        assert put_some("sort-key-increment", scope, 1) == [4]
+        assert wire.operations == ["PutItem"] * 3
+
+    def test_a_restored_table(
+        self,
+        name: str,
+        scope: str,
+        clock: Clock,
+        install: Callable[..., Strategy],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        """After a restore to an earlier state that took longer than `tail_seconds` there is no gap, and a warning."""
+        install(name, clock=clock)
+        put_some(name, scope, 6)
+        for value in (4, 5, 6):
+            delete_row(name, scope, value)
+        clock.now += 1
+        with caplog.at_level(logging.WARNING, "sequences"):
+            assert put_some(name, scope, 2) == [4, 5]
+        assert "went back from 6 to 3" in caplog.text
+        assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5]
+
+    def test_a_hint_is_no_younger_than_what_it_tells(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]
+    ) -> None:
+        """A tail that another process left is as old as its proof: after a restore it makes no gap."""
+        strategy = install(name, clock=clock)
+        put_some(name, scope, 3)
+        with take_turn(f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}") as turn:
+            assert turn.last_value() == (3, clock.now)
+            turn.tell(50, clock.now)
+        clock.now += 1
+        install(name, clock=clock)
+        assert put_some(name, scope, 1) == [4]
+
+    def test_a_group_goes_on_from_its_own_end(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """A group is the tail for the next one."""
+        install(name, clock=clock)
+        put_next_many(name, [{}] * 10, scope=scope)
+        wire.clear()
+        assert [allocation.value for allocation in put_next_many(name, [{}] * 3, scope=scope)] == [11, 12, 13]
+        assert wire.operations == ["TransactWriteItems"]
+
+
+class TestLostAnswers:
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_one_item(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
+        """An item whose answers are lost is stored once, and its write goes again as it was."""
+        operation = "TransactWriteItems" if token else "PutItem"
+        wire.lose(operation, times=3)
+        allocation = put_next(name, {}, scope=scope, idempotency_token=token)
+        assert (allocation.value, allocation.attempts, allocation.replayed) == (1, 4, False)
+        assert list(stored(name, scope)) == [1]
+        first, *others = wire.bodies(operation)
+        assert others == [first] * 3
+        assert len(wire.bodies("Query")) == 1
+
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_somebody_else_takes_the_next(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
+        """An item whose answer was lost is found again when others were stored after it."""
+        operation = "TransactWriteItems" if token else "PutItem"
+        wire.forget_request_tokens()
+        wire.lose(operation)
+        wire.after(operation, lambda: make(name).put(scope, []), lambda: None)
+        wire.before(operation, lambda: None, lambda: import_row(name, scope, 2))
+        assert put_next(name, {"title": "ours"}, scope=scope, idempotency_token=token).value == 1
+        assert stored(name, scope)[1]["title"] == "ours"
+        assert put_some(name, scope, 1) == [3]
+
+    def test_somebody_else_takes_the_same(self, name: str, scope: str, wire: Wire) -> None:
+        """A write that never arrived, and whose number is another's now, goes on to the next number."""
+        wire.before("PutItem", lambda: import_row(name, scope, 1))
+        assert put_next(name, {}, scope=scope).value == 2
+        assert sorted(stored(name, scope)) == [1, 2]
+
+
+class TestScopes:
+    def test_a_scope_that_must_exist(
+        self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """An unknown scope is refused by the one query that was to be made anyway, and nothing is written."""
+        install(name, scope_must_exist=True)
+        for token in (None, "a token"):
+            wire.clear()
+            with pytest.raises(ScopeNotFound, match=scope):
+                put_next(name, {}, scope=scope, idempotency_token=token)
+            assert wire.operations == ["Query"]
+        assert stored(name, scope) == {}
+
+    def test_a_scope_that_exists(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A row at number 0 makes the scope, and the first value is 1 all the same."""
+        install(name, scope_must_exist=True)
+        import_row(name, scope, 0)
+        assert get_last_value(name, scope=scope) is None
+        assert put_some(name, scope, 2) == [1, 2]
+        assert get_last_value(name, scope=scope) == 2
+
+    def test_start(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Numbering starts at START, and goes on from what is stored."""
+        install(name, START=100)
+        assert put_some(name, scope, 2) == [100, 101]
+        import_row(name, f"{scope}-b", 0)
+        assert put_some(name, f"{scope}-b", 1) == [100]
+        import_row(name, f"{scope}-c", 200)
+        assert put_some(name, f"{scope}-c", 1) == [201]
+
+    def test_step(self, name: str) -> None:
+        """A STEP is refused, since the highest sort key knows none."""
+        with pytest.raises(InvalidSequence, match="STEP"):
+            make(name, STEP=2)
+
+    def test_listing_needs_a_function(self, name: str) -> None:
+        """Without the option that names the scopes they cannot be listed."""
+        with pytest.raises(OperationNotSupported, match="scopes"):
+            strategies[name].counters(None, 10)
+
+
+class TestPadded:
+    def test_order(self, scope: str) -> None:
+        """Padded numbers sort as numbers do."""
+        import_row("sort-key-padded", scope, 9)
+        assert put_some("sort-key-padded", scope, 2) == [10, 11]
+        rows = stored("sort-key-padded", scope)
+        assert [rows[value]["sk"] for value in rows] == ["000009", "000010", "000011"]
+
+    def test_width(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """The last number of the width is handed out, and then the error names the width."""
+        install("sort-key-padded", width=2)
+        strategy = strategies["sort-key-padded"]
+        key = {"pk": {"S": strategy.partition(scope)}, "sk": {"S": "97"}}
+        dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": key})
+        assert put_some("sort-key-padded", scope, 2) == [98, 99]
+        with pytest.raises(SequenceExhausted, match="width"):
+            put_next("sort-key-padded", {}, scope=scope)
+
+    def test_maximum_below_the_width(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """MAXIMUM counts when it is lower than what the width allows, and a group gets what there is."""
+        install("sort-key-padded", MAXIMUM=3)
+        with pytest.raises(SequenceExhausted, match="maximum 3"):
+            put_next_many("sort-key-padded", [{}] * 5, scope=scope)
+        assert sorted(stored("sort-key-padded", scope)) == [1, 2, 3]
+
+
+class TestReads:
+    def test_eventual_until_a_race_is_lost(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """An eventual read becomes consistent after a lost race, and eventual again after a won one."""
+        install("sort-key-eventual", clock=clock)
+        put_some("sort-key-eventual", scope, 1)
+        import_row("sort-key-eventual", scope, 2)
+        assert put_some("sort-key-eventual", scope, 1) == [3]
+        clock.now += 1
+        assert put_some("sort-key-eventual", scope, 1) == [4]
+        assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [False, True, False]
+
+    @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-eventual"])
+    def test_consistent_unless_told(self, name: str, scope: str, wire: Wire) -> None:
+        """Reads are consistent by default."""
+        put_some(name, scope, 1)
+        assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [True]
+
+    def test_only_keys_are_read(self, name: str, scope: str, wire: Wire) -> None:
+        """The query asks for the key attributes and nothing else."""
+        put_some(name, scope, 1)
+        (query,) = wire.bodies("Query")
+        names = {query["ExpressionAttributeNames"][alias] for alias in query["ProjectionExpression"].split(", ")}
+        assert names == {"pk", "sk"}

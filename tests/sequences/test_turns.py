@@ -1,0 +1,239 @@
+"""Turns: they exclude each other where they can, are done without where they cannot, and tell only what is theirs."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Iterator
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from sequences import put_next, turns
+from sequences.turns import Turn, take_turn
+from tests.sequences.support import SEQUENCES, at_once, put_some, stored
+
+FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def topic() -> str:
+    """A name that no other test takes a turn at."""
+    return uuid4().hex
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns that are waited for as long as it takes."""
+    monkeypatch.setattr(turns, "LONGEST_WAIT", 30.0)
+
+
+@pytest.fixture
+def without_flock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A system without flock."""
+    monkeypatch.setattr(turns, "fcntl", None)
+    turns._folder.cache_clear()
+    yield
+    turns._folder.cache_clear()
+
+
+def has_turn(turn: Turn) -> bool:
+    """Whether it is a real turn, and not one that is done without."""
+    return turn._file is not None
+
+
+def count_up(path: Path, topic: str, times: int) -> None:
+    """Read a number from a file and write the next one, each time in a turn of its own."""
+    for _ in range(times):
+        with take_turn(topic) as turn:
+            assert has_turn(turn)
+            number = int(path.read_text())
+            time.sleep(0.0001)
+            path.write_text(str(number + 1))
+
+
+def hold(topic: str, held: Event, release: Event) -> None:
+    """Hold a turn from one event until another."""
+    with take_turn(topic):
+        held.set()
+        release.wait(30)
+
+
+@pytest.mark.usefixtures("patient")
+class TestExclusion:
+    def test_processes(self, topic: str, tmp_path: Path) -> None:
+        """Turns of 4 processes exclude each other."""
+        path = tmp_path / "number"
+        path.write_text("0")
+        processes = [FORK.Process(target=count_up, args=(path, topic, 25)) for _ in range(4)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(60)
+        assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+        assert path.read_text() == "100"
+
+    def test_threads(self, topic: str, tmp_path: Path) -> None:
+        """So do turns of the threads of a process."""
+        path = tmp_path / "number"
+        path.write_text("0")
+        at_once(4, lambda _: count_up(path, topic, 25))
+        assert path.read_text() == "100"
+
+    def test_other_names_do_not_wait(self, topic: str) -> None:
+        """Turns at other names are to be had meanwhile, but for the few that share a file."""
+        with take_turn(topic) as turn:
+            assert has_turn(turn)
+            turns.LONGEST_WAIT = 0.0  # of the fixture's patch
+            had = []
+            for n in range(20):
+                with take_turn(f"{topic}{n}") as other:
+                    had.append(has_turn(other))
+        assert had.count(True) >= 15
+
+
+class TestDoingWithout:
+    @pytest.mark.parametrize("ending", ["released", "killed"])
+    def test_a_turn_that_is_held_long(self, topic: str, ending: str) -> None:
+        """A turn that cannot be had within LONGEST_WAIT is done without; it is to be had when its holder is gone."""
+        held, release = FORK.Event(), FORK.Event()
+        process = FORK.Process(target=hold, args=(topic, held, release))
+        process.start()
+        assert held.wait(30)
+        with take_turn(topic) as turn:
+            assert not has_turn(turn)
+            assert turn.last_value() is None
+            turn.tell(7, 1.0)
+        if ending == "killed":
+            process.kill()
+        release.set()
+        process.join(30)
+        with take_turn(topic) as turn:
+            assert has_turn(turn)
+            assert turn.last_value() is None
+
+    def test_numbering_goes_on(self, configured: str, scope: str) -> None:
+        """While another process holds the turn of a scope for long, its numbers are handed out all the same."""
+        from sequences import dynamodb
+        from sequences.registry import strategies
+
+        strategy = strategies["sort-key"]
+        topic = f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}"
+        held, release = FORK.Event(), FORK.Event()
+        process = FORK.Process(target=hold, args=(topic, held, release))
+        process.start()
+        assert held.wait(30)
+        assert put_some("sort-key", scope, 3) == [1, 2, 3]
+        release.set()
+        process.join(30)
+
+    def test_a_child_that_was_forked_meanwhile(self, topic: str) -> None:
+        """A child that was forked while a turn was held does not keep the turn when its holder is done."""
+        release = FORK.Event()
+        with take_turn(topic) as turn:
+            assert has_turn(turn)
+            child = FORK.Process(target=release.wait, args=(30,))
+            child.start()
+        with take_turn(topic) as turn:
+            had = has_turn(turn)
+        release.set()
+        child.join(30)
+        assert had
+
+    @pytest.mark.usefixtures("without_flock")
+    def test_without_flock(self, topic: str) -> None:
+        """Without flock there are no turns, and nothing is told."""
+        with take_turn(topic) as turn:
+            assert not has_turn(turn)
+            turn.tell(7, 1.0)
+            assert turn.last_value() is None
+
+    @pytest.mark.parametrize("name", ["sort-key", "transactional"])
+    def test_numbering_without_flock(self, configured: str, scope: str, name: str, without_flock: None) -> None:
+        """Without flock numbers are what they are with it."""
+        assert name in SEQUENCES
+        at_once(8, lambda n: put_next(name, {"n": n}, scope=scope))
+        assert sorted(stored(name, scope)) == list(range(1, 9))
+
+    def test_without_a_folder(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where no folder can be made there are no turns."""
+        (tmp_path / "file").write_text("")
+        monkeypatch.setattr(turns.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+        turns._folder.cache_clear()
+        with take_turn(topic) as turn:
+            assert not has_turn(turn)
+        turns._folder.cache_clear()
+
+    def test_a_folder_of_somebody_else(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A link in the folder's place, which somebody else could have put there, is not followed."""
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / f"sequences-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
+        monkeypatch.setattr(turns.tempfile, "gettempdir", lambda: str(tmp_path))
+        turns._folder.cache_clear()
+        with take_turn(topic) as turn:
+            assert not has_turn(turn)
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+        turns._folder.cache_clear()
+
+
+class TestHints:
+    def test_what_is_told(self, topic: str) -> None:
+        """Who has the next turn reads what the last one told."""
+        with take_turn(topic) as turn:
+            assert turn.last_value() is None
+            turn.tell(41, 1.5)
+            turn.tell(42, 2.5)
+        with take_turn(topic) as turn:
+            assert turn.last_value() == (42, 2.5)
+
+    def test_only_by_the_same_name(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What was told of one name is not read of another, even when they share a file."""
+        monkeypatch.setattr(turns, "FILES", 1)
+        with take_turn(topic) as turn:
+            turn.tell(42, 2.5)
+        with take_turn(f"{topic}-another") as turn:
+            assert turn.last_value() is None
+        with take_turn(topic) as turn:
+            assert turn.last_value() == (42, 2.5)
+
+    def test_numbers_beyond_the_file(self, topic: str) -> None:
+        """A value of more than 63 bits is not told."""
+        with take_turn(topic) as turn:
+            turn.tell(2**63, 1.0)
+            assert turn.last_value() is None
+            turn.tell(2**63 - 1, 1.0)
+            assert turn.last_value() == (2**63 - 1, 1.0)
+
+    def test_few_files(self, topic: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """However many names there are, the files are few, private, and closed again."""
+        monkeypatch.setattr(turns.tempfile, "gettempdir", lambda: str(tmp_path))
+        monkeypatch.setattr(turns, "FILES", 8)
+        turns._folder.cache_clear()
+        before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else None
+        for n in range(100):
+            with take_turn(f"{topic}{n}") as turn:
+                turn.tell(n, 1.0)
+        turns._folder.cache_clear()
+        (folder,) = tmp_path.iterdir()
+        files = list(folder.iterdir())
+        assert len(files) == 8
+        assert {path.stat().st_mode & 0o777 for path in [folder, *files]} == {0o700, 0o600}
+        assert before is None or len(os.listdir("/proc/self/fd")) == before
+
+    def test_an_error_gives_the_turn_back(self, topic: str) -> None:
+        """A turn that ends by an error is to be had again."""
+        with pytest.raises(ZeroDivisionError), take_turn(topic):
+            raise ZeroDivisionError
+        with take_turn(topic) as turn:
+            assert has_turn(turn)
+
+
+def test_threads_have_names() -> None:
+    """No turn starts a thread."""
+    before = threading.active_count()
+    with take_turn("a topic"):
+        assert threading.active_count() == before
