@@ -15,7 +15,7 @@ from itertools import pairwise
 from sequences import strategies
 from sequences.strategies.base import Strategy
 
-__all__ = ["Capability", "capabilities", "options_table", "strategies_table", "strategy_classes"]
+__all__ = ["Capability", "capabilities", "flags", "options_table", "strategies_table", "strategy_classes"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +57,11 @@ def capabilities() -> tuple[Capability, ...]:
         and isinstance(docstring, ast.Expr)
         and isinstance(docstring.value, ast.Constant)
     )
+
+
+def flags(strategy: type[Strategy]) -> dict[str, bool]:
+    """What a strategy can do: its answers to the questions of yes or no."""
+    return {asked.name: bool(asked.answer(strategy)) for asked in capabilities() if asked.is_flag}
 
 
 def strategy_classes() -> list[type[Strategy]]:

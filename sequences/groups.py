@@ -221,9 +221,9 @@ class _Lead:
 
     def run(self) -> None:
         while not self.own.answered:
-            if self.write is None:
-                self._take_along()
             with self.writer.turn(self.scope):
+                if self.write is None:
+                    self._take_along()  # with those who came while others had their turn
                 failure = self._attempt()
             self._release()
             if failure is not None and self.calls:

@@ -65,9 +65,7 @@ class Task:
 
 def main() -> None:
     """Install, run in turns, and print what each did and how we compare."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="rounds; the median counts")
     parser.add_argument("--writers", type=int, default=32, help="writers at a time")
     parser.add_argument("--json", action="store_true", help="print JSON only")
@@ -103,9 +101,7 @@ def measure(runs: int, writers: int) -> dict[str, Any]:
         for number in range(runs):
             for name in list(COUNTS)[:: -1 if number % 2 else 1]:
                 say(f"round {number + 1} of {runs}: {name}")
-                rate, wrong = (
-                    run_ours(writers) if name == OURS else run_peer(name, socket_folder, number, writers)
-                )
+                rate, wrong = run_ours(writers) if name == OURS else run_peer(name, socket_folder, number, writers)
                 rates[name].append(rate)
                 faults[name] += wrong
     medians = {name: round(statistics.median(found), 1) for name, found in rates.items()}
@@ -218,9 +214,7 @@ def find_postgresql() -> Path:
     found = shutil.which("pg_ctl")
     folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not folders or not (folders[-1] / "initdb").exists():
-        raise BenchError(
-            "PostgreSQL's server is missing: install it, for example `apt-get install postgresql`."
-        )
+        raise BenchError("PostgreSQL's server is missing: install it, for example `apt-get install postgresql`.")
     return folders[-1]
 
 
@@ -234,11 +228,7 @@ def as_table(result: dict[str, Any]) -> str:
     ]
     for name, rate in result["per_second"].items():
         over = result["over"].get(name)
-        ratio = (
-            f"{over['ratio']:,}x | {over['bar']:g}x {'reached' if over['reached'] else 'MISSED'}"
-            if over
-            else " | "
-        )
+        ratio = f"{over['ratio']:,}x | {over['bar']:g}x {'reached' if over['reached'] else 'MISSED'}" if over else " | "
         lines.append(f"| {name} | {rate:,.0f} | {result['faults'][name]} | {ratio} |")
     return "\n".join(lines)
 

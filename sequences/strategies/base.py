@@ -361,7 +361,7 @@ class Strategy(Writer):
         )
 
     def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
-        """Read the reasons one by one, in the order of the actions.
+        """Read the reasons one by one, each for its action.
 
         First come those that show this very write: it was stored by an earlier sending whose answer was lost, and as
         a write is stored whole or not at all, one such reason proves it for every entry.
@@ -370,7 +370,8 @@ class Strategy(Writer):
         if any(self._is_ours(write, role, index, reason) for (role, index), reason in reasons):
             self.stored(scope, write, {})
             return
-        for (role, index), reason in reasons:
+        # A repeat fails on its own item and on its marker alike; the marker has the first answer.
+        for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
             if reason.code == "None" or reason.code in CANCELLATIONS_THAT_HEAL:
                 continue
             if role == "counter":
@@ -394,8 +395,7 @@ class Strategy(Writer):
         elif role == "marker":
             self.repeat(scope, entry, reason.old or {})
         elif entry.own_key:
-            # A repeat fails on its own item and on its marker alike; the marker has the first answer.
-            entry.answer = entry.answer or (None if entry.marked else _item_exists(entry))
+            entry.answer = entry.answer or _item_exists(entry)
         else:
             self.number_taken(scope, entry, value)
 
@@ -412,9 +412,10 @@ class Strategy(Writer):
     # What is shared by those that read collections.
 
     def highest_stored(
-        self, scope: str | None, *, consistent: bool = True, send: Callable[..., Mapping[str, Any]] = dynamodb.call
+        self, scope: str | None, *, consistent: bool = True, send: Callable[..., Mapping[str, Any]] | None = None
     ) -> tuple[int | None, float]:
         """The highest sort key of a scope's item collection and the read units it took. One query of one item."""
+        send = send or dynamodb.call
         request = expressions.query_numbers(
             self.layout, self.partition(scope), newest_first=True, limit=1, consistent=consistent
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -69,8 +69,9 @@ class CounterStrategy(Strategy):
             return self.layout.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
 
-    def counter_state(self, scope: str | None, send: Any = dynamodb.call) -> CounterState:
+    def counter_state(self, scope: str | None, send: Callable[..., Mapping[str, Any]] | None = None) -> CounterState:
         """The counter as it is, by one consistent read. Raises SequenceWentBack."""
+        send = send or dynamodb.call
         answer = send("get_item", expressions.read_item(self.counter_table, self.counter_key(scope)))
         state = CounterState.of(dynamodb.unmarshal(answer.get("Item", {})), dynamodb.used_units(answer))
         self.check(scope, state)

@@ -8,19 +8,12 @@ from typing import Any
 from rest_framework import serializers
 
 from sequences import get_last_value
+from sequences.capabilities import flags
 from sequences.registry import strategies
 from tickets import rules
 from tickets.types import Project, Status, Ticket, Void
 
 LARGEST_NUMBER = 2**53 - 1  # beyond it JSON's readers lose digits
-FLAGS = (
-    "gapless",
-    "supports_reserve",
-    "needs_transactions",
-    "ordered_across_processes",
-    "exactly_once",
-    "writes_together",
-)
 
 
 class Request(serializers.Serializer[Any]):
@@ -140,6 +133,7 @@ class SequenceSerializer(serializers.Serializer[Any]):
     needs_transactions = serializers.BooleanField()
     ordered_across_processes = serializers.BooleanField()
     exactly_once = serializers.BooleanField()
+    takes_own_keys = serializers.BooleanField()
     writes_together = serializers.BooleanField()
     scope = serializers.CharField(allow_null=True)
     last_value = serializers.IntegerField(allow_null=True)
@@ -147,9 +141,8 @@ class SequenceSerializer(serializers.Serializer[Any]):
     def to_representation(self, name: str) -> dict[str, Any]:
         """The strategy's flags, and the last value of the scope in the context (without one: of no scope)."""
         strategy, scope = type(strategies[name]), self.context.get("scope")
-        flags = {flag: getattr(strategy, flag) for flag in FLAGS}
         place = {"scope": scope, "last_value": get_last_value(name, scope=scope)}
-        return {"name": name, "strategy": strategy.__name__, **flags, **place}
+        return {"name": name, "strategy": strategy.__name__, **flags(strategy), **place}
 
 
 class ValuesSerializer(serializers.Serializer[Any]):
