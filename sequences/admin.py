@@ -24,6 +24,7 @@ from sequences.registry import configured, strategies
 __all__ = ["SequenceAdmin"]
 
 COUNTERS_A_PAGE = 25
+FIRST_COUNTERS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -54,10 +55,10 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
 
     @method_decorator(require_safe)
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """Every sequence with its strategy and what it guarantees; asks nothing of the engine."""
+        """Every sequence with its strategy, what it guarantees, and its first counters."""
         content: dict[str, Any] = {"title": "Sequences", "flags": _flags(), **(extra_context or {})}
         try:
-            content["sequences"] = [_described(alias) for alias in configured()]
+            content["sequences"] = _with_first_counters([_described(alias) for alias in configured()])
         except InvalidSequence as error:
             content["trouble"] = str(error)
         return self._page(request, "list", content)
@@ -68,7 +69,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         self._require_permission(request)
         content = {"title": alias, **_described_or_404(alias)}
         if "trouble" not in content:
-            content |= _counters(alias, request.GET.get("cursor"))
+            content |= _counters(alias, request.GET.get("cursor"), COUNTERS_A_PAGE)
         return self._page(request, "counters", content)
 
     def _require_permission(self, request: HttpRequest) -> None:
@@ -124,10 +125,20 @@ def _described(alias: str) -> dict[str, Any]:
     }
 
 
-def _counters(alias: str, cursor: str | None) -> dict[str, Any]:
+def _with_first_counters(sequences: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each usable sequence with its first counters. An engine that is away is waited for once, not for each."""
+    is_away = False
+    for sequence in sequences:
+        if "trouble" not in sequence and not is_away:
+            sequence["first"] = _counters(sequence["alias"], None, FIRST_COUNTERS)
+            is_away = "status" in sequence["first"]
+    return sequences
+
+
+def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
     """A page of counters, or why it cannot be shown: the one place where errors become words on a page."""
     try:
-        counters, following = strategies[alias].counters(cursor, COUNTERS_A_PAGE)
+        counters, following = strategies[alias].counters(cursor, limit)
     except OperationNotSupported as error:
         return {"unlisted": str(error)}
     except ValidationError as error:  # the function of the option "scopes" does not know the cursor

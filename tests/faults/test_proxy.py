@@ -10,6 +10,7 @@ import botocore.session
 import pytest
 import urllib3
 from mypy_boto3_dynamodb import DynamoDBClient
+from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 from sequences.engine import Engine
 from tests.faults.clients import bare_client
@@ -216,7 +217,7 @@ def test_delay(proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient, ke
 
 def test_forget_request_token(proxy: Proxy, through: DynamoDBClient, key: str) -> None:
     """A transaction that is sent again is carried out again, although it has the same token."""
-    action = {
+    action: TransactWriteItemTypeDef = {
         "Update": {
             "TableName": "faults",
             "Key": {"pk": {"S": key}},

@@ -5,15 +5,16 @@ goes on after it. "Later call" and "other process": everything after the fault i
 ends with an error, and then the request is repeated with the same idempotency token. What is promised is
 asked of the strategy's capability flags:
 
-- always: one item carries the token, its value is the one that was answered, and values are unique
-- `gapless`: the items carry 1..n, with no hole
-- `exactly_once`: so a repeat uses up no value
-- without a token, within one call: one item all the same
+- always: one request has one item, whose value is the one that was answered; values are unique
+- always: what a call survives costs no value
+- `gapless`: the items carry 1..n, whatever failed and was repeated
+- `ordered_across_processes`: later requests have larger values
 """
 
 from __future__ import annotations
 
 import itertools
+import random
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -34,6 +35,7 @@ from sequences.exceptions import (
     StorageRefused,
 )
 from sequences.registry import strategies
+from sequences.retries import new_token
 from sequences.strategies import Strategy
 from sequences.types import Allocation
 from tests.faults.clients import bare_client
@@ -345,3 +347,11 @@ def test_two_repeats_at_the_same_moment(cases: Iterator[Case], other_process: Pr
     assert [row.value for row in case.rows()] == list(told)
     if strategies[case.sequence].exactly_once:
         case.judge([*told, case.put("another token").value])
+
+
+def test_tokens_do_not_follow_a_seed() -> None:
+    """Two processes that seed `random` alike must not take each other's items for their own."""
+    random.seed(1)
+    token = new_token()
+    random.seed(1)
+    assert new_token() != token

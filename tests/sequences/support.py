@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from typing import Any, TypeVar
+from unittest import mock
 
 import botocore.exceptions
 from django.utils.module_loading import import_string
@@ -24,8 +25,9 @@ from django.utils.module_loading import import_string
 from sequences import dynamodb, expressions, get_next_value, put_next
 from sequences.registry import parse_config, strategies
 from sequences.retries import Timing, new_token
-from sequences.strategies import Strategy
+from sequences.strategies import Strategy, base
 from sequences.strategies.counters import CounterStrategy
+from sequences.turns import Turn, take_turn
 
 T = TypeVar("T")
 
@@ -242,6 +244,18 @@ def counter_strategy(name: str) -> CounterStrategy:
     strategy = strategies[name]
     assert isinstance(strategy, CounterStrategy)
     return strategy
+
+
+def turn_name(name: str, scope: str | None) -> str:
+    """What a process names the turn that it takes at a scope."""
+    names: list[str] = []
+
+    def note(name: str) -> AbstractContextManager[Turn]:
+        names.append(name)
+        return take_turn(name)
+
+    with mock.patch.object(base, "take_turn", note), strategies[name].turn(scope):
+        return names[0]
 
 
 def wait_until(fact: Callable[[], object], seconds: float = 10.0) -> None:

@@ -14,6 +14,7 @@ from pytest_django import Settings
 
 from sequences import admin, dynamodb, get_next_value, put_next
 from sequences.capabilities import capabilities
+from sequences.exceptions import StorageRefused
 from sequences.models import Sequence
 from sequences.retries import Patience
 
@@ -89,10 +90,29 @@ class TestList:
         assert row is not None
         assert re.findall(r'alt="(\w+)"', row[0]) == ["no", "yes", "no", "yes", "no", "no", "no"]
 
-    def test_it_asks_nothing_of_the_engine(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The list is shown also when no engine answers."""
-        monkeypatch.setattr(dynamodb, "call", None)
-        assert staff.get(LIST).status_code == 200
+    def test_the_first_counters_stand_on_it(self, staff: Client) -> None:
+        """The list shows how far each sequence has come, and leads to the other counters."""
+        get_next_value("orders")
+        for scope in "ABCDEF":
+            get_next_value("orders", scope=scope)
+        put_next("invoices", {}, scope="A")
+        text = shown(staff.get(LIST))
+        assert re.search(r"Counters of orders .*\(no scope\) 1001 .*\bD 1001 ", text)
+        assert re.search(r"Counters of invoices .*\bA 1 ", text)
+        assert "All counters of orders" in text
+
+    def test_an_engine_that_is_away_is_waited_for_once(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The list is shown also when no engine answers, and says so once."""
+        tried: list[str] = []
+
+        def away(operation: str, request: object) -> None:
+            tried.append(operation)
+            raise StorageRefused("away")
+
+        monkeypatch.setattr(dynamodb, "call", away)
+        page = staff.get(LIST)
+        assert page.status_code == 200
+        assert len(tried) == shown(page).count("The counters cannot be read.") == 1
 
     def test_a_menu_entry_leads_to_it(self, staff: Client) -> None:
         """The administration's first page and its sidebar offer the list, and nothing to add."""

@@ -27,6 +27,7 @@ from tests.sequences.support import (
     set_counter,
     stored,
     take_some,
+    turn_name,
 )
 
 HOLDING = [*COUNTERS, *STEPPING]
@@ -141,9 +142,8 @@ class TestRogueWriters:
     def test_an_outdated_hint(self, name: str, scope: str) -> None:
         """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
         told = put_some(name, scope, 3)
-        strategy = strategies[name]
-        with take_turn(f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}") as turn:
-            turn.tell(told[1], strategy.timing.clock())
+        with take_turn(turn_name(name, scope)) as turn:
+            turn.tell(told[1], strategies[name].timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 4)]
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
@@ -152,7 +152,7 @@ class TestRogueWriters:
     ) -> None:
         """A hint that is left of a table that was deleted and made again does not keep a fresh process from counting."""
         strategy = install(name, deadline=0.5)
-        with take_turn(f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}") as turn:
+        with take_turn(turn_name(name, scope)) as turn:
             turn.tell(1000, strategy.timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 1)]
 

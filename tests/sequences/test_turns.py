@@ -15,7 +15,7 @@ import pytest
 
 from sequences import put_next, turns
 from sequences.turns import Turn, take_turn
-from tests.sequences.support import SEQUENCES, at_once, put_some, stored
+from tests.sequences.support import SEQUENCES, at_once, put_some, stored, turn_name
 
 FORK = multiprocessing.get_context("fork")
 
@@ -110,7 +110,8 @@ class TestDoingWithout:
             turn.tell(7, 1.0)
         if ending == "killed":
             process.kill()
-        release.set()
+        else:
+            release.set()
         process.join(30)
         with take_turn(topic) as turn:
             assert has_turn(turn)
@@ -118,11 +119,7 @@ class TestDoingWithout:
 
     def test_numbering_goes_on(self, configured: str, scope: str) -> None:
         """While another process holds the turn of a scope for long, its numbers are handed out all the same."""
-        from sequences import dynamodb
-        from sequences.registry import strategies
-
-        strategy = strategies["sort-key"]
-        topic = f"{dynamodb.endpoint()}|{strategy.layout.table}|{strategy.partition(scope)}"
+        topic = turn_name("sort-key", scope)
         held, release = FORK.Event(), FORK.Event()
         process = FORK.Process(target=hold, args=(topic, held, release))
         process.start()

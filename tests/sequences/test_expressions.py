@@ -1,0 +1,190 @@
+"""Requests as values: what each asks for, and the conditions on which exactness rests, without any engine."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from sequences import expressions
+from sequences.dynamodb import item_size, marshal, unmarshal, used_units
+from sequences.expressions import CounterRow, Layout
+
+LAYOUT = Layout(table="items")
+PADDED = Layout(table="items", padded_width=4)
+KEY = {"sequence": {"S": "orders"}, "scope": {"S": "a"}}
+ROW = CounterRow(last_value=7, token="t", updated_at=99)
+ADDITION: dict[str, Any] = {"amount": 1, "before_start": 0, "room": 10, "token": "t", "now": 99}
+
+
+def names_and_values(request: dict[str, Any]) -> tuple[set[str], set[str]]:
+    """The #names and :values that a request's expressions speak of."""
+    texts = " ".join(str(value) for key, value in request.items() if key.endswith("Expression"))
+    return set(re.findall(r"#\w+", texts)), set(re.findall(r":\w+", texts))
+
+
+REQUESTS = {
+    "put_if_absent": expressions.put_if_absent(LAYOUT, {}),
+    "put_marker": expressions.put_marker(LAYOUT, {}, now=5),
+    "query": expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1, attributes=("title",)),
+    "first addition": expressions.add_to_counter("counters", KEY, floor=None, **ADDITION),
+    "addition": expressions.add_to_counter("counters", KEY, floor=3, **ADDITION),
+    "first advance": expressions.advance_counter("counters", KEY, ROW, seen=None),
+    "advance": expressions.advance_counter("counters", KEY, ROW, seen=6),
+    "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None),
+    "put of a counter": expressions.put_counter("counters", KEY, ROW, seen=6),
+}
+WRITES = {name: request for name, request in REQUESTS.items() if name != "query"}
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_names_and_values_are_those_in_use(request_: dict[str, Any]) -> None:
+    """DynamoDB refuses a request that defines what its expressions do not use, or uses what it does not define."""
+    names, values = names_and_values(request_)
+    assert values == set(request_.get("ExpressionAttributeValues", {}))
+    assert names == set(request_["ExpressionAttributeNames"]) & names
+    assert names
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_names_are_readable(request_: dict[str, Any]) -> None:
+    """Each #name ends in the attribute that it stands for, but for the key, which each table names its own way."""
+    for alias, attribute in request_["ExpressionAttributeNames"].items():
+        assert alias == "#partition" or alias.endswith(attribute)
+
+
+@pytest.mark.parametrize("request_", WRITES.values(), ids=WRITES)
+def test_every_write_is_conditional(request_: dict[str, Any]) -> None:
+    """Each write has a condition, and asks for the item that it fails on."""
+    assert request_["ConditionExpression"]
+    assert request_["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+
+
+class TestItems:
+    def test_put_if_absent(self) -> None:
+        """An item is put where nothing is."""
+        put = expressions.put_if_absent(LAYOUT, {"pk": {"S": "a"}})
+        assert put["ConditionExpression"] == "attribute_not_exists(#partition)"
+        assert put["ExpressionAttributeNames"] == {"#partition": "pk"}
+        assert put["Item"] == {"pk": {"S": "a"}}
+
+    def test_single_put(self) -> None:
+        """A single put is the same put, and reports its units."""
+        put = expressions.put_if_absent(LAYOUT, {})
+        assert expressions.single_put(put) == {**put, "ReturnConsumedCapacity": "TOTAL"}
+
+    def test_marker(self) -> None:
+        """A marker is put where none is, or where one expired."""
+        put = expressions.put_marker(LAYOUT, {}, now=5)
+        assert put["ConditionExpression"] == "attribute_not_exists(#partition) OR #expires_at <= :now"
+        assert put["ExpressionAttributeValues"] == {":now": {"N": "5"}}
+
+    def test_marker_numbers(self) -> None:
+        """A marker's number is always the same for a token, fits 38 digits, and differs from others'."""
+        numbers = {expressions.marker_number(f"{n}") for n in range(1000)}
+        assert len(numbers) == 1000
+        assert all(0 <= number < 10**38 for number in numbers)
+        assert expressions.marker_number("a token") == expressions.marker_number("a token")
+
+    def test_transaction(self) -> None:
+        """A transaction holds puts and updates in their order, with its token."""
+        put, update = expressions.put_if_absent(LAYOUT, {}), expressions.advance_counter("c", KEY, ROW, seen=6)
+        request = expressions.transaction([update, put], request_token="t")
+        assert request["TransactItems"] == [{"Update": update}, {"Put": put}]
+        assert request["ClientRequestToken"] == "t"
+        assert request["ReturnConsumedCapacity"] == "TOTAL"
+
+
+class TestKeys:
+    def test_numbers(self) -> None:
+        """A number is a sort key of type N, and read back."""
+        assert LAYOUT.key("p", 42) == {"pk": {"S": "p"}, "sk": {"N": "42"}}
+        assert LAYOUT.number({"sk": 42}) == 42
+
+    def test_padded(self) -> None:
+        """A padded number is a text of its width, and read back."""
+        assert PADDED.key("p", 42) == {"pk": {"S": "p"}, "sk": {"S": "0042"}}
+        assert PADDED.number({"sk": "0042"}) == 42
+
+    def test_own_names(self) -> None:
+        """A layout names its keys as its table does."""
+        layout = Layout(table="t", partition_name="project", sort_name="number")
+        assert layout.key("p", 1) == {"project": {"S": "p"}, "number": {"N": "1"}}
+
+    def test_query(self) -> None:
+        """A query reads one collection by pages, its keys and what is named, from either end."""
+        after = LAYOUT.key("p", 9)
+        query = expressions.query_numbers(LAYOUT, "p", newest_first=False, limit=5, consistent=False, after=after)
+        assert query["KeyConditionExpression"] == "#partition = :partition"
+        assert (query["ScanIndexForward"], query["Limit"], query["ConsistentRead"]) == (True, 5, False)
+        assert query["ExclusiveStartKey"] == after
+        assert "ExclusiveStartKey" not in expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1)
+
+    def test_read(self) -> None:
+        """A single read is consistent."""
+        assert expressions.read_item("t", KEY)["ConsistentRead"] is True
+
+
+class TestCounters:
+    def test_addition(self) -> None:
+        """An addition starts a missing counter before START, and moves `highest` with it."""
+        request = expressions.add_to_counter("counters", KEY, floor=None, **ADDITION)
+        assert request["UpdateExpression"] == (
+            "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
+            "#highest = if_not_exists(#last_value, :before_start) + :amount, #updated_at = :now, #token = :token"
+        )
+        assert request["ReturnValues"] == "UPDATED_NEW"
+
+    def test_addition_is_refused(self) -> None:
+        """It is refused beyond MAXIMUM, below `highest`, below the floor of the process, and on its own token."""
+        condition = expressions.add_to_counter("counters", KEY, floor=3, **ADDITION)["ConditionExpression"]
+        for part in ("#last_value <= :room", "#last_value >= #highest", "#last_value >= :floor", "#token <> :token"):
+            assert part in condition
+        assert "attribute_not_exists(#last_value)" not in condition
+        first = expressions.add_to_counter("counters", KEY, floor=None, **ADDITION)["ConditionExpression"]
+        assert "attribute_not_exists(#last_value)" in first
+        assert ":floor" not in first
+
+    @pytest.mark.parametrize("build", [expressions.advance_counter, expressions.put_counter])
+    def test_optimistic_writes(self, build: Any) -> None:
+        """A counter is written if it is still as it was seen, or still not there."""
+        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == "#last_value = :seen"
+        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == "#last_value = :seen"
+        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == "attribute_not_exists(#last_value)"
+
+    def test_a_counters_fields(self) -> None:
+        """A counter holds its last value twice, who wrote it, and when."""
+        item = expressions.put_counter("counters", KEY, ROW, seen=None)["Item"]
+        assert unmarshal(item) == {
+            "sequence": "orders",
+            "scope": "a",
+            "last_value": 7,
+            "highest": 7,
+            "token": "t",
+            "updated_at": 99,
+        }
+
+
+class TestValues:
+    def test_whole_numbers_are_int(self) -> None:
+        """Whole numbers come back as int, at any depth and of 38 digits, others as Decimal."""
+        wire = {"a": {"N": "1"}, "b": {"L": [{"N": "2"}]}, "c": {"NS": ["3"]}, "d": {"N": "9" * 38}, "e": {"N": "1.5"}}
+        values = unmarshal(wire)
+        assert [type(value) for value in (values["a"], values["b"][0], values["d"])] == [int] * 3
+        assert values["d"] == 10**38 - 1
+        assert {type(value) for value in values["c"]} == {int}
+        assert type(values["e"]).__name__ == "Decimal"
+        assert unmarshal(marshal(values)) == values
+
+    def test_units(self) -> None:
+        """Units are those of all tables, and none when none are reported."""
+        assert used_units({}) == 0.0
+        assert used_units({"ConsumedCapacity": {"CapacityUnits": 0.5}}) == 0.5
+        assert used_units({"ConsumedCapacity": [{"CapacityUnits": 2.0}, {"CapacityUnits": 4.0}]}) == 6.0
+
+    @pytest.mark.parametrize("item", [{}, {"a": "x" * 1000}, {"a": "€" * 1000}, {"a": b"\x00" * 1000}, {"a": [1] * 500}])
+    def test_sizes(self, item: dict[str, Any]) -> None:
+        """An item's size is never reckoned smaller than its names and values are."""
+        real = sum(len(name) + len(value.encode() if isinstance(value, str) else value) for name, value in item.items())
+        assert item_size(marshal(item)) >= real

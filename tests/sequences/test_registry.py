@@ -1,0 +1,227 @@
+"""From the setting SEQUENCES to strategies: one object an alias, and a clear word for every mistake."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+
+from sequences import dynamodb
+from sequences.checks import check_sequences
+from sequences.exceptions import InvalidSequence
+from sequences.registry import DEFAULT_TABLE, parse_config, strategies
+from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum
+from tests.sequences.support import SEQUENCES, at_once
+
+ATOMIC = "sequences.strategies.atomic.AtomicCounter"
+SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
+MISTAKES: list[tuple[Any, str]] = [
+    ("a text", "'STRATEGY'"),
+    ({}, "'STRATEGY'"),
+    ({"STRATEGY": AtomicCounter}, "'STRATEGY'"),
+    ({"STRATEGY": "no.such.Module"}, "cannot import 'no.such.Module'"),
+    ({"STRATEGY": "AtomicCounter"}, "cannot import 'AtomicCounter'"),
+    ({"STRATEGY": "sequences.strategies.atomic.NoSuch"}, "cannot import"),
+    ({"STRATEGY": "sequences.services.put_next"}, "is not a strategy class"),
+    ({"STRATEGY": "sequences.types.Counter"}, "is not a strategy class"),
+    ({"STRATEGY": "sequences.strategies.base.Strategy"}, "is not a strategy class"),
+    ({"STRATEGY": ATOMIC, "BLOCK": 1}, "unknown key 'BLOCK'"),
+    ({"STRATEGY": ATOMIC, "START": "1"}, r"\['START'\] is '1'"),
+    ({"STRATEGY": ATOMIC, "START": -1}, r"\['START'\] is -1"),
+    ({"STRATEGY": ATOMIC, "START": True}, r"\['START'\] is True"),
+    ({"STRATEGY": ATOMIC, "START": 10**38}, r"\['START'\].*38 digits"),
+    ({"STRATEGY": ATOMIC, "STEP": 0}, r"\['STEP'\] is 0"),
+    ({"STRATEGY": ATOMIC, "STEP": 1.5}, r"\['STEP'\] is 1.5"),
+    ({"STRATEGY": ATOMIC, "START": 10, "MAXIMUM": 9}, r"\['MAXIMUM'\] is 9.* from 10"),
+    ({"STRATEGY": ATOMIC, "TABLE": "no"}, r"\['TABLE'\]"),
+    ({"STRATEGY": ATOMIC, "TABLE": "a table"}, r"\['TABLE'\]"),
+    ({"STRATEGY": ATOMIC, "TABLE": None}, r"\['TABLE'\]"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": ["group"]}, r"\['OPTIONS'\]"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"no_such": 1}}, "no option 'no_such'; it has .*group"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"on_conflict": "requery"}}, "AtomicCounter has no option 'on_conflict'"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"group": "yes"}}, r"\['group'\] is 'yes'; it must be True or False"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"deadline": 0}}, r"\['deadline'\] is 0; it must be a number above 0"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": True}}, r"\['marker_seconds'\] is True"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"partition": "all"}}, r"\['partition'\].*\{scope\}"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"key_names": ["pk"]}}, r"\['key_names'\].*two names"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"ignore_in_repeat": "at"}}, r"\['ignore_in_repeat'\].*a list"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"scopes": 1}}, r"\['scopes'\].*dotted path"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"counter_table": ""}}, r"\['counter_table'\].*name of a table"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 0}}, r"\['width'\].*from 1 to 38"),
+    ({"STRATEGY": SORT_KEY, "STEP": 2}, r"\['STEP'\] must be 1"),
+    ({"STRATEGY": SORT_KEY, "OPTIONS": {"on_conflict": "retry"}}, "'requery', 'increment'"),
+    ({"STRATEGY": SORT_KEY, "OPTIONS": {"sort_key": "text"}}, "'number', 'padded'"),
+    ({"STRATEGY": SORT_KEY, "OPTIONS": {"tail_seconds": -1}}, r"\['tail_seconds'\]"),
+    ({"STRATEGY": "sequences.strategies.OptimisticCounter", "OPTIONS": {"write": "add"}}, "'update', 'put'"),
+    ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": 0}}, r"\['block_size'\]"),
+    ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"max_block_size": -1}}, r"\['max_block_size'\]"),
+]
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No socket can be made."""
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("it talks to the network")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(dynamodb, "call", refuse)
+
+
+@pytest.fixture
+def unconfigured() -> Iterator[None]:
+    """A fresh registry, before the test and after it."""
+    strategies.reset()
+    yield
+    strategies.reset()
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(("entry", "message"), MISTAKES)
+    def test_one_clear_word(self, entry: Any, message: str, unconfigured: None) -> None:
+        """Each mistake in the setting is refused, with the alias and the key at fault and what is wanted."""
+        with override_settings(SEQUENCES={"mine": entry}), pytest.raises(InvalidSequence, match=message) as caught:
+            strategies["mine"]
+        assert "SEQUENCES['mine']" in str(caught.value)
+
+    @pytest.mark.parametrize(("entry", "message"), MISTAKES)
+    def test_the_system_check(self, entry: Any, message: str, unconfigured: None, no_network: None) -> None:
+        """The system check reports each as sequences.E001, and talks to no network."""
+        with override_settings(SEQUENCES={"mine": entry, "good": {"STRATEGY": ATOMIC}}):
+            (error,) = [error for error in run_checks() if error.id == "sequences.E001"]
+        assert "SEQUENCES['mine']" in error.msg
+
+    @pytest.mark.parametrize("alias", ["", "a b", "a#b", "ä", "x" * 101])
+    def test_an_alias(self, alias: str, unconfigured: None) -> None:
+        """An alias is 1 to 100 letters, digits, '_' or '-'."""
+        with pytest.raises(InvalidSequence, match="1 to 100 letters"):
+            parse_config(alias, {"STRATEGY": ATOMIC})
+
+    @pytest.mark.parametrize("setting", [None, [], "atomic"])
+    def test_no_dict(self, setting: Any, unconfigured: None) -> None:
+        """A setting that is no dict is refused, by the check too."""
+        with override_settings(SEQUENCES=setting):
+            with pytest.raises(InvalidSequence, match="must be a dict"):
+                strategies["mine"]
+            assert [error.id for error in check_sequences()] == ["sequences.E001"]
+
+    def test_an_unknown_alias(self, unconfigured: None) -> None:
+        """An unknown alias is told, with those that there are."""
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
+            with pytest.raises(InvalidSequence, match=r"no sequence 'yours'.*there is 'mine'"):
+                strategies["yours"]
+        with override_settings(SEQUENCES={}), pytest.raises(InvalidSequence, match="there is none"):
+            strategies["mine"]
+
+    def test_all_mistakes_at_once(self, unconfigured: None) -> None:
+        """The check reports the mistakes of all sequences."""
+        mine, yours = {"STRATEGY": "no.such.Module"}, {"STRATEGY": ATOMIC, "STEP": 0}
+        with override_settings(SEQUENCES={"mine": mine, "yours": yours, "good": {"STRATEGY": ATOMIC}}):
+            assert len(check_sequences()) == 2
+
+    def test_manage_check(self, unconfigured: None, no_network: None, capsys: pytest.CaptureFixture[str]) -> None:
+        """`manage.py check` fails for a mistake, passes without one, and talks to no network."""
+        with override_settings(SEQUENCES=SEQUENCES):
+            call_command("check")
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": "no.such.Module"}}), pytest.raises(
+            CommandError, match="SYSTEM|System"
+        ) as caught:
+            call_command("check")
+        assert "sequences.E001" in str(caught.value)
+
+    def test_create_tables(self, unconfigured: None) -> None:
+        """`manage.py create_tables` says what is wrong in one line."""
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": "no.such.Module"}}):
+            with pytest.raises(CommandError, match="cannot import 'no.such.Module'"):
+                call_command("create_tables")
+
+
+class TestRegistry:
+    def test_defaults(self, unconfigured: None) -> None:
+        """An entry needs its strategy alone."""
+        config = parse_config("mine", {"STRATEGY": ATOMIC})
+        assert (config.table, config.start, config.step, config.maximum) == (DEFAULT_TABLE, 1, 1, 10**38 - 1)
+
+    def test_every_configuration(self, configured: str) -> None:
+        """Every alias of the setting is listed and has its strategy."""
+        assert list(strategies) == list(SEQUENCES)
+        assert {strategies[alias].alias for alias in strategies} == set(SEQUENCES)
+
+    def test_one_object_a_process(self, unconfigured: None) -> None:
+        """Threads that ask at the same moment get one object, made once."""
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
+            assert len({id(strategy) for strategy in at_once(16, lambda _: strategies["mine"])}) == 1
+
+    def test_settings_that_change(self, unconfigured: None) -> None:
+        """A change of SEQUENCES or TABLE_PREFIX makes strategies anew; another setting does not."""
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}, TABLE_PREFIX="a_"):
+            first = strategies["mine"]
+            with override_settings(LANGUAGE_CODE="de"):
+                assert strategies["mine"] is first
+            with override_settings(SEQUENCES={"mine": {"STRATEGY": SORT_KEY}}):
+                assert isinstance(strategies["mine"], SortKeyMaximum)
+            assert isinstance(strategies["mine"], AtomicCounter)
+            assert strategies["mine"].layout.table == f"a_{DEFAULT_TABLE}"
+            with override_settings(TABLE_PREFIX="b_"):
+                assert strategies["mine"].layout.table == f"b_{DEFAULT_TABLE}"
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+    def test_a_forked_child(self, unconfigured: None) -> None:
+        """A forked child has strategies and a client of its own, whatever locks were held when it was forked."""
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": "sequences.strategies.BlockAllocator"}}):
+            mine, client = strategies["mine"], dynamodb.shared_client()
+            assert isinstance(mine, BlockAllocator)
+            with strategies._lock, dynamodb._shared._lock:
+                child = os.fork()
+                if child == 0:
+                    os._exit(0 if _is_anew(mine, client) else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert strategies["mine"] is mine
+            assert dynamodb.shared_client() is client
+
+    def test_nothing_is_read_at_import(self) -> None:
+        """The app can be imported and set up without the setting, as long as it is not used."""
+        assert "sequences.registry" in sys.modules
+        with override_settings():
+            from django.conf import settings
+
+            del settings.SEQUENCES
+            with pytest.raises(InvalidSequence, match="setting SEQUENCES"):
+                strategies["mine"]
+
+
+def _is_anew(mine: object, client: object) -> bool:
+    """In the child: both can be had at once, and neither is the parent's."""
+    try:
+        return strategies["mine"] is not mine and dynamodb.shared_client() is not client
+    except BaseException:  # noqa: BLE001 - the child must end here, whatever happens
+        return False
+
+
+class TestTables:
+    def test_created_once(self, tables: str) -> None:
+        """Creating tables again changes nothing, and says so."""
+        from sequences.tables import create_tables
+
+        assert set(create_tables().values()) == {False}
+        assert all(name.startswith(tables) for name in create_tables())
+
+    def test_items_expire(self, tables: str) -> None:
+        """The tables of items delete expired markers; the table of counters deletes nothing."""
+        described = {
+            name: dynamodb.call("describe_time_to_live", {"TableName": dynamodb.table_name(name)})
+            for name in ("tickets", DEFAULT_TABLE, "sequences")
+        }
+        status = {name: answer["TimeToLiveDescription"]["TimeToLiveStatus"] for name, answer in described.items()}
+        assert status["sequences"] == "DISABLED"
+        assert {status["tickets"], status[DEFAULT_TABLE]} <= {"ENABLED", "ENABLING"}

@@ -1,0 +1,201 @@
+"""Patience and the single requests: what is sent again, how long one waits, and what is said at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb
+from sequences.exceptions import (
+    AccessRefused,
+    NotWritten,
+    OutcomeUnknown,
+    Reason,
+    SequenceContention,
+    SequenceUnavailable,
+    WriteCancelled,
+)
+from sequences.retries import DEADLINE_SECONDS, Patience, Timing, new_token, read, write_once
+from tests.sequences.support import Clock
+
+REQUEST = {"TableName": "t"}
+LOST, THROTTLED, REFUSED = OutcomeUnknown("lost"), NotWritten("throttled"), AccessRefused("no")
+CONFLICT = WriteCancelled("met", (Reason("TransactionConflict"),))
+OURS = WriteCancelled("ours", (Reason("ConditionalCheckFailed", {"token": "t"}),))
+OTHERS = WriteCancelled("another's", (Reason("ConditionalCheckFailed", {"token": "u"}),))
+
+
+class Engine:
+    """Ends each request as planned, and well when the plan is over."""
+
+    def __init__(self) -> None:
+        self.plan: list[Exception] = []
+        self.always: Exception | None = None
+        self.requests: list[Mapping[str, Any]] = []
+
+    def __call__(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        self.requests.append(request)
+        error = self.plan.pop(0) if self.plan else self.always
+        if error:
+            raise error
+        return {"answer": len(self.requests)}
+
+
+@pytest.fixture
+def line(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """What stands in for the engine."""
+    line = Engine()
+    monkeypatch.setattr(dynamodb, "call", line)
+    return line
+
+
+@pytest.fixture
+def patience(clock: Clock) -> Patience:
+    """Patience by a clock that only sleeps move."""
+    return Patience(timing=clock.timing())
+
+
+class TestPatience:
+    def test_full_jitter(self, clock: Clock) -> None:
+        """Each pause is a random time between 0 and a bound; the bound doubles up to the longest pause."""
+        bounds: list[tuple[float, float]] = []
+
+        def third(low: float, high: float) -> float:
+            bounds.append((low, high))
+            return high / 3
+
+        timing = clock.timing(uniform=third, first_pause=0.01, longest_pause=0.5)
+        patience = Patience(timing=timing)
+        for _ in range(10):
+            patience.pause()
+        highs = [high for _, high in bounds]
+        assert {low for low, _ in bounds} == {0}
+        assert 0.01 <= highs[0] <= 0.02
+        assert highs == [min(highs[0] * 2**n, 0.5) for n in range(10)]
+        assert clock.sleeps == [high / 3 for high in highs]
+
+    def test_many_attempts(self, clock: Clock) -> None:
+        """The bound stays what it is after thousands of attempts."""
+        patience = Patience(timing=clock.timing(), attempts=5000)
+        patience.pause()
+        assert clock.sleeps[0] <= 1.0
+
+    def test_the_deadline(self, clock: Clock, patience: Patience) -> None:
+        """Patience is over when its seconds have passed."""
+        clock.now += DEADLINE_SECONDS - 0.001
+        assert not patience.over
+        clock.now += 0.001
+        assert patience.over
+        assert patience.spent == pytest.approx(DEADLINE_SECONDS)
+
+    def test_the_defaults(self) -> None:
+        """By default patience rests on the monotonic clock, a real sleep, and chance."""
+        timing = Timing()
+        assert (timing.clock, timing.sleep) == (time.monotonic, time.sleep)
+        assert len({timing.uniform(0, 1) for _ in range(10)}) > 1
+
+    @pytest.mark.parametrize(
+        ("error", "unknown", "kind"),
+        [
+            (OTHERS, False, SequenceContention),
+            (CONFLICT, False, SequenceContention),
+            (OTHERS, True, SequenceUnavailable),
+            (LOST, True, SequenceUnavailable),
+            (THROTTLED, False, SequenceUnavailable),
+        ],
+    )
+    def test_giving_up(
+        self, clock: Clock, patience: Patience, error: Any, unknown: bool, kind: type[Exception]
+    ) -> None:
+        """Giving up says whether it was contention, how often and how long, what became of it, and why."""
+        patience.pause()
+        clock.now += 3
+        gave_up = patience.give_up(error, outcome_unknown=unknown)
+        assert type(gave_up) is kind
+        assert (gave_up.attempts, gave_up.outcome_unknown) == (1, unknown)
+        assert gave_up.seconds == pytest.approx(3 + clock.sleeps[0])
+        assert gave_up.__cause__ is error
+
+    def test_tokens(self) -> None:
+        """No two tokens are equal."""
+        assert len({new_token() for _ in range(1000)}) == 1000
+
+
+Send = Callable[[Patience], object]
+READ: Send = lambda patience: read("get_item", REQUEST, patience=patience)  # noqa: E731
+WRITE: Send = lambda patience: write_once("put_item", REQUEST, token="t", patience=patience)  # noqa: E731
+both = pytest.mark.parametrize("send", [READ, WRITE], ids=["read", "write"])
+
+
+class TestSingleRequests:
+    @both
+    def test_what_heals(self, send: Send, line: Engine, patience: Patience, clock: Clock) -> None:
+        """The same request goes again after a lost answer or a certain refusal, with pauses between."""
+        line.plan = [LOST, THROTTLED, LOST]
+        assert send(patience) == {"answer": 4}
+        assert line.requests == [REQUEST] * 4
+        assert len(clock.sleeps) == 3
+
+    @both
+    def test_what_never_heals(self, send: Send, line: Engine, patience: Patience, clock: Clock) -> None:
+        """A permanent refusal is raised at once."""
+        line.plan = [REFUSED]
+        with pytest.raises(AccessRefused):
+            send(patience)
+        assert (len(line.requests), clock.sleeps) == (1, [])
+
+    @both
+    def test_the_deadline(self, send: Send, line: Engine, patience: Patience, clock: Clock) -> None:
+        """At the deadline one gives up."""
+        line.always = THROTTLED
+        with pytest.raises(SequenceUnavailable) as caught:
+            send(patience)
+        assert caught.value.seconds >= DEADLINE_SECONDS
+        assert caught.value.attempts == len(line.requests)
+        assert not caught.value.outcome_unknown
+
+    @both
+    def test_without_patience_of_its_own(self, send: Send, line: Engine) -> None:
+        """Without further words the patience is the default one."""
+        assert read("get_item", REQUEST) == {"answer": 1}
+        assert write_once("put_item", REQUEST, token="t") == {"answer": 2}
+
+
+class TestWriteOnce:
+    @pytest.mark.parametrize("lost", [1, 3])
+    def test_found_again(self, line: Engine, patience: Patience, lost: int) -> None:
+        """A write whose answer was lost is found again by its token."""
+        line.plan = [LOST] * lost + [OURS]
+        assert WRITE(patience) == {}
+
+    def test_refused(self, line: Engine, patience: Patience) -> None:
+        """A condition that fails on another's item is raised."""
+        line.plan = [LOST, OTHERS]
+        with pytest.raises(WriteCancelled, match="another's"):
+            WRITE(patience)
+
+    def test_a_conflict(self, line: Engine, patience: Patience) -> None:
+        """A meeting with a transaction heals; at the deadline it is contention."""
+        line.plan = [CONFLICT]
+        assert WRITE(patience) == {"answer": 2}
+        line.always = CONFLICT
+        with pytest.raises(SequenceContention):
+            WRITE(patience)
+
+    @pytest.mark.parametrize("then", [THROTTLED, CONFLICT, LOST])
+    def test_an_unknown_outcome_stays_unknown(self, line: Engine, patience: Patience, then: Exception) -> None:
+        """Once an answer was lost, giving up says that the write may be stored."""
+        line.plan, line.always = [LOST], then
+        with pytest.raises(SequenceUnavailable) as caught:
+            WRITE(patience)
+        assert caught.value.outcome_unknown
+
+    def test_refused_after_a_lost_answer(self, line: Engine, patience: Patience) -> None:
+        """A permanent refusal after a lost answer leaves the outcome unknown."""
+        line.plan = [LOST, REFUSED]
+        with pytest.raises(SequenceUnavailable) as caught:
+            WRITE(patience)
+        assert caught.value.outcome_unknown
