@@ -177,7 +177,8 @@ def check_scope(scope: str | None) -> None:
         raise InvalidScope(f"The scope has {len(scope)} characters; it must have 1 to {LONGEST_SCOPE}.")
     if scope.startswith("#"):
         raise InvalidScope("The scope begins with '#', which is reserved: begin it with another character.")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in scope):
+    # `isprintable` is quick; it also refuses some spaces and formats, which a scope may hold.
+    if not scope.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in scope):
         raise InvalidScope("The scope holds control characters: leave them out.")
 
 

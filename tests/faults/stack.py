@@ -83,10 +83,10 @@ class Stack:
 
 
 @contextmanager
-def running_stack(folder: Path, *, workers: int = 2, threads: int = 16) -> Iterator[Stack]:
-    """The product, signed in, with a calm proxy; all of it is stopped at the end."""
+def running_stack(folder: Path, *, workers: int = 2, threads: int = 16, through_proxy: bool = True) -> Iterator[Stack]:
+    """The product, signed in, with a calm proxy, or past it; all of it is stopped at the end."""
     with Engine(folder / "engine.db") as engine, proxy_before(engine.endpoint) as proxy:
-        environment = _environment(folder, proxy)
+        environment = _environment(folder, proxy.endpoint if through_proxy else engine.endpoint)
         for command in (["migrate", "-v0"], ["create_tables"], ["createsuperuser", "--noinput"]):
             subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
         port = free_port()
@@ -116,9 +116,9 @@ def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
     ]
 
 
-def _environment(folder: Path, proxy: Proxy) -> dict[str, str]:
+def _environment(folder: Path, endpoint: str) -> dict[str, str]:
     own = {
-        "AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint,
+        "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
         "AWS_ACCESS_KEY_ID": "soak",
         "AWS_SECRET_ACCESS_KEY": "soak",
         "AWS_DEFAULT_REGION": "eu-central-1",

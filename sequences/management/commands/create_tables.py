@@ -22,5 +22,5 @@ class Command(BaseCommand):
             created = create_tables()
         except SequenceError as error:
             raise CommandError(str(error)) from error
-        for name, is_new in created.items():
+        for name, is_new in created.items() if options["verbosity"] else ():
             self.stdout.write(f"{name}: {'created' if is_new else 'exists'}")
