@@ -164,7 +164,7 @@ def _rows(*strategies: str, counts: tuple[int, ...], **plan: object) -> list[Row
 @contextmanager
 def _tables() -> Iterator[None]:
     """The sample application's tables for projects that need not exist, under a prefix of their own."""
-    sequences: dict[str, Any] = settings.SEQUENCES  # type: ignore[assignment]  # known as an object only
+    sequences: dict[str, Any] = settings.SEQUENCES
     prefix = settings.TABLE_PREFIX
     options = {**sequences["tickets"]["OPTIONS"], "scope_must_exist": False}
     settings.SEQUENCES = {**sequences, "tickets": {**sequences["tickets"], "OPTIONS": options}}

@@ -16,7 +16,7 @@ from sequences.engine import Engine
 from sequences.registry import strategies
 from tests.faults.clients import bare_client
 from tests.faults.control import Proxy, proxy_before
-from tests.faults.elsewhere import HASTY, READ_SECONDS, SEQUENCES, begin
+from tests.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
 
 PREFIX = "faults_"
 
@@ -28,16 +28,16 @@ def _proxy(engine: Engine) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def proxy(_proxy: Proxy) -> Proxy:
+def proxy(_proxy: Proxy) -> Iterator[Proxy]:
     """A calm proxy before the engine."""
+    yield _proxy
     _proxy.calm()
-    return _proxy
 
 
 @pytest.fixture(scope="module")
 def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     """Once a module, as a client costs more to make than most of these tests to run."""
-    configured = override_settings(SEQUENCES={**SEQUENCES, **HASTY}, TABLE_PREFIX=PREFIX)
+    configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
         patch.setattr(dynamodb, "READ_SECONDS", READ_SECONDS)

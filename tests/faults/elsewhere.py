@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 __all__ = [
+    "ALONE",
     "HASTY",
     "READ_SECONDS",
     "SEQUENCES",
@@ -46,10 +47,18 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 """Every strategy, in every way it can be written. The tables are the default ones."""
 
 
-HASTY = {
-    f"hasty-{name}": {**entry, "OPTIONS": {**entry.get("OPTIONS", {}), "deadline": 0.2}}
-    for name, entry in SEQUENCES.items()
-}
+def varied(word: str, **options: Any) -> dict[str, dict[str, Any]]:
+    """Every sequence again under another name, with some options changed."""
+    return {
+        f"{word}-{name}": {**entry, "OPTIONS": {**entry.get("OPTIONS", {}), **options}}
+        for name, entry in SEQUENCES.items()
+    }
+
+
+ALONE = varied("alone", group=False)
+"""The same without groups: every caller writes for itself."""
+
+HASTY = varied("hasty", deadline=0.2)
 """The same with little patience, for tests of giving up."""
 
 
@@ -74,7 +83,7 @@ def begin(endpoint: str, prefix: str) -> None:
     from django.conf import settings
 
     django.setup()
-    settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **HASTY}, prefix
+    settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **ALONE, **HASTY}, prefix
 
 
 def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:

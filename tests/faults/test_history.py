@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import chain, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sequences import get_last_value
 from sequences.registry import strategies
 from tests.faults.conftest import PREFIX
 from tests.faults.control import Proxy
-from tests.faults.elsewhere import SEQUENCES, Event, begin, broken_pairs, put_many
+from tests.faults.elsewhere import ALONE, SEQUENCES, Event, begin, broken_pairs, put_many
 from tests.faults.plans import Rule
 
 MOMENTS = st.integers(0, 12)
@@ -36,12 +37,24 @@ def losing(behind_proxy: Proxy) -> Proxy:
     return behind_proxy
 
 
-@pytest.mark.parametrize("sequence", SEQUENCES)
+@pytest.mark.parametrize("sequence", [*SEQUENCES, *ALONE])
 def test_threads(losing: Proxy, sequence: str, scope: str) -> None:
-    """Sixteen threads of one process, while answers are lost."""
+    """Sixteen threads of one process, together and each for itself, while answers are lost."""
     events = put_many(sequence, scope, threads=16, count=10)
     assert len({event.value for event in events}) == 160
     assert broken_pairs(events) == []
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_readers(behind_proxy: Proxy, sequence: str, scope: str) -> None:
+    """Whoever looks at the last value while others write sees it rise, and nothing else."""
+    with ThreadPoolExecutor(1) as thread:
+        writing = thread.submit(put_many, sequence, scope, threads=8, count=15)
+        seen = [0]
+        while not writing.done():
+            seen.append(get_last_value(sequence, scope=scope) or 0)
+    assert seen == sorted(seen)
+    assert (get_last_value(sequence, scope=scope) or 0) >= max(event.value for event in writing.result())
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)

@@ -108,16 +108,14 @@ class TestFetching:
         wait_until(lambda: fetches.done == 2)
         assert take_some("block", scope, 1) == [11]
 
-    def test_a_fetch_that_fails_for_the_caller(
-        self, allocator: BlockAllocator, scope: str, fetches: Fetches
-    ) -> None:
+    def test_a_fetch_that_fails_for_the_caller(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
         """A caller whose own fetch fails is told; the next one tries again, and no value is lost."""
         fetches.fail = 1
         with pytest.raises(SequenceUnavailable, match="away"):
             get_next_value("block", scope=scope)
         assert take_some("block", scope, 11) == list(range(1, 12))
 
-    @pytest.mark.parametrize("count", [3, 10, 11, 25])
+    @pytest.mark.parametrize("count", [3, 7, 10])
     def test_many_at_once(self, allocator: BlockAllocator, scope: str, count: int) -> None:
         """Many values at once are larger than those handed out before, and smaller than those that follow."""
         before = take_some("block", scope, 4)
@@ -126,6 +124,16 @@ class TestFetching:
         told = [*before, *together, *after]
         assert len(together) == count
         assert told == sorted(set(told))
+
+    def test_more_than_a_block_at_once(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """More values than a block are one range, by one request, and none of them is served again."""
+        before = take_some("block", scope, 4)
+        wire.clear()
+        together = get_next_values(25, "block", scope=scope)
+        assert wire.operations == ["UpdateItem"]
+        after = take_some("block", scope, 30)
+        assert together == range(together[0], together[0] + 25)
+        assert len({*before, *together, *after}) == 4 + 25 + 30
 
     def test_its_share_of_the_units(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
         """An item pays its share of the block's write unit beside its own."""
@@ -158,15 +166,15 @@ class TestForks:
 
 
 class TestSizes:
-    def test_they_follow_the_rate(
-        self, allocator: BlockAllocator, scope: str, clock: Clock, fetches: Fetches
-    ) -> None:
+    def test_they_follow_the_rate(self, allocator: BlockAllocator, scope: str, clock: Clock, fetches: Fetches) -> None:
         """A block used up within a second is followed by a larger one, one that lasts a minute by a smaller one."""
         for seconds, wanted in [(0.5, 20), (0.5, 40), (10, 40), (61, 20), (61, 10), (61, 10)]:
             self._use_a_block(allocator, scope, clock, seconds, fetches)
             assert fetches.sizes[-1] == wanted
 
-    def test_they_are_bounded(self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_they_are_bounded(
+        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A block does not grow beyond `max_block_size`."""
         clock = Clock()
         strategy = install("block", clock=clock, block_size=10, max_block_size=25)
@@ -196,9 +204,7 @@ class TestUnused:
         wait_until(lambda: fetches.done == 2)
         assert allocator.unused == reserved(scope) - len(told)
 
-    def test_they_are_reported(
-        self, allocator: BlockAllocator, scope: str, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_they_are_reported(self, allocator: BlockAllocator, scope: str, caplog: pytest.LogCaptureFixture) -> None:
         """A process that stops in order says how many values it leaves unused."""
         take_some("block", scope, 3)
         with caplog.at_level(logging.INFO, "sequences"):
@@ -211,9 +217,7 @@ class TestUnused:
             block_module._report_unused(lambda: allocator)  # type: ignore[arg-type]
         assert caplog.text == ""
 
-    def test_scopes_are_bounded(
-        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_scopes_are_bounded(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Blocks of few scopes are held; what an old one had left becomes a gap, and nothing comes twice."""
         monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
         for n in range(10):

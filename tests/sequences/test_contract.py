@@ -192,9 +192,7 @@ class TestContract:
         assert (first.value, first.replayed, second.replayed) == (second.value, False, True)
         assert list(stored(name, scope)) == [first.value]
 
-    def test_markers_expire(
-        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]
-    ) -> None:
+    def test_markers_expire(self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]) -> None:
         """A token is remembered for `marker_seconds` to the second, whether or not the engine deletes its marker."""
         install(name, wall=clock, marker_seconds=100)
         first, _ = repeat(name, scope, "a token")
@@ -206,16 +204,12 @@ class TestContract:
         assert repeat(name, scope, "a token") == (second, True)
         assert sorted(stored(name, scope)) == [first, second]
 
-    def test_what_a_repeat_may_change(
-        self, name: str, scope: str, install: Callable[..., Strategy]
-    ) -> None:
+    def test_what_a_repeat_may_change(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """Attributes of `ignore_in_repeat` may differ in a repeat, others may not; sets have no order."""
         install(name, ignore_in_repeat=["at"])
 
         def put(at: int, labels: set[str]) -> tuple[int, bool]:
-            allocation = put_next(
-                name, {"at": at, "labels": labels}, scope=scope, idempotency_token="a token"
-            )
+            allocation = put_next(name, {"at": at, "labels": labels}, scope=scope, idempotency_token="a token")
             return allocation.value, allocation.replayed
 
         first, _ = put(1, {"a", "b", "c"})

@@ -67,10 +67,8 @@ def nth(name: str, n: int) -> int:
 
 class TestRogueWriters:
     @pytest.mark.parametrize("fresh", [False, True], ids=["same process", "fresh process"])
-    def test_a_counter_set_back(
-        self, name: str, scope: str, fresh: bool, install: Callable[..., Strategy]
-    ) -> None:
-        """A counter that somebody set back is refused before a value comes twice, by a process that knows nothing too."""
+    def test_a_counter_set_back(self, name: str, scope: str, fresh: bool, install: Callable[..., Strategy]) -> None:
+        """A counter that somebody set back is refused before a value comes twice, by a fresh process too."""
         told = put_some(name, scope, 12)
         set_counter(name, scope, last_value=nth(name, 2))
         if fresh:
@@ -147,10 +145,8 @@ class TestRogueWriters:
         assert put_some(name, scope, 1) == [nth(name, 4)]
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
-    def test_a_hint_from_before_the_table(
-        self, name: str, scope: str, install: Callable[..., Strategy]
-    ) -> None:
-        """A hint that is left of a table that was deleted and made again does not keep a fresh process from counting."""
+    def test_a_hint_from_before_the_table(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A hint that is left of a table that was made anew does not keep a fresh process from counting."""
         strategy = install(name, deadline=0.5)
         with take_turn(turn_name(name, scope)) as turn:
             turn.tell(1000, strategy.timing.clock())

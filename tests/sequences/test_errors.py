@@ -86,13 +86,15 @@ def an_error(kind: type[Exception]) -> Exception:
 
 def answered(code: str, status: int = 400, **answer: Any) -> botocore.exceptions.ClientError:
     """An error answer as botocore raises it."""
-    response: Any = {"Error": {"Code": code, "Message": "said"}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return botocore.exceptions.ClientError({**response, **answer}, "PutItem")
+    answer["Error"] = {"Code": code, "Message": "said"}
+    answer["ResponseMetadata"] = {"HTTPStatusCode": status}
+    response: Any = answer
+    return botocore.exceptions.ClientError(response, "PutItem")
 
 
 def translated(error: Exception) -> Exception:
     """What becomes of a foreign error."""
-    with pytest.raises(Exception) as caught, translate_errors("put_item"):  # noqa: PT012 - the with is the test
+    with pytest.raises(Exception) as caught, translate_errors("put_item"):
         raise error
     return caught.value
 
@@ -114,7 +116,7 @@ class TestTheModel:
 
     @pytest.mark.parametrize("code", sorted(ERROR_FATES))
     def test_every_fate_is_told(self, code: str) -> None:
-        """Each error of the table becomes the error of its fate, chained to the foreign one, and names the operation."""
+        """Each error of the table becomes the error of its fate, which names the operation and is chained."""
         foreign = answered(code)
         ours = translated(foreign)
         assert type(ours) is KINDS[ERROR_FATES[code]]
@@ -251,7 +253,7 @@ class Impostor(BaseHTTPRequestHandler):
     checksum: int | None = None
     cut = 0
 
-    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(self.status)
         self.send_header("Content-Length", str(len(self.body) + self.cut))
@@ -294,10 +296,8 @@ class TestOnTheLine:
             ({"status": 400, "body": json.dumps({"__type": "x#ThrottlingException"}).encode()}, NotWritten),
         ],
     )
-    def test_answers(
-        self, impostor: type[Impostor], attributes: dict[str, Any], kind: type[SequenceError]
-    ) -> None:
-        """A wrong checksum, a cut or garbled answer and a failing engine leave the outcome unknown; a refusal does not."""
+    def test_answers(self, impostor: type[Impostor], attributes: dict[str, Any], kind: type[SequenceError]) -> None:
+        """A spoilt answer and a failing engine leave the outcome unknown; a refusal does not."""
         for name, value in attributes.items():
             setattr(impostor, name, value)
         with pytest.raises(SequenceError) as caught:
@@ -313,7 +313,7 @@ class TestOnTheLine:
         """The client itself never repeats a request."""
         seen: list[int] = []
         impostor.status, impostor.body = 500, b"{}"
-        impostor.log_request = lambda *_: seen.append(1)  # type: ignore[method-assign, assignment]
+        impostor.log_request = lambda *_: seen.append(1)  # type: ignore[method-assign]
         with pytest.raises(OutcomeUnknown):
             dynamodb.call("put_item", {"TableName": "items", "Item": {}})
         assert seen == [1]

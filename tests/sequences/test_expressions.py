@@ -183,7 +183,9 @@ class TestValues:
         assert used_units({"ConsumedCapacity": {"CapacityUnits": 0.5}}) == 0.5
         assert used_units({"ConsumedCapacity": [{"CapacityUnits": 2.0}, {"CapacityUnits": 4.0}]}) == 6.0
 
-    @pytest.mark.parametrize("item", [{}, {"a": "x" * 1000}, {"a": "€" * 1000}, {"a": b"\x00" * 1000}, {"a": [1] * 500}])
+    @pytest.mark.parametrize(
+        "item", [{}, {"a": "x" * 1000}, {"a": "€" * 1000}, {"a": b"\x00" * 1000}, {"a": [1] * 500}]
+    )
     def test_sizes(self, item: dict[str, Any]) -> None:
         """An item's size is never reckoned smaller than its names and values are."""
         real = sum(len(name) + len(value.encode() if isinstance(value, str) else value) for name, value in item.items())

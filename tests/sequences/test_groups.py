@@ -383,9 +383,7 @@ class TestGivingUp:
             (LOST, SequenceUnavailable, True),
         ],
     )
-    def test_at_the_deadline(
-        self, house: House, error: Exception, kind: type[SequenceError], unknown: bool
-    ) -> None:
+    def test_at_the_deadline(self, house: House, error: Exception, kind: type[SequenceError], unknown: bool) -> None:
         """At the deadline the error says contention or not, how often, how long, and whether it may be stored."""
         house.line.always = error
         answer = house.put("a").answer

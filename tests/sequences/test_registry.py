@@ -117,9 +117,9 @@ class TestMistakes:
 
     def test_an_unknown_alias(self, unconfigured: None) -> None:
         """An unknown alias is told, with those that there are."""
-        with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
-            with pytest.raises(InvalidSequence, match=r"no sequence 'yours'.*there is 'mine'"):
-                strategies["yours"]
+        known = override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}})
+        with known, pytest.raises(InvalidSequence, match=r"no sequence 'yours'.*there is 'mine'"):
+            strategies["yours"]
         with override_settings(SEQUENCES={}), pytest.raises(InvalidSequence, match="there is none"):
             strategies["mine"]
 
@@ -133,17 +133,18 @@ class TestMistakes:
         """`manage.py check` fails for a mistake, passes without one, and talks to no network."""
         with override_settings(SEQUENCES=SEQUENCES):
             call_command("check")
-        with override_settings(SEQUENCES={"mine": {"STRATEGY": "no.such.Module"}}), pytest.raises(
-            CommandError, match="SYSTEM|System"
-        ) as caught:
+        with (
+            override_settings(SEQUENCES={"mine": {"STRATEGY": "no.such.Module"}}),
+            pytest.raises(CommandError, match="identified some issues") as caught,
+        ):
             call_command("check")
         assert "sequences.E001" in str(caught.value)
 
     def test_create_tables(self, unconfigured: None) -> None:
         """`manage.py create_tables` says what is wrong in one line."""
-        with override_settings(SEQUENCES={"mine": {"STRATEGY": "no.such.Module"}}):
-            with pytest.raises(CommandError, match="cannot import 'no.such.Module'"):
-                call_command("create_tables")
+        wrong = override_settings(SEQUENCES={"mine": {"STRATEGY": "no.such.Module"}})
+        with wrong, pytest.raises(CommandError, match=r"cannot import 'no\.such\.Module'"):
+            call_command("create_tables")
 
 
 class TestRegistry:
@@ -218,10 +219,12 @@ class TestTables:
 
     def test_items_expire(self, tables: str) -> None:
         """The tables of items delete expired markers; the table of counters deletes nothing."""
-        described = {
-            name: dynamodb.call("describe_time_to_live", {"TableName": dynamodb.table_name(name)})
-            for name in ("tickets", DEFAULT_TABLE, "sequences")
-        }
-        status = {name: answer["TimeToLiveDescription"]["TimeToLiveStatus"] for name, answer in described.items()}
-        assert status["sequences"] == "DISABLED"
-        assert {status["tickets"], status[DEFAULT_TABLE]} <= {"ENABLED", "ENABLING"}
+        tables_of_items = {strategies[alias].layout.table for alias in strategies}
+        assert {_expires(table) for table in tables_of_items} <= {"ENABLED", "ENABLING"}
+        assert _expires(dynamodb.table_name("sequences")) == "DISABLED"
+
+
+def _expires(table: str) -> str:
+    """Whether a table deletes expired items."""
+    description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
+    return str(description["TimeToLiveStatus"])

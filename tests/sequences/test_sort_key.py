@@ -150,9 +150,7 @@ class TestLostAnswers:
 
 
 class TestScopes:
-    def test_a_scope_that_must_exist(
-        self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire
-    ) -> None:
+    def test_a_scope_that_must_exist(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """An unknown scope is refused by the one query that was to be made anyway, and nothing is written."""
         install(name, scope_must_exist=True)
         for token in (None, "a token"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -39,6 +40,12 @@ def without_flock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     turns._folder.cache_clear()
     yield
     turns._folder.cache_clear()
+
+
+def open_files() -> int:
+    """How many files this process has open, where the system says so."""
+    listed = Path("/proc/self/fd")
+    return len(list(listed.iterdir())) if listed.exists() else 0
 
 
 def has_turn(turn: Turn) -> bool:
@@ -159,7 +166,7 @@ class TestDoingWithout:
     def test_without_a_folder(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where no folder can be made there are no turns."""
         (tmp_path / "file").write_text("")
-        monkeypatch.setattr(turns.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "file"))
         turns._folder.cache_clear()
         with take_turn(topic) as turn:
             assert not has_turn(turn)
@@ -169,7 +176,7 @@ class TestDoingWithout:
         """A link in the folder's place, which somebody else could have put there, is not followed."""
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / f"sequences-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
-        monkeypatch.setattr(turns.tempfile, "gettempdir", lambda: str(tmp_path))
+        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
         turns._folder.cache_clear()
         with take_turn(topic) as turn:
             assert not has_turn(turn)
@@ -207,10 +214,10 @@ class TestHints:
 
     def test_few_files(self, topic: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """However many names there are, the files are few, private, and closed again."""
-        monkeypatch.setattr(turns.tempfile, "gettempdir", lambda: str(tmp_path))
+        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
         monkeypatch.setattr(turns, "FILES", 8)
         turns._folder.cache_clear()
-        before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else None
+        before = open_files()
         for n in range(100):
             with take_turn(f"{topic}{n}") as turn:
                 turn.tell(n, 1.0)
@@ -219,7 +226,7 @@ class TestHints:
         files = list(folder.iterdir())
         assert len(files) == 8
         assert {path.stat().st_mode & 0o777 for path in [folder, *files]} == {0o700, 0o600}
-        assert before is None or len(os.listdir("/proc/self/fd")) == before
+        assert open_files() == before
 
     def test_an_error_gives_the_turn_back(self, topic: str) -> None:
         """A turn that ends by an error is to be had again."""

@@ -1,0 +1,84 @@
+"""What a process keeps of its scopes is bounded, however many it has seen."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb, put_next
+from sequences.registry import strategies
+from sequences.strategies.base import SCOPES_REMEMBERED, Recent
+
+MANY = 10_000
+
+
+def empty_engine(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """An engine that stores everything and has nothing."""
+    amount = request.get("ExpressionAttributeValues", {}).get(":amount", {"N": "1"})
+    return {"Items": [], "Attributes": {"last_value": amount}}
+
+
+def kept(thing: object, seen: set[int] | None = None) -> int:
+    """How many values are held by an object of ours, and by all that it holds."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return 0
+    seen.add(id(thing))
+    if isinstance(thing, Mapping):
+        return len(thing) + sum(kept(value, seen) for value in thing.values())
+    if isinstance(thing, list | tuple | set | deque):
+        return len(thing) + sum(kept(value, seen) for value in thing)
+    if type(thing).__module__.startswith("sequences."):
+        return kept(getattr(thing, "__dict__", {}), seen)
+    return 0
+
+
+@pytest.mark.parametrize("name", ["atomic", "optimistic-put", "transactional", "block", "sort-key"])
+def test_many_scopes(
+    name: str, configured: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After 10,000 scopes a strategy holds no more than after the first half of them."""
+    caplog.set_level(logging.WARNING, "sequences")
+    strategies.reset()
+    dynamodb.account()
+    monkeypatch.setattr(dynamodb, "call", empty_engine)
+    before = kept(strategies[name])
+    for n in range(MANY // 2):
+        put_next(name, {}, scope=f"{n}", idempotency_token="a token")
+    half = kept(strategies[name])
+    for n in range(MANY // 2, MANY):
+        put_next(name, {}, scope=f"{n}", idempotency_token="a token")
+    assert half - before >= SCOPES_REMEMBERED
+    assert kept(strategies[name]) == half
+    strategies.reset()
+
+
+class TestRecent:
+    def test_the_latest_stay(self) -> None:
+        """The scopes that were used last are remembered, the others are not."""
+        recent: Recent[int] = Recent(most=3)
+        for n in range(5):
+            recent.put(f"{n}", n)
+        assert [recent.get(f"{n}") for n in range(5)] == [None, None, 2, 3, 4]
+        assert len(recent) == 3
+
+    def test_a_scope_in_use_stays(self) -> None:
+        """A scope that is written again and again stays while others come and go."""
+        recent: Recent[int] = Recent(most=3)
+        for n in range(100):
+            recent.put("busy", n)
+            recent.put(f"{n}", n)
+        assert recent.get("busy") == 99
+
+    def test_forgetting(self) -> None:
+        """A scope can be forgotten, more than once."""
+        recent: Recent[int] = Recent()
+        recent.put(None, 1)
+        recent.forget(None)
+        recent.forget(None)
+        assert recent.get(None) is None
+        assert len(recent) == 0
