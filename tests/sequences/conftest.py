@@ -66,7 +66,7 @@ def install(configured: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., S
 
 @pytest.fixture(scope="module")
 def spawned(configured: str, engine: Engine) -> Iterator[Processes]:
-    """Processes that were started anew and share nothing with this one."""
+    """Processes that share nothing with this one, not even turns: as on other machines."""
     processes = Processes("spawn", PROCESSES, engine.endpoint, configured)
     yield processes
     processes.stop()

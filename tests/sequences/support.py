@@ -327,7 +327,10 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     import django
     from django.conf import settings
 
+    from sequences import turns
+
     django.setup()
+    turns.fcntl = None  # type: ignore[assignment]  # as on another machine, where only the writes' conditions count
     settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, prefix
 
 

@@ -92,7 +92,7 @@ class TestContract:
         judge_items(name, scope, by_threads(put_some, name, scope, THREADS, 3))
 
     def test_spawned_processes(self, name: str, scope: str, spawned: Processes) -> None:
-        """So do 4 processes at once, of 2 threads each."""
+        """So do 4 processes at once, of 2 threads each, that take no turns, as if each was on a machine of its own."""
         told = spawned.run(by_threads, put_some, name, scope, 2, 3)
         judge_items(name, scope, list(chain.from_iterable(told)))
 
