@@ -7,6 +7,7 @@ Why jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-ji
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -43,9 +44,15 @@ DEADLINE_SECONDS = 10.0
 CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
+# Of its own, so that no program which seeds `random` gets another's tokens; and anew in a forked child. It is no secret,
+# and unlike the system's source it does not let other threads in between.
+_chance = random.Random()
+os.register_at_fork(after_in_child=_chance.seed)
+
+
 def new_token() -> str:
-    """A name for one request that nobody else has: 128 random bits, which need be no secret."""
-    return f"{random.getrandbits(128):032x}"
+    """A name for one request that nobody else has: 128 random bits."""
+    return f"{_chance.getrandbits(128):032x}"
 
 
 @dataclass(frozen=True, kw_only=True)
