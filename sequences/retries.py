@@ -44,9 +44,8 @@ DEADLINE_SECONDS = 10.0
 CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
-# Of its own, so that no program which seeds `random` gets another's tokens; and anew in a forked child. It is no secret,
-# and unlike the system's source it does not let other threads in between.
-_chance = random.Random()
+# Of its own: a program that seeds `random` must not get the tokens of another one. Seeded anew in a forked child.
+_chance = random.Random()  # noqa: S311 - tokens are no secrets, and the system's source lets other threads in between
 os.register_at_fork(after_in_child=_chance.seed)
 
 

@@ -9,7 +9,7 @@ from .. import dynamodb, expressions
 from ..exceptions import SequenceExhausted, WriteCancelled
 from ..groups import Entry, Write, Writer
 from ..retries import new_token
-from .counters import CounterState, CounterWriter, ReservingStrategy
+from .counters import CounterWriter, ReservingStrategy
 
 __all__ = ["Addition", "AtomicCounter"]
 
@@ -84,8 +84,7 @@ class Addition(CounterWriter):
             self.strategy.seen(scope, old["last_value"])
             self.ranges(write, old["last_value"])
             return
-        state = CounterState.of(old)
-        self.strategy.check(scope, state)
+        state = self.strategy.counter_state(scope)
         last_value = self.strategy.before_start if state.last_value is None else state.last_value
         if len(self.strategy.fitting(write.entries, last_value)) < len(write.entries):
             write.entries[-1].answer = SequenceExhausted(

@@ -29,11 +29,12 @@ from ..exceptions import (
     OperationNotSupported,
     Reason,
     SequenceExhausted,
+    StorageRefused,
     WriteCancelled,
 )
 from ..expressions import Layout
 from ..groups import Entry, Groups, Write, Writer
-from ..retries import CANCELLATIONS_THAT_HEAL, DEADLINE_SECONDS, Timing, new_token, read
+from ..retries import CANCELLATIONS_THAT_HEAL, DEADLINE_SECONDS, Patience, Timing, new_token, read
 from ..turns import take_turn
 from ..types import Allocation, Counter, SequenceConfig
 
@@ -374,6 +375,8 @@ class Strategy(Writer):
         for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
             if reason.code == "None" or reason.code in CANCELLATIONS_THAT_HEAL:
                 continue
+            if role == "counter" and reason.code != "ConditionalCheckFailed":
+                raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
             if role == "counter":
                 self.counter_moved(scope, reason)
             else:
@@ -425,7 +428,8 @@ class Strategy(Writer):
 
     def read_marker(self, scope: str | None, token: str) -> Mapping[str, Any] | None:
         """The marker of a token, unless there is none or it expired. One consistent read."""
-        answer = read("get_item", expressions.read_item(self.layout.table, self.marker_key(scope, token)))
+        request = expressions.read_item(self.layout.table, self.marker_key(scope, token))
+        answer = read("get_item", request, patience=Patience(timing=self.timing, seconds=self.option["deadline"]))
         marker = dynamodb.unmarshal(answer.get("Item", {}))
         return marker if marker.get("expires_at", 0) > self.wall() else None
 

@@ -72,19 +72,16 @@ class CounterStrategy(Strategy):
     def counter_state(self, scope: str | None, send: Callable[..., Mapping[str, Any]] | None = None) -> CounterState:
         """The counter as it is, by one consistent read. Raises SequenceWentBack."""
         send = send or dynamodb.call
+        floor = self._floors.get(scope)  # as it was before the read: other threads may move the counter meanwhile
         answer = send("get_item", expressions.read_item(self.counter_table, self.counter_key(scope)))
         state = CounterState.of(dynamodb.unmarshal(answer.get("Item", {})), dynamodb.used_units(answer))
-        self.check(scope, state)
-        return state
-
-    def check(self, scope: str | None, state: CounterState) -> None:
-        """Raise SequenceWentBack if the counter is lower than a value it handed out."""
-        known = max(state.highest or 0, self._floors.get(scope) or 0)
+        known = max(state.highest or 0, floor or 0)
         if known and (state.last_value is None or state.last_value < known):
             raise SequenceWentBack(
                 f"The counter of {self.alias!r}, scope {scope!r}, says {state.last_value}, but {known} was handed out: "
                 f"somebody set it back. Set last_value to at least {known} in the table {self.counter_table!r}."
             )
+        return state
 
     def seen(self, scope: str | None, last_value: int) -> None:
         """Remember a value of the counter, below which it must not be found again."""

@@ -55,7 +55,6 @@ class TransactionalCounter(CounterStrategy):
         """A remembered counter may be out of date without harm: the write is conditional on it."""
         self.catch_up(scope)
         state = self._states.get(scope) or self.counter_state(scope)
-        self.check(scope, state)
         last_value = self.before_start if state.last_value is None else state.last_value
         fitting = self.fitting(entries, last_value)
         step = self.config.step
@@ -73,19 +72,23 @@ class TransactionalCounter(CounterStrategy):
 
     def known(self, scope: str | None) -> Proved | None:
         state = self._states.get(scope)
-        return Proved(state.last_value, state.at) if state and state.last_value is not None else None
+        if state is None:
+            return None
+        return Proved(self.before_start if state.last_value is None else state.last_value, state.at)
 
     def learn(self, scope: str | None, proved: Proved) -> None:
-        self._states.put(scope, CounterState(proved.last_value, proved.last_value, at=proved.at))
+        """A hint below what this process has seen is older than it looks."""
+        if proved.last_value >= (self._floors.get(scope) or 0):
+            last_value = None if proved.last_value == self.before_start else proved.last_value
+            self._states.put(scope, CounterState(last_value, last_value, at=proved.at))
 
     def counter_moved(self, scope: str | None, reason: Reason) -> None:
-        """A lost race: the answer says how the counter is now, so no read is needed."""
-        if reason.old is None:
+        """A lost race: the answer says how the counter is now, so no read is needed unless it seems to have gone back."""
+        state = CounterState.of(reason.old or {})
+        if (state.last_value or 0) < max(state.highest or 0, self._floors.get(scope) or 1):
             self._states.forget(scope)
-        else:
-            state = CounterState.of(reason.old)
-            self.check(scope, state)
-            self._remember(scope, state)
+            state = self.counter_state(scope)  # gone or gone back, unless another thread moved it meanwhile
+        self._remember(scope, state)
 
     def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:
         super().number_taken(scope, entry, value)
