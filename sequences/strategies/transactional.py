@@ -83,7 +83,7 @@ class TransactionalCounter(CounterStrategy):
             self._states.put(scope, CounterState(last_value, last_value, at=proved.at))
 
     def counter_moved(self, scope: str | None, reason: Reason) -> None:
-        """A lost race: the answer says how the counter is now, so no read is needed unless it seems to have gone back."""
+        """A lost race: the answer says how the counter is now; it is read only when it seems to have gone back."""
         state = CounterState.of(reason.old or {})
         if (state.last_value or 0) < max(state.highest or 0, self._floors.get(scope) or 1):
             self._states.forget(scope)
