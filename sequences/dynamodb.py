@@ -172,19 +172,24 @@ def _make_client(session: boto3.session.Session) -> DynamoDBClient:
         user_agent=f"sequences Boto3/{boto3.__version__}",  # else botocore builds its own anew for each request
     )
     client = session.client("dynamodb", config=config)
-    client.meta.events.register("response-received.dynamodb", _verify_checksum)
+    client.meta.events.register("response-received.dynamodb", _verify_body)
     return client
 
 
-def _verify_checksum(response_dict: Mapping[str, Any] | None, **_: object) -> None:
-    """Refuse an answer whose body is not the one DynamoDB sent; botocore checks this in its legacy retry mode only."""
+def _verify_body(response_dict: Mapping[str, Any] | None, **_: object) -> None:
+    """Refuse an answer whose body is not the one DynamoDB sent.
+
+    botocore takes a body that is no JSON for an empty answer, and checks the checksum in its legacy retry mode only.
+    """
     if response_dict is None:
         return
-    expected = response_dict["headers"].get("x-amz-crc32")
-    if expected and int(expected) != zlib.crc32(response_dict["body"]):
+    body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
+    if expected and int(expected) != zlib.crc32(body):
         raise botocore.exceptions.ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
+    if response_dict["status_code"] == 200 and not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise botocore.exceptions.ResponseStreamingError(error="the body is not a whole JSON object")
 
 
 _shared = _Client()

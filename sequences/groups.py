@@ -162,14 +162,18 @@ class Groups:
             else:
                 queue.append(call)
         if not call.leads:
-            self._wait(queue, call)
+            self._wait(scope, queue, call)
         if call.leads:
             self._lead(scope, queue, call)
 
-    def _wait(self, queue: deque[Call], call: Call) -> None:
+    def _wait(self, scope: str | None, queue: deque[Call], call: Call) -> None:
         """Wait to be answered or to lead. Whoever is still queued at the deadline leaves, and was not written."""
-        if call.latch.acquire(timeout=self._seconds):
-            return
+        try:
+            if call.latch.acquire(timeout=self._seconds):
+                return
+        except BaseException:  # Ctrl-C: nobody is there any more to be answered, or to lead
+            self._desert(scope, queue, call)
+            raise
         with self._lock:
             if call in queue:
                 queue.remove(call)
@@ -177,6 +181,13 @@ class Groups:
                 call.answer_all(call.patience.give_up(waited))
                 return
         call.latch.acquire()  # it is being written: its leader gives up in bounded time, and knows the outcome
+
+    def _desert(self, scope: str | None, queue: deque[Call], call: Call) -> None:
+        with self._lock:
+            if call in queue:
+                queue.remove(call)
+        if call.leads:
+            self._hand_over(scope, queue, ())
 
     def _lead(self, scope: str | None, queue: deque[Call], call: Call) -> None:
         lead = _Lead(self._writer, scope, call, partial(self._take, queue))

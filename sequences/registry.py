@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import threading
@@ -98,7 +99,7 @@ class Registry:
             raise InvalidSequence(
                 f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}"
             ) from error
-        if not (isinstance(strategy, type) and issubclass(strategy, Strategy)):
+        if not (isinstance(strategy, type) and issubclass(strategy, Strategy)) or inspect.isabstract(strategy):
             raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
         return strategy(config)
 

@@ -66,7 +66,8 @@ def take_turn(name: str) -> Iterator[Turn]:
         yield Turn(key, file if file is not None and _lock(file) else None)
     finally:
         if file is not None:
-            os.close(file)  # gives the lock back
+            fcntl.flock(file, fcntl.LOCK_UN)  # closing alone would leave it to a child that was forked meanwhile
+            os.close(file)
 
 
 def _lock(file: int) -> bool:

@@ -426,12 +426,14 @@ class Strategy(Writer):
         found = [self.layout.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
         return (found[0] if found else None), dynamodb.used_units(answer)
 
-    def read_marker(self, scope: str | None, token: str) -> Mapping[str, Any] | None:
-        """The marker of a token, unless there is none or it expired. One consistent read."""
-        request = expressions.read_item(self.layout.table, self.marker_key(scope, token))
+    def find_repeat(self, scope: str | None, entry: Entry) -> None:
+        """Answer an entry whose token has a marker that did not expire. One consistent read."""
+        request = expressions.read_item(self.layout.table, self.marker_key(scope, entry.token))
         answer = read("get_item", request, patience=Patience(timing=self.timing, seconds=self.option["deadline"]))
+        entry.read_units += dynamodb.used_units(answer)
         marker = dynamodb.unmarshal(answer.get("Item", {}))
-        return marker if marker.get("expires_at", 0) > self.wall() else None
+        if marker.get("expires_at", 0) > self.wall():
+            self.repeat(scope, entry, marker)
 
     def fitting(self, entries: Sequence[Entry], last_value: int) -> Sequence[Entry]:
         """The first entries for which there are values up to MAXIMUM. Raises SequenceExhausted if there is none."""

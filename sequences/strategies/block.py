@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from operator import length_hint
 from typing import Any
 
+from ..exceptions import SequenceError, SequenceExhausted
 from ..groups import Entry, Writer
 from ..types import SequenceConfig
 from .atomic import Addition
@@ -103,8 +104,13 @@ class BlockAllocator(ReservingStrategy):
         return Entry(count=count, values=values, answer=values, write_units=units)
 
     def fetch(self, scope: str | None, count: int) -> Entry:
-        """Reserve one block by the counter."""
-        return super().reserve_entry(scope, count)
+        """Reserve one block by the counter, a smaller one where MAXIMUM is near."""
+        try:
+            return super().reserve_entry(scope, count)
+        except SequenceExhausted:
+            if count == 1:
+                raise
+            return self.fetch(scope, count // 2)
 
     @property
     def unused(self) -> int:
@@ -129,7 +135,9 @@ class _Supply:
 
     @property
     def unserved(self) -> int:
-        return sum(len(half) for half in self._halves)
+        fetched = self._fetching if self._fetching and self._fetching.done() else None
+        waiting = len(fetched.result().values) if fetched and fetched.exception() is None else 0
+        return waiting + sum(len(half) for half in self._halves)
 
     def next_half(self) -> range:
         """The next values to serve. Starts fetching the next block when the second half of this one begins."""
@@ -146,7 +154,8 @@ class _Supply:
 
     def _fetched(self) -> range:
         fetching, self._fetching = self._fetching, None
-        entry = fetching.result() if fetching else self._strategy.fetch(self._scope, self._size)
+        failed = fetching is None or isinstance(fetching.exception(), SequenceError)
+        entry = self._strategy.fetch(self._scope, self._size) if failed or fetching is None else fetching.result()
         self.units_per_value = entry.write_units / entry.count
         assert isinstance(entry.values, range)
         return entry.values

@@ -184,9 +184,8 @@ class ReservingStrategy(CounterStrategy):
     def put(self, scope: str | None, entries: Sequence[Entry]) -> None:
         """A repeat is answered by its marker before it takes a value."""
         for entry in entries:
-            marker = self.read_marker(scope, entry.token) if entry.marked else None
-            if marker is not None:
-                self.repeat(scope, entry, marker)
+            if entry.marked:
+                self.find_repeat(scope, entry)
         fresh = [entry for entry in entries if entry.answer is None]
         if fresh:
             super().put(scope, fresh)

@@ -61,7 +61,7 @@ class SortKeyMaximum(Strategy):
         if self.config.step != 1:
             raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one.")
         self._tails: Recent[Proved] = Recent()
-        self._lost: Recent[bool] = Recent()
+        self._lost: Recent[float] = Recent()  # when a race was lost that no write followed yet
 
     def place(self, scope: str | None, entries: Sequence[Entry]) -> Place:
         tail, read_units = self._tail(scope)
@@ -97,7 +97,7 @@ class SortKeyMaximum(Strategy):
 
     def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:
         """A lost race: go on from the number that was found taken, or look again."""
-        self._lost.put(scope, True)
+        self._lost.put(scope, self.timing.clock())
         if self.option["on_conflict"] == "increment":
             self._remember(scope, value)
         else:
@@ -107,7 +107,9 @@ class SortKeyMaximum(Strategy):
         return self._tails.get(scope)
 
     def learn(self, scope: str | None, proved: Proved) -> None:
-        self._tails.put(scope, proved)
+        """What was proved before a race was lost is what lost it."""
+        if proved.at > (self._lost.get(scope) or 0.0):
+            self._tails.put(scope, proved)
 
     def last_value(self, scope: str | None) -> int | None:
         number, _ = self.highest_stored(scope, send=read)
