@@ -11,7 +11,7 @@ are read by position: the sort key after which they go on.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sequences.dynamodb import marshal, table_name, unmarshal
@@ -29,6 +29,9 @@ ABOUT_PROJECT = ("key", "name", "description")
 # What a list of tickets shows, and what one ticket has besides.
 SUMMARY = ("title", "status", "assignee", "labels", "reporter", "created_at", "updated_at", "version", "void")
 WHOLE = (*SUMMARY, "description")
+# What a row is taken for that did not come from here, and lacks what every row of ours has.
+NEVER = datetime.fromtimestamp(0, UTC).isoformat()
+IMPORTED = {"status": Status.OPEN.value, "reporter": "", "created_at": NEVER, "updated_at": NEVER, "version": 1}
 OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
 Row = Mapping[str, Any]
@@ -168,16 +171,18 @@ def _update_request(
     """Set and remove attributes of a ticket on the condition that it is there, not void, and at `version`."""
     sets = ", ".join(f"#{name} = :{name}" for name in values)
     removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
-    names = {f"#{name}": name for name in {*values, *removed, "version", "void"}}
+    names = {f"#{name}": name for name in {*values, *removed, "pk", "version", "void"}}
     arguments = {**{f":{name}": value for name, value in values.items()}, ":one": 1}
-    condition = "attribute_exists(#version) AND attribute_not_exists(#void)"
+    condition = "attribute_exists(#pk) AND attribute_not_exists(#void)"
     if version is not None:
-        condition += " AND #version = :version"
+        is_first = version == IMPORTED["version"]
+        at_version = "(attribute_not_exists(#version) OR #version = :version)" if is_first else "#version = :version"
+        condition += f" AND {at_version}"
         arguments[":version"] = version
     return {
         "TableName": table_name(TABLE),
         "Key": marshal({"pk": key.project, "sk": key.number}),
-        "UpdateExpression": f"SET {sets}, #version = #version + :one{removes}",
+        "UpdateExpression": f"SET {sets}, #version = if_not_exists(#version, :one) + :one{removes}",
         "ConditionExpression": condition,
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": marshal(arguments),
@@ -227,7 +232,8 @@ def project_from_row(row: Row) -> Project:
 
 
 def ticket_from_row(row: Row) -> Ticket:
-    """A ticket from its row. What the row does not hold is empty, as it is when it was voided."""
+    """A ticket from its row. What the row does not hold is empty, as when it was voided, or imported by somebody."""
+    row = {**IMPORTED, **row}
     return Ticket(
         key=TicketKey(project=row["pk"], number=row["sk"]),
         title=row.get("title", ""),

@@ -34,7 +34,8 @@ class BlockAllocator(ReservingStrategy):
 
     1. A value is handed out once, across threads, processes and forks: a block belongs to the process that reserved
        it.
-    2. Within a process, a value is larger than those it handed out before.
+    2. Within a process, a value is larger than those it handed out before, unless more than a block is asked for at
+       once: such a range comes from the counter.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from .. import dynamodb, expressions
-from ..exceptions import SequenceError, SequenceWentBack, WriteCancelled
+from ..exceptions import SequenceError, SequenceWentBack, StorageRefused, WriteCancelled
 from ..expressions import CounterRow
 from ..groups import Entry, Groups, Write, Writer
 from ..retries import new_token, read
@@ -41,7 +41,11 @@ class CounterState:
 
     @classmethod
     def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:
-        return cls(item.get("last_value"), item.get("highest"), read_units)
+        """The state that a stored counter tells. Raises StorageRefused for values that are no whole numbers."""
+        last_value, highest = item.get("last_value"), item.get("highest")
+        if not isinstance(last_value, int | None) or not isinstance(highest, int | None):
+            raise StorageRefused(f"The counter {dict(item)} holds no whole number: repair its last_value.")
+        return cls(last_value, highest, read_units)
 
 
 class CounterStrategy(Strategy):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
-from sequences.exceptions import ItemExists, OperationNotSupported, SequenceExhausted, SequenceWentBack
+from sequences.exceptions import ItemExists, OperationNotSupported, SequenceExhausted, SequenceWentBack, StorageRefused
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.turns import take_turn
@@ -86,6 +86,15 @@ class TestRogueWriters:
         strategies.reset()
         with pytest.raises(SequenceWentBack, match="Set last_value to at least 3"):
             put_next("transactional", {}, scope=scope)
+
+    def test_a_counter_that_is_no_number(self, name: str, scope: str) -> None:
+        """A counter that somebody overwrote with a text is refused with the remedy, and nothing is stored."""
+        told = put_some(name, scope, 12)
+        set_counter(name, scope, last_value="12")
+        with pytest.raises(StorageRefused, match="repair its last_value"):
+            put_until_refused(name, scope, told)
+        with pytest.raises(StorageRefused, match="repair its last_value"):
+            get_last_value(name, scope=scope)
 
     def test_a_counter_deleted(self, name: str, scope: str) -> None:
         """A counter that somebody deleted is refused by a process that used it."""

@@ -490,29 +490,59 @@ class TestCrashes:
         assert [value(future.result()) for future in others] == [1, 2, 3]
         assert house.groups._queues == {}
 
-    def test_a_caller_that_is_interrupted_while_it_waits(self, house: House) -> None:
+    def test_a_caller_that_is_interrupted_while_it_waits(self, house: House, ctrl_c: Callable[[], None]) -> None:
         """A waiting caller that is interrupted, as by Ctrl-C, does not keep those behind it from being written."""
+
+        def interrupt() -> None:
+            wait_until(lambda: house.waiting == 1)
+            ctrl_c()
+
+        with house.busy() as first:
+            house.threads.submit(interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                house.put("interrupted")
+            after = house.threads.submit(house.put, "after")
+            wait_until(lambda: house.waiting >= 1)
+        first.result()
+        assert isinstance(after.result().answer, Allocation)
+
+    def test_a_caller_that_is_interrupted_while_it_is_written(self, house: House, ctrl_c: Callable[[], None]) -> None:
+        """Nor does one that was taken along by a leader who then leaves without an answer for it."""
+        interrupted = threading.Event()
+
+        def refuse_meanwhile() -> None:
+            ctrl_c()
+            interrupted.wait(30)
+            house.ledger.crash = ZeroDivisionError("a crash")
+            raise THROTTLED
+
+        def release() -> None:
+            wait_until(lambda: house.waiting == 1)
+            house.line.open.set()
+
+        house.line.plan = [THROTTLED, refuse_meanwhile]
+        with house.busy() as first:
+            house.threads.submit(release)
+            with pytest.raises(KeyboardInterrupt):
+                house.put("interrupted")
+            interrupted.set()
+        with pytest.raises(ZeroDivisionError):
+            first.result()
+        assert isinstance(house.put("after").answer, Allocation)
+        assert house.groups._queues == {}
+
+    @pytest.fixture
+    def ctrl_c(self, house: House) -> Iterator[Callable[[], None]]:
+        """Interrupts the test's own thread, which must wait for less than a second otherwise."""
 
         def interrupt(signal_number: int, frame: FrameType | None) -> None:
             raise KeyboardInterrupt
 
-        def interrupt_us() -> None:
-            wait_until(lambda: house.waiting == 1)
-            os.kill(os.getpid(), signal.SIGALRM)
-
+        house.timing = house.clock.timing(first_pause=0.0)
         house.groups = Groups(house.ledger, timing=house.timing, seconds=1.0)
         original = signal.signal(signal.SIGALRM, interrupt)
-        try:
-            with house.busy() as first:
-                house.threads.submit(interrupt_us)
-                with pytest.raises(KeyboardInterrupt):
-                    house.put("interrupted")
-                after = house.threads.submit(house.put, "after")
-                wait_until(lambda: house.waiting >= 1)
-        finally:
-            signal.signal(signal.SIGALRM, original)
-        first.result()
-        assert isinstance(after.result().answer, Allocation)
+        yield lambda: os.kill(os.getpid(), signal.SIGALRM)
+        signal.signal(signal.SIGALRM, original)
 
 
 @pytest.mark.parametrize("name", TOGETHER)

@@ -342,3 +342,17 @@ class TestLists:
         cursor = selectors.list_tickets("ABC", limit=1).next_cursor
         with pytest.raises(InvalidInput):
             selectors.list_tickets("XYZ", cursor=cursor)
+
+
+class TestImportedRows:
+    def test_a_row_of_somebody_else_is_a_ticket(self, abc: Project) -> None:
+        """A row that lacks what ours have is shown, listed, and can be changed; the numbers go on after it."""
+        row = {"pk": "ABC", "sk": 1, "title": "Imported"}
+        dynamodb.call("put_item", {"TableName": dynamodb.table_name("tickets"), "Item": dynamodb.marshal(row)})
+        assert selectors.get_ticket(ABC_1).status == Status.OPEN
+        assert stored_titles() == ["Imported"]
+        changed = services.update_ticket(ABC_1, version=1, changes={"status": "done"}, by="ann")
+        assert (changed.status, changed.version) == (Status.DONE, 2)
+        with pytest.raises(StaleVersion):
+            services.update_ticket(ABC_1, version=1, changes={"status": "open"}, by="ann")
+        assert file("Ours").ticket.key.number == 2
