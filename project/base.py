@@ -49,6 +49,7 @@ SEQUENCES = {
     "tickets": {
         "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
         "TABLE": "tickets",
+        "MAXIMUM": 10**15 - 1,  # as many digits as the address of a ticket has
         "OPTIONS": {
             "partition": "{scope}",
             "scope_must_exist": True,

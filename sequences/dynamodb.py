@@ -123,10 +123,10 @@ _NEVER_SENT = (
     botocore.exceptions.EndpointConnectionError,
     botocore.exceptions.ConnectTimeoutError,
     botocore.exceptions.ProxyConnectionError,
-    botocore.exceptions.SSLError,
 )
 _ANSWER_LOST = (
     botocore.exceptions.HTTPClientError,
+    botocore.exceptions.SSLError,  # a broken record, too, after the request was served
     botocore.exceptions.ChecksumError,
     botocore.parsers.ResponseParserError,
     urllib3.exceptions.HTTPError,
@@ -157,7 +157,9 @@ class _Client:
         session = boto3.session.Session()
         client = _make_client(session)
         credentials = session.get_credentials()
-        self.account = f"{client.meta.endpoint_url}|{credentials.access_key if credentials else ''}"
+        self.account = (
+            f"{client.meta.endpoint_url}|{client.meta.region_name}|{credentials.access_key if credentials else ''}"
+        )
         self._client = client
 
 
@@ -184,7 +186,7 @@ def _verify_body(response_dict: Mapping[str, Any] | None, **_: object) -> None:
     if response_dict is None:
         return
     body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
-    if expected and int(expected) != zlib.crc32(body):
+    if expected and expected != str(zlib.crc32(body)):
         raise botocore.exceptions.ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
@@ -279,7 +281,9 @@ def _translate_answer(operation: str, error: botocore.exceptions.ClientError) ->
 
 def _fate_by_status(error: botocore.exceptions.ClientError) -> Fate:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return Fate.UNKNOWN if status >= 500 else Fate.REFUSED
+    if status >= 500 or status == 408:
+        return Fate.UNKNOWN
+    return Fate.NOT_WRITTEN if status == 429 else Fate.REFUSED
 
 
 def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[Reason, ...]:

@@ -7,6 +7,7 @@ exactness rests. A "put" is the inner dict that both `PutItem` and an action of 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,7 @@ def query_numbers(
 ) -> dict[str, Any]:
     """One page of an item collection in the order of its numbers, with its keys and the named attributes only."""
     names = [layout.partition_name, layout.sort_name, *attributes]
-    aliases = {f"#{index}_{name.replace('-', '_')}": name for index, name in enumerate(names)}
+    aliases = {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
     request = {
         "TableName": layout.table,
         "KeyConditionExpression": "#partition = :partition",
@@ -190,8 +191,8 @@ def add_to_counter(
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
     """The condition that the counter is still as it was read."""
     if seen is None:
-        return "attribute_not_exists(#last_value)", {}
-    return "#last_value = :seen", {":seen": {"N": str(seen)}}
+        return "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)", {}
+    return "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)", {":seen": {"N": str(seen)}}
 
 
 def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
@@ -222,7 +223,7 @@ def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> 
         "TableName": table,
         "Item": {**key, **marshal(fields)},
         "ConditionExpression": condition,
-        "ExpressionAttributeNames": {"#last_value": "last_value"},
+        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest"},
         **({"ExpressionAttributeValues": values} if values else {}),
         **OLD_ITEM,
     }

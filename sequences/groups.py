@@ -33,12 +33,13 @@ from .exceptions import (
     NotWritten,
     OutcomeUnknown,
     SequenceError,
+    SequenceExhausted,
     SequenceUnavailable,
     StorageError,
     StorageRefused,
     WriteCancelled,
 )
-from .retries import Patience, Timing, heals
+from .retries import Patience, Timing, heals, may_hide
 from .types import Allocation
 
 __all__ = ["Call", "Entry", "Groups", "Write", "Writer"]
@@ -116,12 +117,13 @@ class Writer(ABC):
 class Call:
     """One caller's entries, kept together in one write, and the latch that the caller waits at."""
 
-    __slots__ = ("actions", "entries", "latch", "leads", "patience", "size")
+    __slots__ = ("actions", "deserted", "entries", "latch", "leads", "patience", "size")
 
     def __init__(self, entries: Sequence[Entry], patience: Patience) -> None:
         self.entries = entries
         self.patience = patience
         self.leads = False
+        self.deserted = False
         self.actions = sum(entry.actions for entry in entries)
         self.size = sum(entry.size for entry in entries)
         self.latch = threading.Lock()
@@ -169,11 +171,14 @@ class Groups:
     def _wait(self, scope: str | None, queue: deque[Call], call: Call) -> None:
         """Wait to be answered or to lead. Whoever is still queued at the deadline leaves, and was not written."""
         try:
-            if call.latch.acquire(timeout=self._seconds):
-                return
+            self._wait_at_latch(queue, call)
         except BaseException:  # Ctrl-C: nobody is there any more to be answered, or to lead
             self._desert(scope, queue, call)
             raise
+
+    def _wait_at_latch(self, queue: deque[Call], call: Call) -> None:
+        if call.latch.acquire(timeout=self._seconds):
+            return
         with self._lock:
             if call in queue:
                 queue.remove(call)
@@ -184,6 +189,7 @@ class Groups:
 
     def _desert(self, scope: str | None, queue: deque[Call], call: Call) -> None:
         with self._lock:
+            call.deserted = True  # a leader that has it may put it back
             if call in queue:
                 queue.remove(call)
         if call.leads:
@@ -208,7 +214,7 @@ class Groups:
 
     def _hand_over(self, scope: str | None, queue: deque[Call], left: Sequence[Call]) -> None:
         with self._lock:
-            queue.extendleft(reversed(left))
+            queue.extendleft(call for call in reversed(left) if not call.deserted)
             if not queue:
                 del self._queues[scope]
                 return
@@ -263,7 +269,7 @@ class _Lead:
                 self.unknown = False
                 self.write = self.writer.prepare(self.scope, self._pending())
             return self._send(self.write)
-        except (NotWritten, OutcomeUnknown) as error:  # of a read, while preparing
+        except (NotWritten, OutcomeUnknown) as error:  # of a read, before or after the write
             return error
         except SequenceError as error:
             self._refuse(error)
@@ -295,20 +301,22 @@ class _Lead:
             self.write = None
 
     def _cancelled(self, write: Write, error: WriteCancelled) -> StorageError | None:
-        if heals(error.reasons):
+        if heals(error.reasons) or (self.unknown and may_hide(error.reasons)):
             self._settle_unless_unknown()
             return error
         before = len(self._pending())
+        self.write, self.unknown = None, False
         self.writer.cancelled(self.scope, write, error)
-        self.write = None
         return error if len(self._pending()) == before else None
 
     def _refuse(self, error: SequenceError) -> None:
         """Answer whom a permanent failure hits; when one of many may be to blame, they go on one by one to find it."""
         if self.unknown and isinstance(error, StorageError):
             error = self.own.patience.give_up(error, outcome_unknown=True)
-        entries = self.write.entries if self.write else self._pending()
+        entries: Sequence[Entry] = self.write.entries if self.write else self._pending()
         self.write = None
+        if isinstance(error, SequenceExhausted):
+            entries = [entry for entry in entries if entry.count >= entries[0].count]
         if type(error) is StorageRefused and len(entries) > 1:
             self.singly = True
             return

@@ -33,6 +33,7 @@ __all__ = [
     "Patience",
     "Timing",
     "heals",
+    "may_hide",
     "new_token",
     "read",
     "write_once",
@@ -102,6 +103,11 @@ def heals(reasons: tuple[Reason, ...]) -> bool:
     """Whether a cancelled write may succeed unchanged: every reason, in its place, is one that heals, or none."""
     codes = {reason.code for reason in reasons} - {"None"}
     return bool(codes) and codes <= CANCELLATIONS_THAT_HEAL
+
+
+def may_hide(reasons: tuple[Reason, ...]) -> bool:
+    """Whether an action was refused before its condition was looked at, so that it may be stored already."""
+    return any(reason.code in CANCELLATIONS_THAT_HEAL for reason in reasons)
 
 
 def read(operation: str, request: Mapping[str, Any], *, patience: Patience | None = None) -> dict[str, Any]:

@@ -118,6 +118,10 @@ def _put(
     entries = [_entry(strategy, item, token) for item, token in zip(items, tokens, strict=True)]
     for chunk in _chunks(entries, strategy.most_actions):
         strategy.put(scope, chunk)
+        if gave_up := next((entry.answer for entry in chunk if isinstance(entry.answer, GaveUp)), None):
+            for entry in entries:
+                entry.answer = entry.answer or gave_up
+            break
     return [_answer(sequence, scope, entry) for entry in entries]
 
 
@@ -136,11 +140,15 @@ def _answer(sequence: str, scope: str | None, entry: Entry) -> Allocation | Sequ
 
 def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> Entry:
     check_token(token)
+    if not isinstance(item, Mapping):
+        raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
     names = strategy.option["key_names"]
     given = [name for name in names if name in item]
-    if "token" in item or len(given) == 1 or (given and not strategy.takes_own_keys):
-        name = "token" if "token" in item else given[0]
-        raise InvalidItem(f"The item has the attribute {name!r}, which is written by the sequence: leave it out.")
+    brings_key = len(given) == 2 and strategy.takes_own_keys
+    ours = ["token", "value"] if brings_key else ["token", *given]
+    for name in ours:
+        if name in item:
+            raise InvalidItem(f"The item has the attribute {name!r}, which is written by the sequence: leave it out.")
     wire = marshal(item)
     return Entry(
         item=wire,
@@ -149,7 +157,7 @@ def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> En
         name=new_token() if token is not None else "",
         digest=strategy.digest(wire) if token is not None else "",
         size=item_size(wire),
-        own_key={name: wire[name] for name in names} if given else None,
+        own_key={name: wire[name] for name in names} if brings_key else None,
     )
 
 

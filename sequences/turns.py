@@ -45,7 +45,10 @@ class Turn:
         """The last value that a process of this machine proved, and when (monotonic seconds)."""
         if self._file is None:
             return None
-        data = os.pread(self._file, _HINT.size, 0)
+        try:
+            data = os.pread(self._file, _HINT.size, 0)
+        except OSError:
+            return None
         if len(data) < _HINT.size:
             return None
         key, last_value, proved_at = _HINT.unpack(data)
@@ -54,7 +57,8 @@ class Turn:
     def tell(self, last_value: int, proved_at: float) -> None:
         """Leave a proved value for whoever is next. Values beyond 64 bits are not told."""
         if self._file is not None and last_value < 2**63:
-            os.pwrite(self._file, _HINT.pack(self._key, last_value, proved_at), 0)
+            with contextlib.suppress(OSError):  # a full disk costs the next one a read
+                os.pwrite(self._file, _HINT.pack(self._key, last_value, proved_at), 0)
 
 
 @contextmanager
@@ -66,7 +70,8 @@ def take_turn(name: str) -> Iterator[Turn]:
         yield Turn(key, file if file is not None and _lock(file) else None)
     finally:
         if file is not None:
-            fcntl.flock(file, fcntl.LOCK_UN)  # closing alone would leave it to a child that was forked meanwhile
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_UN)  # closing alone would leave it to a child that was forked meanwhile
             os.close(file)
 
 
@@ -100,8 +105,8 @@ def _folder() -> Path | None:
     """A folder that only this user can enter; None where there can be none."""
     if fcntl is None:
         return None
-    folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # gettempdir raises it where nothing can be written
+        folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
             return folder

@@ -49,6 +49,7 @@ __all__ = [
     "one_of",
     "positive",
     "scope_text",
+    "whole",
 ]
 
 V = TypeVar("V")
@@ -115,6 +116,11 @@ def positive(default: float) -> Option:
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
         "a number above 0",
     )
+
+
+def whole(default: int, least: int, wanted: str) -> Option:
+    """An option that is a whole number of at least `least`."""
+    return Option(default, lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least, wanted)
 
 
 def _is_names(value: Any) -> bool:
@@ -184,7 +190,7 @@ class Strategy(Writer):
         "sort_key": one_of("number", "padded"),
         "width": Option(10, lambda v: isinstance(v, int) and 1 <= v <= 38, "a whole number from 1 to 38"),
         "ignore_in_repeat": Option((), _is_names, "a list of attribute names"),
-        "marker_seconds": positive(WEEK_SECONDS),
+        "marker_seconds": whole(WEEK_SECONDS, 1, "a whole number above 0"),
         "deadline": positive(DEADLINE_SECONDS),
         "group": flag(True),
         "scopes": Option(None, lambda v: v is None or isinstance(v, str), "the dotted path of a function"),
@@ -388,7 +394,7 @@ class Strategy(Writer):
             case "counter":
                 return old.get("token") == write.token
             case "marker":
-                return old.get("request") == write.entries[index].name
+                return (old.get("request"), old.get("value")) == (write.entries[index].name, write.values[index])
             case _:
                 return not write.entries[index].marked and old.get("token") == write.entries[index].token
 
@@ -396,7 +402,8 @@ class Strategy(Writer):
         if reason.code != "ConditionalCheckFailed":
             entry.answer = InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}")
         elif role == "marker":
-            self.repeat(scope, entry, reason.old or {})
+            if reason.old:  # an engine that does not tell it is asked again
+                self.repeat(scope, entry, reason.old)
         elif entry.own_key:
             entry.answer = entry.answer or _item_exists(entry)
         else:

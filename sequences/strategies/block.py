@@ -12,11 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from operator import length_hint
 from typing import Any
 
-from ..exceptions import SequenceError, SequenceExhausted
+from ..exceptions import SequenceError, SequenceExhausted, SequenceUnavailable
 from ..groups import Entry, Writer
 from ..types import SequenceConfig
 from .atomic import Addition
-from .base import Option
+from .base import whole
 from .counters import CounterStrategy, ReservingStrategy
 
 __all__ = ["BlockAllocator"]
@@ -55,8 +55,8 @@ class BlockAllocator(ReservingStrategy):
 
     options = {
         **CounterStrategy.options,
-        "block_size": Option(100, lambda v: isinstance(v, int) and v >= 1, "a whole number above 0"),
-        "max_block_size": Option(0, lambda v: isinstance(v, int) and v >= 0, "a whole number, 0 for 100 blocks"),
+        "block_size": whole(100, 1, "a whole number above 0"),
+        "max_block_size": whole(0, 0, "a whole number, 0 for 100 blocks"),
     }
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
@@ -83,11 +83,16 @@ class BlockAllocator(ReservingStrategy):
             if supply is None:
                 supply = self._supplies[scope] = _Supply(self, scope)
                 self._bound_memory()
-        with supply.lock:
+        seconds = self.option["deadline"]
+        if not supply.lock.acquire(timeout=seconds):
+            raise SequenceUnavailable("The callers before this one took too long.", attempts=0, seconds=seconds)
+        try:
             for value in self._serving.get(scope, ()):  # another thread may have refilled it meanwhile
                 return value
             serving = self._serving[scope] = iter(supply.next_half())
             return next(serving)
+        finally:
+            supply.lock.release()
 
     def _bound_memory(self) -> None:
         """Let go of the block held longest; what it has left becomes a gap."""
@@ -101,7 +106,8 @@ class BlockAllocator(ReservingStrategy):
         if count > self.option["block_size"]:
             return super().reserve_entry(scope, count)
         values = [self.next_value(scope) for _ in range(count)]
-        units = count * self._supplies[scope].units_per_value if scope in self._supplies else 0.0
+        supply = self._supplies.get(scope)
+        units = count * supply.units_per_value if supply else 0.0
         return Entry(count=count, values=values, answer=values, write_units=units)
 
     def fetch(self, scope: str | None, count: int) -> Entry:

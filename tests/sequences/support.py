@@ -300,10 +300,12 @@ class Processes:
     def run(self, task: Callable[..., T], *given: object) -> list[T]:
         """What each process got from the task."""
         futures = [self._pool.submit(_meet, task, *given) for _ in range(self.count)]
-        return [future.result(timeout=60) for future in futures]
+        return [future.result(timeout=30) for future in futures]
 
     def stop(self) -> None:
-        """End the processes."""
+        """End the processes, those that hang too."""
+        for process in list((self._pool._processes or {}).values()):
+            process.kill()
         self._pool.shutdown()
 
 

@@ -149,9 +149,11 @@ class TestCounters:
     @pytest.mark.parametrize("build", [expressions.advance_counter, expressions.put_counter])
     def test_optimistic_writes(self, build: Any) -> None:
         """A counter is written if it is still as it was seen, or still not there."""
-        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == "#last_value = :seen"
-        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == "#last_value = :seen"
-        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == "attribute_not_exists(#last_value)"
+        still = "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)"
+        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == still
+        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == still
+        missing = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
+        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == missing
 
     def test_a_counters_fields(self) -> None:
         """A counter holds its last value twice, who wrote it, and when."""

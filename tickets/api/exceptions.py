@@ -19,6 +19,8 @@ from sequences.exceptions import (
     ScopeNotFound,
     SequenceError,
     SequenceExhausted,
+    SequenceWentBack,
+    StorageRefused,
 )
 from tickets.api.serializers import TicketSerializer
 from tickets.exceptions import ChangeRefused, InvalidInput, NotFound, ProjectExists
@@ -27,9 +29,10 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5
 NOT_REACHED = (
-    "The store cannot be reached just now. Send the same request again; with the same Idempotency-Key "
-    "it is carried out once."
+    "The store cannot be reached just now. Send the request again in a moment; if it has an Idempotency-Key, "
+    "with the same one it is carried out once."
 )
+REFUSED = "The store refuses this, and will again: an administrator finds the reason in the log."
 USED_BEFORE = (
     "This Idempotency-Key was used before, for a request with other content. "
     "Use a new key for a new request, and repeat a request unchanged."
@@ -50,6 +53,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (ChangeRefused, 409),
     (OperationNotSupported, 409),
     (SequenceExhausted, 409),
+    (SequenceWentBack, 409),
     (IdempotencyMismatch, 422),
 )
 
@@ -78,5 +82,6 @@ def _body(error: Exception) -> dict[str, Any]:
 
 
 def _unavailable(error: Exception) -> Response:
-    body = {"detail": NOT_REACHED, "outcome_unknown": getattr(error, "outcome_unknown", False)}
+    detail = REFUSED if isinstance(error, StorageRefused) else NOT_REACHED
+    body = {"detail": detail, "outcome_unknown": getattr(error, "outcome_unknown", False)}
     return Response(body, status=503, headers={"Retry-After": str(RETRY_SECONDS)})

@@ -1,0 +1,71 @@
+"""A write whose answer was lost may hide behind the reasons of its repeat, and behind counters that were set back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb, put_next
+from sequences.exceptions import InvalidItem, OutcomeUnknown, Reason, SequenceWentBack, WriteCancelled
+from sequences.registry import strategies
+from sequences.strategies.transactional import TransactionalCounter
+from tests.sequences.support import set_counter, stored
+
+CONFLICT = Reason("TransactionConflict")
+TAKEN = Reason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "reasons"),
+    [
+        ("transactional", None, (TAKEN, CONFLICT)),
+        ("transactional", "a token", (TAKEN, CONFLICT, CONFLICT)),
+        ("sort-key", "a token", (TAKEN, CONFLICT)),
+    ],
+)
+def test_a_reason_that_hides_our_item(
+    configured: str,
+    scope: str,
+    name: str,
+    token: str | None,
+    reasons: tuple[Reason, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While an action was not looked at, a lost write may be stored: it is sent again, and not given a new value."""
+    send, met = dynamodb.call, iter([OutcomeUnknown("lost"), WriteCancelled("mixed", reasons)])
+
+    def call(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        fault = next(met, None) if operation == "transact_write_items" else None
+        if isinstance(fault, WriteCancelled):
+            raise fault
+        answer = send(operation, request)
+        if fault:
+            raise fault
+        return answer
+
+    monkeypatch.setattr(dynamodb, "call", call)
+    assert put_next(name, {"title": "the one"}, scope=scope, idempotency_token=token).value == 1
+    assert put_next(name, {"title": "the next"}, scope=scope).value == 2
+    assert sorted(stored(name, scope)) == [1, 2]
+
+
+def test_a_counter_set_back_to_what_is_remembered(configured: str, scope: str) -> None:
+    """A process that remembers an old value does not go on from it when the counter is set back to just that."""
+    put_next("transactional", {}, scope=scope)
+    behind = strategies["transactional"]
+    assert isinstance(behind, TransactionalCounter)
+    remembered = behind._states.get(scope)
+    assert remembered is not None
+    for _ in range(4):
+        put_next("transactional", {}, scope=scope)
+    set_counter("transactional", scope, last_value=1)
+    behind._states.put(scope, remembered)
+    behind._floors.forget(scope)
+    with pytest.raises(SequenceWentBack):
+        put_next("transactional", {"pk": "own", "sk": 7}, scope=scope)
+
+
+def test_the_value_of_an_item_with_its_own_key(configured: str, scope: str) -> None:
+    """An item with its own key gets the attribute `value`; one that has it already is refused, not overwritten."""
+    with pytest.raises(InvalidItem, match="'value'"):
+        put_next("transactional", {"pk": "own", "sk": 8, "value": "1200 EUR"}, scope=scope)
