@@ -17,7 +17,7 @@ ROOT = run.ROOT
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Call make in the project's folder."""
     return subprocess.run(
-        ["make", *arguments],
+        ["make", "--no-print-directory", *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,

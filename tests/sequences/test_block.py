@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -114,6 +115,23 @@ class TestFetching:
         with pytest.raises(SequenceUnavailable, match="away"):
             get_next_value("block", scope=scope)
         assert take_some("block", scope, 11) == list(range(1, 12))
+
+    def test_a_fetch_that_takes_too_long(
+        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Who waits behind a caller that fetches a block gives up at the deadline, and takes no value."""
+        allocator = install("block", block_size=10, deadline=0.05)
+        assert isinstance(allocator, BlockAllocator)
+        fetches = Fetches(allocator, monkeypatch)
+        fetches.open.clear()
+        with ThreadPoolExecutor(1) as thread:
+            first = thread.submit(get_next_value, "block", scope=scope)
+            wait_until(lambda: fetches.sizes)
+            with pytest.raises(SequenceUnavailable, match="nothing was stored"):
+                get_next_value("block", scope=scope)
+            fetches.open.set()
+            assert first.result() == 1
+        assert get_next_value("block", scope=scope) == 2
 
     @pytest.mark.parametrize("count", [3, 7, 10])
     def test_many_at_once(self, allocator: BlockAllocator, scope: str, count: int) -> None:

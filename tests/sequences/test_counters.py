@@ -9,8 +9,10 @@ import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.exceptions import ItemExists, OperationNotSupported, SequenceExhausted, SequenceWentBack, StorageRefused
+from sequences.groups import Entry
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.strategies.counters import ReservingStrategy
 from sequences.turns import take_turn
 from sequences.types import Allocation, Counter
 from tests.sequences.support import (
@@ -320,6 +322,16 @@ class TestMaximum:
         with pytest.raises(SequenceExhausted):
             strategy.reserve(scope, 21)
         assert get_next_value(name, scope=scope) == nth(name, 1)
+
+    @pytest.mark.parametrize("name", [name for name in RESERVING if "block" not in name])
+    def test_a_greedy_caller(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Who wants more than there is does not keep those who wait with it from what there is."""
+        strategy = install(name, MAXIMUM=nth(name, 5))
+        assert isinstance(strategy, ReservingStrategy)
+        greedy, modest = Entry(count=6), Entry(count=2)
+        strategy.reservations.submit(scope, [greedy, modest])
+        assert isinstance(greedy.answer, SequenceExhausted)
+        assert list(modest.values) == [nth(name, 1), nth(name, 2)]
 
     def test_a_counter_before_its_start(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A sequence may start at 0."""

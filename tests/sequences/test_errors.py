@@ -135,10 +135,18 @@ class TestTheModel:
         }
 
     @pytest.mark.parametrize(
-        ("status", "kind"), [(500, OutcomeUnknown), (503, OutcomeUnknown), (400, StorageRefused), (418, StorageRefused)]
+        ("status", "kind"),
+        [
+            (500, OutcomeUnknown),
+            (503, OutcomeUnknown),
+            (408, OutcomeUnknown),
+            (429, NotWritten),
+            (400, StorageRefused),
+            (418, StorageRefused),
+        ],
     )
     def test_an_unknown_code(self, status: int, kind: type[SequenceError]) -> None:
-        """An unknown error of the engine leaves it open; an unknown refusal is permanent."""
+        """An unknown error that is the engine's or a timeout leaves it open; an unknown refusal is permanent."""
         assert type(translated(answered("NeverHeardOf", status))) is kind
 
     def test_remedies(self) -> None:
@@ -250,7 +258,7 @@ class Impostor(BaseHTTPRequestHandler):
 
     status = 200
     body = b"{}"
-    checksum: int | None = None
+    checksum: int | str | None = None
     cut = 0
 
     def do_POST(self) -> None:
@@ -288,6 +296,7 @@ class TestOnTheLine:
         ("attributes", "kind"),
         [
             ({"checksum": 1}, OutcomeUnknown),
+            ({"checksum": "none"}, OutcomeUnknown),
             ({"body": b"", "cut": 10}, OutcomeUnknown),
             ({"body": b"<html>Welcome</html>"}, OutcomeUnknown),
             ({"status": 500, "body": b"<html>"}, OutcomeUnknown),

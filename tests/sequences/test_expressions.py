@@ -121,6 +121,12 @@ class TestKeys:
         assert query["ExclusiveStartKey"] == after
         assert "ExclusiveStartKey" not in expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1)
 
+    def test_odd_attribute_names(self) -> None:
+        """An attribute's name may hold what an expression may not."""
+        query = expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1, attributes=("a.b-c d",))
+        assert all(re.fullmatch(r"#\w+", alias) for alias in query["ExpressionAttributeNames"])
+        assert "a.b-c d" in query["ExpressionAttributeNames"].values()
+
     def test_read(self) -> None:
         """A single read is consistent."""
         assert expressions.read_item("t", KEY)["ConsistentRead"] is True

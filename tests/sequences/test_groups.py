@@ -614,6 +614,7 @@ class TestOnTheEngine:
         request_tokens = [body["ClientRequestToken"] for body in wire.bodies("TransactWriteItems")]
         assert len(set(request_tokens)) == len(request_tokens) > 1
         assert [allocation.value for allocation in allocations] == [1, 2, 3, 4, 5]
+        assert not any(allocation.replayed for allocation in allocations)
         assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5]
         assert put_next(name, {}, scope=scope).value == 6
 

@@ -60,7 +60,9 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": SORT_KEY, "OPTIONS": {"sort_key": "text"}}, "'number', 'padded'"),
     ({"STRATEGY": SORT_KEY, "OPTIONS": {"tail_seconds": -1}}, r"\['tail_seconds'\]"),
     ({"STRATEGY": "sequences.strategies.OptimisticCounter", "OPTIONS": {"write": "add"}}, "'update', 'put'"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": 0.5}}, r"\['marker_seconds'\] is 0.5.*whole number above 0"),
     ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": 0}}, r"\['block_size'\]"),
+    ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": True}}, r"\['block_size'\]"),
     ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"max_block_size": -1}}, r"\['max_block_size'\]"),
 ]
 

@@ -22,6 +22,7 @@ from sequences.exceptions import (
     InvalidToken,
     SequenceContention,
     SequenceError,
+    SequenceUnavailable,
 )
 from sequences.strategies import Strategy
 from tests.sequences.support import SEQUENCES, STEPPING, Wire, names_that, stored
@@ -140,6 +141,13 @@ class TestItems:
             put_next(name, {"title": "x", "price": value}, scope=scope)
         assert untouched.sent == []
 
+    @pytest.mark.parametrize("item", [None, "text", ["title"], 7], ids=repr)
+    def test_no_item_at_all(self, item: Any, scope: str, untouched: Wire) -> None:
+        """What maps no attribute names to values is refused unsent."""
+        with pytest.raises(InvalidItem, match="must map attribute names"):
+            put_next("sort-key", item, scope=scope)
+        assert untouched.sent == []
+
     def test_one_bad_item_of_many(self, scope: str, untouched: Wire) -> None:
         """Of many items with one that cannot be stored, none is."""
         with pytest.raises(InvalidItem, match="'price'"):
@@ -238,6 +246,16 @@ class TestLog:
         (record,) = caplog.records
         assert record.levelno == logging.WARNING
         assert "secret" not in caplog.text
+
+    def test_nothing_is_tried_after_a_give_up(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """Of more items than a transaction holds, those behind one that gave up are not tried any more."""
+        install("sort-key", deadline=0.05)
+        wire.lose("TransactWriteItems", times=10_000)
+        with pytest.raises(SequenceUnavailable):
+            put_next_many("sort-key", [{"n": n} for n in range(250)], scope=scope)
+        sent = wire.bodies("TransactWriteItems")
+        assert len(sent) > 1
+        assert all(body == sent[0] for body in sent)
 
     def test_what_a_give_up_says(self) -> None:
         """The error of giving up tells attempts, seconds, and what became of the item."""

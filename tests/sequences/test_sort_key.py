@@ -138,7 +138,8 @@ class TestLostAnswers:
         wire.forget_request_tokens()
         wire.lose(operation)
         wire.before(operation, lambda: None, lambda: import_row(name, scope, 2))
-        assert put_next(name, {"title": "ours"}, scope=scope, idempotency_token=token).value == 1
+        allocation = put_next(name, {"title": "ours"}, scope=scope, idempotency_token=token)
+        assert (allocation.value, allocation.replayed) == (1, False)
         assert stored(name, scope)[1]["title"] == "ours"
         assert put_some(name, scope, 1) == [3]
 

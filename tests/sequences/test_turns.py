@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import tempfile
@@ -162,6 +163,17 @@ class TestDoingWithout:
         assert name in SEQUENCES
         at_once(8, lambda n: put_next(name, {"n": n}, scope=scope))
         assert sorted(stored(name, scope)) == list(range(1, 9))
+
+    @pytest.mark.parametrize("name", ["sort-key", "transactional"])
+    def test_a_disk_that_fails(self, configured: str, scope: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A turn's file that cannot be read or written costs a read and never a number."""
+
+        def fail(*args: object) -> None:
+            raise OSError(errno.ENOSPC, "the disk is full")
+
+        monkeypatch.setattr(os, "pread", fail)
+        monkeypatch.setattr(os, "pwrite", fail)
+        assert put_some(name, scope, 3) == [1, 2, 3]
 
     def test_without_a_folder(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where no folder can be made there are no turns."""
