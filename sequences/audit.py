@@ -14,7 +14,7 @@ from sequences import expressions
 from sequences.dynamodb import unmarshal
 from sequences.exceptions import NotWritten, ScopeNotFound
 from sequences.expressions import Layout
-from sequences.retries import Patience, read
+from sequences.retries import Deadline, read
 from sequences.strategies.base import Strategy
 from sequences.strategies.counters import CounterState, CounterStrategy
 
@@ -24,6 +24,7 @@ ROWS_A_PAGE = 1000
 MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 SCOPES_A_PAGE = 100
 MOST_LISTED = 1000
+SIGNATURE = ("by", "at", "reason")
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -174,10 +175,7 @@ class _Series:
 
     def number(self, row: Row) -> int | None:
         """The sort key as a whole number; None if it is none, or is not padded as the layout pads it."""
-        key, width = row[self.layout.sort_name], self.layout.padded_width
-        if width:
-            return int(key) if key.isascii() and key.isdigit() and len(key) == width else None
-        return key if isinstance(key, int) else None
+        return self.layout.number_or_none(row)
 
     def problem(self, number: int | None, *, bound: int | None = None) -> str:
         """Why a number is no value, or none up to `bound`; empty if it is one."""
@@ -258,9 +256,11 @@ class _Check:
             self._missing_before(value)
             self.expected = value + self.series.step
             self.carried += 1
-        if "void" in row:
-            about = row["void"] if isinstance(row["void"], Mapping) else {}
-            by, at, reason = (str(about.get(name, "")) for name in ("by", "at", "reason"))
+        about = row.get("void")  # signed, or the application's own
+        if isinstance(about, Mapping) and any(
+            name in about for name in SIGNATURE
+        ):  # anything else is the application's own
+            by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
             self.voids.add(Void(value=value, by=by, at=at, reason=reason))
             self.unsigned_voids += not (by and at)
 
@@ -347,20 +347,20 @@ def _stored_tokens(layout: Layout, partition: str, values: Iterable[int]) -> dic
         }
     }
     tokens: dict[int, str] = {}
-    patience = Patience()
+    deadline = Deadline()
     while wanted:
         answer = read("batch_get_item", {"RequestItems": wanted})
         rows = [unmarshal(item) for item in answer["Responses"].get(layout.table, ())]
         tokens.update({layout.number(row): row.get("token", "") for row in rows})
         wanted = answer.get("UnprocessedKeys") or {}
         if rows:
-            patience = Patience()
+            deadline = Deadline()
         elif wanted:
-            _wait(patience)
+            _wait(deadline)
     return tokens
 
 
-def _wait(patience: Patience) -> None:
-    patience.pause()
-    if patience.over:
-        raise patience.give_up(NotWritten("batch_get_item: the engine returns none of the items asked for."))
+def _wait(deadline: Deadline) -> None:
+    deadline.pause()
+    if deadline.over:
+        raise deadline.give_up(NotWritten("batch_get_item: the engine returns none of the items asked for."))

@@ -140,11 +140,15 @@ class Reason:
 
 
 class WriteCancelled(StorageError):
-    """A condition failed or a transaction met another; nothing was written. One reason an action, in their order."""
+    """A condition failed or a transaction met another; nothing was written. One reason an action, in their order.
+
+    `after_unknown` says that the answer to an earlier sending of the same write was lost: that one may be stored.
+    """
 
     def __init__(self, message: str, reasons: tuple[Reason, ...]) -> None:
         super().__init__(message)
         self.reasons = reasons
+        self.after_unknown = False
 
 
 class NotWritten(StorageError):

@@ -16,6 +16,7 @@ from .dynamodb import marshal
 from .exceptions import StorageRefused
 
 __all__ = [
+    "MARKER_EXPIRY",
     "CounterRow",
     "Layout",
     "add_to_counter",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 Wire = Mapping[str, Any]
+MARKER_EXPIRY = "marker_expires_at"
+"""When a marker expires (seconds since 1970): DynamoDB deletes by it, so it is refused in items."""
 OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 REPORT_UNITS = {"ReturnConsumedCapacity": "TOTAL"}
 
@@ -54,12 +57,21 @@ class Layout:
 
     def number(self, item: Mapping[str, Any]) -> int:
         """The number of a stored item, read from its unmarshalled sort key. Raises StorageRefused for a stray row."""
-        try:
-            return int(item[self.sort_name])
-        except ValueError as error:
+        number = self.number_or_none(item)
+        if number is None:
+            wanted = f"a number of {self.padded_width} digits" if self.padded_width else "a whole number"
+            key = {name: item.get(name) for name in (self.partition_name, self.sort_name)}
             raise StorageRefused(
-                f"The table {self.table!r} holds a row {dict(item)} whose sort key is no number: move it elsewhere."
-            ) from error
+                f"The table {self.table!r} holds a row {key} whose sort key is not {wanted}: move it elsewhere."
+            )
+        return number
+
+    def number_or_none(self, item: Mapping[str, Any]) -> int | None:
+        """The number of a stored item; None if its sort key is not written as this layout writes numbers."""
+        key = item[self.sort_name]
+        if self.padded_width:
+            return int(key) if key.isascii() and key.isdigit() and len(key) == self.padded_width else None
+        return key if isinstance(key, int) else None
 
 
 def read_item(table: str, key: Wire) -> dict[str, Any]:
@@ -115,8 +127,8 @@ def put_marker(layout: Layout, marker: Wire, *, now: int) -> dict[str, Any]:
     return {
         "TableName": layout.table,
         "Item": marker,
-        "ConditionExpression": "attribute_not_exists(#partition) OR #expires_at <= :now",
-        "ExpressionAttributeNames": {"#partition": layout.partition_name, "#expires_at": "expires_at"},
+        "ConditionExpression": "attribute_not_exists(#partition) OR #marker_expires_at <= :now",
+        "ExpressionAttributeNames": {"#partition": layout.partition_name, "#marker_expires_at": MARKER_EXPIRY},
         "ExpressionAttributeValues": {":now": {"N": str(now)}},
         **OLD_ITEM,
     }
@@ -162,7 +174,8 @@ def add_to_counter(
     ours = "(attribute_not_exists(#token) OR #token <> :token)"
     in_order = "#last_value <= :room AND (attribute_not_exists(#highest) OR #last_value >= #highest)"
     if floor is None:
-        condition = f"(attribute_not_exists(#last_value) OR ({in_order})) AND {ours}"
+        untouched = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
+        condition = f"(({untouched}) OR ({in_order})) AND {ours}"
     else:
         condition = f"{in_order} AND #last_value >= :floor AND {ours}"
     values: dict[str, Any] = {

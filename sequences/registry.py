@@ -76,6 +76,11 @@ class Registry:
         self._made: dict[str, Strategy] = {}
         dynamodb.reset()
 
+    def forget(self) -> None:
+        """Have every strategy forget what it remembers of its tables: this process has made them anew."""
+        for strategy in list(self._made.values()):
+            strategy.forget()
+
     def __getitem__(self, alias: str) -> Strategy:
         made = self._made.get(alias)
         if made is None:

@@ -1,7 +1,7 @@
 """The one layer that retries: full jitter, a deadline, and only what can heal.
 
-`Patience` is the bounded wait between the attempts of one call; its clock, sleep and random source are arguments.
-`read` and `write_once` carry a single request through; groups of items go through `groups`, with the same patience.
+`Deadline` bounds one call, with all that it waits for; its clock, sleep and random source are arguments.
+`read` and `write_once` carry a single request through; groups of items go through `groups`.
 Why jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 """
 
@@ -30,7 +30,8 @@ from .exceptions import (
 __all__ = [
     "CANCELLATIONS_THAT_HEAL",
     "DEADLINE_SECONDS",
-    "Patience",
+    "GRACE_SECONDS",
+    "Deadline",
     "Timing",
     "heals",
     "may_hide",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 DEADLINE_SECONDS = 10.0
+GRACE_SECONDS = 0.5  # what a request that was begun before the deadline may take beyond it
 
 # Of the cancellation reasons, those that the same transaction may not meet again.
 CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
@@ -57,7 +59,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """The clock, the sleep and the chance that patience rests on; seconds throughout."""
+    """The clock, the sleep and the chance that a deadline rests on; seconds throughout."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -67,8 +69,11 @@ class Timing:
 
 
 @dataclass(kw_only=True)
-class Patience:
-    """How long one call has tried, and whether it may go on."""
+class Deadline:
+    """When one call has to be over: made where the call begins, and passed down to all that it waits for.
+
+    It also counts the call's attempts and spaces them.
+    """
 
     timing: Timing = field(default_factory=Timing)
     seconds: float = DEADLINE_SECONDS
@@ -82,14 +87,23 @@ class Patience:
         return self.timing.clock() - self.began
 
     @property
+    def left(self) -> float:
+        """The seconds that are left; negative when the deadline has passed."""
+        return self.seconds - self.spent
+
+    @property
     def over(self) -> bool:
-        return self.spent >= self.seconds
+        return self.left <= 0
+
+    def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send one request, which may end a little after the deadline, so that it is not begun in vain."""
+        return dynamodb.call(operation, request, seconds=max(self.left, 0.0) + GRACE_SECONDS)
 
     def pause(self) -> None:
-        """Sleep a random time below a bound that doubles with every attempt (full jitter)."""
+        """Sleep a random time below a bound that doubles with every attempt (full jitter), within the deadline."""
         self.attempts += 1
         bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts, 16))
-        self.timing.sleep(self.timing.uniform(0, bound))
+        self.timing.sleep(max(0.0, min(self.timing.uniform(0, bound), self.left)))
 
     def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> GaveUp:
         """The error for the caller when the deadline has passed: contention for lost races, otherwise unavailable."""
@@ -110,41 +124,42 @@ def may_hide(reasons: tuple[Reason, ...]) -> bool:
     return any(reason.code in CANCELLATIONS_THAT_HEAL for reason in reasons)
 
 
-def read(operation: str, request: Mapping[str, Any], *, patience: Patience | None = None) -> dict[str, Any]:
+def read(operation: str, request: Mapping[str, Any], *, deadline: Deadline | None = None) -> dict[str, Any]:
     """Send one read until it is answered.
 
     Raises SequenceUnavailable at the deadline (10 s), StorageRefused at once for what never heals.
     """
-    patience = patience or Patience()
+    deadline = deadline or Deadline()
     while True:
         try:
-            return dynamodb.call(operation, request)
+            return deadline.send(operation, request)
         except (NotWritten, OutcomeUnknown) as error:
-            patience.pause()
-            if patience.over:
-                raise patience.give_up(error) from error
+            deadline.pause()
+            if deadline.over:
+                raise deadline.give_up(error) from error
 
 
 def write_once(
-    operation: str, request: Mapping[str, Any], *, token: str, patience: Patience | None = None
+    operation: str, request: Mapping[str, Any], *, token: str, deadline: Deadline | None = None
 ) -> dict[str, Any]:
     """Send one conditional write until its outcome is known.
 
     The request must store `token` in the attribute of that name and ask for old items when a condition fails
     (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request goes again; if its
     condition then fails on an item that carries `token`, the write was stored the first time, and the answer is `{}`.
-    Raises WriteCancelled when a condition failed, SequenceUnavailable or SequenceContention at the deadline (10 s),
-    StorageRefused at once for what never heals.
+    Raises WriteCancelled when a condition failed (`after_unknown` if an answer was lost before), SequenceUnavailable
+    or SequenceContention at the deadline (10 s), StorageRefused at once for what never heals.
     """
-    patience = patience or Patience()
+    deadline = deadline or Deadline()
     unknown = False
     while True:
         try:
-            return dynamodb.call(operation, request)
+            return deadline.send(operation, request)
         except WriteCancelled as error:
             if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
                 return {}
             if not heals(error.reasons):
+                error.after_unknown = unknown
                 raise
             failure: StorageError = error
         except OutcomeUnknown as error:
@@ -153,8 +168,8 @@ def write_once(
             failure = error
         except StorageRefused as error:
             if unknown:
-                raise patience.give_up(error, outcome_unknown=True) from error
+                raise deadline.give_up(error, outcome_unknown=True) from error
             raise
-        patience.pause()
-        if patience.over:
-            raise patience.give_up(failure, outcome_unknown=unknown) from failure
+        deadline.pause()
+        if deadline.over:
+            raise deadline.give_up(failure, outcome_unknown=unknown) from failure

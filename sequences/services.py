@@ -10,9 +10,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .commits import MOST_BYTES, Entry
 from .dynamodb import item_size, marshal
 from .exceptions import GaveUp, InvalidItem, InvalidScope, InvalidToken, SequenceError
-from .groups import MOST_BYTES, Entry
+from .expressions import MARKER_EXPIRY
 from .registry import strategies
 from .retries import new_token
 from .strategies.base import Strategy
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 LONGEST_SCOPE = 255
 LONGEST_TOKEN = 255
+MOST_VALUES = 1_000_000  # at once: a slip of the keyboard must not use up a sequence
 
 
 def get_next_value(sequence: str, *, scope: str | None = None) -> int:
@@ -50,12 +52,13 @@ def get_next_value(sequence: str, *, scope: str | None = None) -> int:
 def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> range | list[int]:
     """Take `count` values, in increasing order, by one request.
 
-    Raises ValueError for a count below 1, and as `get_next_value`.
+    Raises ValueError for a count below 1 or above a million, and as `get_next_value`.
     """
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"count is {count!r}; it must be a whole number above 0.")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
+        raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
     check_scope(scope)
-    return strategies[sequence].reserve(scope, count)
+    strategy = strategies[sequence]
+    return strategy.reserve(scope, count, strategy.deadline())
 
 
 def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
@@ -115,12 +118,13 @@ def _put(
 ) -> list[Allocation | SequenceError]:
     check_scope(scope)
     strategy = strategies[sequence]
+    deadline = strategy.deadline()
     entries = [_entry(strategy, item, token) for item, token in zip(items, tokens, strict=True)]
     for chunk in _chunks(entries, strategy.most_actions):
-        strategy.put(scope, chunk)
+        strategy.put(scope, chunk, deadline)
         if gave_up := next((entry.answer for entry in chunk if isinstance(entry.answer, GaveUp)), None):
             for entry in entries:
-                entry.answer = entry.answer or gave_up
+                entry.settle(gave_up)
             break
     return [_answer(sequence, scope, entry) for entry in entries]
 
@@ -145,7 +149,7 @@ def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> En
     names = strategy.option["key_names"]
     given = [name for name in names if name in item]
     brings_key = len(given) == 2 and strategy.takes_own_keys
-    ours = ["token", "value"] if brings_key else ["token", *given]
+    ours = ["token", MARKER_EXPIRY, *(["value"] if brings_key else given)]
     for name in ours:
         if name in item:
             raise InvalidItem(f"The item has the attribute {name!r}, which is written by the sequence: leave it out.")

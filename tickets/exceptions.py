@@ -53,7 +53,7 @@ class ProjectExists(TicketsError):
 
 
 class ChangeRefused(TicketsError):
-    """The ticket cannot be changed so; nothing was stored. `current` is the ticket as it is now."""
+    """The ticket cannot be changed so. `current` is the ticket as it is now."""
 
     def __init__(self, message: str, current: Ticket) -> None:
         super().__init__(message)
@@ -61,14 +61,17 @@ class ChangeRefused(TicketsError):
 
 
 class StaleVersion(ChangeRefused):
-    """Somebody changed the ticket after it was read."""
+    """Somebody changed the ticket after it was read. Nothing was stored, unless `outcome_unknown`."""
 
-    def __init__(self, current: Ticket) -> None:
+    def __init__(self, current: Ticket, *, outcome_unknown: bool = False) -> None:
+        hidden = "Your change may be among those before it, for an answer of the store was lost. "
         super().__init__(
             f"{current.key} was changed meanwhile and is at version {current.version} now. "
+            f"{hidden if outcome_unknown else ''}"
             "Look at it as it is, then send your change again with that version.",
             current,
         )
+        self.outcome_unknown = outcome_unknown
 
 
 class TicketVoided(ChangeRefused):

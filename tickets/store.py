@@ -115,7 +115,8 @@ def content_for_row(content: Mapping[str, Any]) -> dict[str, Any]:
 def change_ticket(key: TicketKey, *, content: Mapping[str, Any], version: int, at: datetime, by: str) -> Ticket:
     """Store new content in some fields of a ticket that still is at `version`, and return it as it then is.
 
-    Raises TicketNotFound, StaleVersion or TicketVoided, and then has stored nothing. One write.
+    Raises TicketNotFound, StaleVersion or TicketVoided, and then has stored nothing, unless StaleVersion says that
+    it may have: an answer was lost, and others changed the ticket more than once since. One write.
     """
     values = {**content_for_row(content), "updated_by": by, "updated_at": at.isoformat()}
     return _update(key, values, version=version)
@@ -141,12 +142,16 @@ def _update(key: TicketKey, values: Mapping[str, Any], *, version: int | None, r
     try:
         answer = write_once("update_item", request, token=change)
     except WriteCancelled as cancelled:
-        return _after_refusal(key, change, cancelled)
+        return _after_refusal(key, change, version, cancelled)
     return ticket_from_row(unmarshal(answer["Attributes"]))
 
 
-def _after_refusal(key: TicketKey, change: str, cancelled: WriteCancelled) -> Ticket:
-    """The ticket if it carries this very change, whose answer was lost; otherwise why it was refused."""
+def _after_refusal(key: TicketKey, change: str, version: int | None, cancelled: WriteCancelled) -> Ticket:
+    """The ticket if it carries this very change, whose answer was lost; otherwise why it was refused.
+
+    A ticket keeps the token of its last change only. One version after the one that was read, that change is the
+    only one; later, this one may be below it.
+    """
     _require_failed_condition(cancelled)
     old = cancelled.reasons[0].old
     if old is None:
@@ -156,7 +161,8 @@ def _after_refusal(key: TicketKey, change: str, cancelled: WriteCancelled) -> Ti
         return current
     if current.void:
         raise TicketVoided(current) from cancelled
-    raise StaleVersion(current) from cancelled
+    hidden = cancelled.after_unknown and version is not None and current.version > version + 1
+    raise StaleVersion(current, outcome_unknown=hidden) from cancelled
 
 
 def _require_failed_condition(cancelled: WriteCancelled) -> None:

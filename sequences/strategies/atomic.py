@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import dynamodb, expressions
+from ..commits import Entry, Write, Writer
 from ..exceptions import SequenceExhausted, WriteCancelled
-from ..groups import Entry, Write, Writer
-from ..retries import new_token
-from .counters import CounterWriter, ReservingStrategy
+from ..retries import Deadline, new_token
+from .counters import CounterState, CounterWriter, ReservingStrategy
 
 __all__ = ["Addition", "AtomicCounter"]
 
@@ -48,9 +48,12 @@ class AtomicCounter(ReservingStrategy):
 class Addition(CounterWriter):
     """Takes values by one atomic addition."""
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry]) -> Write:
-        strategy, config = self.strategy, self.strategy.config
+    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
+        strategy, config, life = self.strategy, self.strategy.config, self.strategy.life
+        read_units = strategy.meet(scope, deadline.send)
         fitting = strategy.fitting(entries, strategy.before_start)
+        for entry in fitting:
+            entry.read_units += read_units / len(fitting)
         amount = config.step * sum(entry.count for entry in fitting)
         token = new_token()
         request = expressions.add_to_counter(
@@ -59,7 +62,7 @@ class Addition(CounterWriter):
             amount=amount,
             before_start=strategy.before_start,
             room=strategy.maximum - amount,
-            floor=strategy._floors.get(scope),
+            floor=strategy.highest_seen(scope),
             token=token,
             now=int(strategy.wall()),
         )
@@ -70,23 +73,29 @@ class Addition(CounterWriter):
             values=(),
             roles=(("counter", 0),),
             token=token,
+            life=life,
         )
 
     def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
-        last_value = dynamodb.unmarshal(answer["Attributes"])["last_value"]
-        self.strategy.seen(scope, last_value)
-        self.ranges(write, last_value)
+        self._settle(scope, write, dynamodb.unmarshal(answer["Attributes"]))
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
+    def _settle(self, scope: str | None, write: Write, counter: Mapping[str, Any]) -> None:
+        last_value = CounterState.of(counter).last_value
+        assert last_value is not None
+        self.taken(scope, write, last_value)
+
+    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
         """Our own token: stored before. Otherwise the counter went back or is used up: nothing else is refused."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:
-            self.strategy.seen(scope, old["last_value"])
-            self.ranges(write, old["last_value"])
+            self._settle(scope, write, old)
             return
-        state = self.strategy.counter_state(scope)
+        state = self.strategy.counter_state(scope, deadline.send)
         last_value = self.strategy.before_start if state.last_value is None else state.last_value
         if len(self.strategy.fitting(write.entries, last_value)) < len(write.entries):
-            write.entries[-1].answer = SequenceExhausted(
-                f"The sequence {self.strategy.alias!r} has reached its maximum {self.strategy.maximum}: raise MAXIMUM."
+            write.entries[-1].settle(
+                SequenceExhausted(
+                    f"The sequence {self.strategy.alias!r} has reached its maximum {self.strategy.maximum}: "
+                    "raise MAXIMUM."
+                )
             )

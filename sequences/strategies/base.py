@@ -7,10 +7,7 @@ write says about each item. It makes one attempt at a time: who is written toget
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
-import time
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from django.utils.module_loading import import_string
 
 from .. import dynamodb, expressions
+from ..commits import Entry, Write, Writer
 from ..exceptions import (
     IdempotencyMismatch,
     InvalidItem,
@@ -32,9 +30,9 @@ from ..exceptions import (
     StorageRefused,
     WriteCancelled,
 )
-from ..expressions import Layout
-from ..groups import Entry, Groups, Write, Writer
-from ..retries import CANCELLATIONS_THAT_HEAL, DEADLINE_SECONDS, Patience, Timing, new_token, read
+from ..expressions import MARKER_EXPIRY, Layout
+from ..groups import Groups
+from ..retries import CANCELLATIONS_THAT_HEAL, DEADLINE_SECONDS, Deadline, Timing, new_token, read
 from ..turns import take_turn
 from ..types import Allocation, Counter, SequenceConfig
 
@@ -43,6 +41,7 @@ __all__ = [
     "Place",
     "Proved",
     "Recent",
+    "Send",
     "Strategy",
     "checked_options",
     "flag",
@@ -53,6 +52,8 @@ __all__ = [
 ]
 
 V = TypeVar("V")
+Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+"""Sends one request, once or until it is answered, and returns the answer."""
 
 NO_SCOPE = "#"  # how the scope None is stored; scopes do not begin with it
 SCOPES_REMEMBERED = 4096
@@ -69,7 +70,7 @@ class Recent(Generic[V]):
 
     def __init__(self, most: int = SCOPES_REMEMBERED) -> None:
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may put while its thread does
         self._values: OrderedDict[str | None, V] = OrderedDict()
 
     def get(self, scope: str | None) -> V | None:
@@ -85,6 +86,10 @@ class Recent(Generic[V]):
     def forget(self, scope: str | None) -> None:
         with self._lock:
             self._values.pop(scope, None)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
 
     def __len__(self) -> int:
         return len(self._values)
@@ -197,7 +202,7 @@ class Strategy(Writer):
     }
 
     def __init__(
-        self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = time.time
+        self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = dynamodb.now
     ) -> None:
         self.config = config
         self.alias = config.alias
@@ -214,22 +219,29 @@ class Strategy(Writer):
         self.maximum = (
             min(config.maximum, 10**self.layout.padded_width - 1) if self.layout.padded_width else config.maximum
         )
+        self.tables = [self.layout.table]
+        self.life: tuple[str, ...] = ()
         self.items = self._groups(self, joins=self.writes_together)
 
     def _groups(self, writer: Writer, *, joins: bool) -> Groups:
-        return Groups(writer, timing=self.timing, seconds=self.option["deadline"], joins=joins and self.option["group"])
+        return Groups(writer, joins=joins and self.option["group"])
 
     # What callers use.
 
-    def put(self, scope: str | None, entries: Sequence[Entry]) -> None:
+    def deadline(self) -> Deadline:
+        """A deadline for one call, which begins now."""
+        return Deadline(timing=self.timing, seconds=self.option["deadline"])
+
+    def put(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> None:
         """Store each entry's item under the next value, or answer why not."""
-        self.items.submit(scope, entries)
+        self.bind(deadline.send)
+        self.items.submit(scope, entries, deadline)
 
     def next_value(self, scope: str | None) -> int:
         """Take the next value before an item carries it."""
-        return self.reserve(scope, 1)[0]
+        return self.reserve(scope, 1, self.deadline())[0]
 
-    def reserve(self, scope: str | None, count: int) -> range | list[int]:
+    def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
         """Take `count` values before items carry them. Raises OperationNotSupported."""
         raise OperationNotSupported(
             f"The sequence {self.alias!r} ({type(self).__name__}) hands out a value only together with its item: "
@@ -254,16 +266,39 @@ class Strategy(Writer):
         counters = [Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes]
         return counters, following
 
+    # What is remembered, and of which life of the tables.
+
+    def bind(self, send: Send) -> None:
+        """Forget what is remembered of another life of the tables: they were deleted and made again, or restored."""
+        life = tuple([dynamodb.life_of(table, send=send) for table in self.tables])
+        if life != self.life:
+            self.life = life
+            self.forget()
+
+    def reborn(self, send: Send) -> bool:
+        """Whether a table was made again since it was asked; what seems to have gone back has then begun anew."""
+        before = self.life
+        for table in self.tables:
+            dynamodb.life_of(table, send=send, anew=True)
+        self.bind(send)
+        return self.life != before
+
+    def forget(self) -> None:
+        """Forget all that is remembered of any scope."""
+
     # What a strategy decides.
 
     @abstractmethod
-    def place(self, scope: str | None, entries: Sequence[Entry]) -> Place:
+    def place(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Place:
         """The next values for these entries, or for some of the first of them; it may read."""
 
     def placed(self, scope: str | None, write: Write) -> None:
         """The write is stored: remember what that proves."""
 
-    def counter_moved(self, scope: str | None, reason: Reason) -> None:
+    def handed_out(self, scope: str | None, value: int) -> None:
+        """A marker shows that this value was handed out."""
+
+    def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
         """The counter is not as it was seen; `reason.old` is how it is."""
 
     @abstractmethod
@@ -285,9 +320,9 @@ class Strategy(Writer):
         if not (self.writes_together and self.option["group"]):
             yield
             return
-        with take_turn(f"{dynamodb.account()}|{self.layout.table}|{self.partition(scope)}") as turn:
+        with take_turn(f"{self.life}|{self.partition(scope)}") as turn:
             told, known = turn.last_value(), self.known(scope)
-            if told and (known is None or told[1] > known.at):
+            if told and told[1] <= self.timing.clock() and (known is None or told[1] > known.at):
                 self.learn(scope, Proved(*told))
             yield
             known = self.known(scope)
@@ -305,9 +340,10 @@ class Strategy(Writer):
         """The partition key of a scope's markers, which no scope's own can equal."""
         return f"#marker#{self.alias}#{scope_text(scope)}"
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry]) -> Write:
+    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
         """One write that stores these items, their markers and, if the values come from a counter, the counter."""
-        place = self.place(scope, entries)
+        life = self.life
+        place = self.place(scope, entries, deadline)
         actions = [place.counter] if place.counter else []
         roles = [("counter", 0)] if place.counter else []
         for index, (entry, value) in enumerate(zip(place.entries, place.values, strict=True)):
@@ -328,6 +364,7 @@ class Strategy(Writer):
             values=tuple(place.values),
             roles=tuple(roles),
             token=request_token,
+            life=life,
         )
 
     def _stored_item(self, scope: str | None, entry: Entry, value: int) -> dict[str, Any]:
@@ -345,16 +382,17 @@ class Strategy(Writer):
             "request": entry.name,
             "value": value,
             "digest": entry.digest,
-            "expires_at": now + int(self.option["marker_seconds"]),
+            MARKER_EXPIRY: now + int(self.option["marker_seconds"]),
         }
         marker = {**self.marker_key(scope, entry.token), **dynamodb.marshal(fields)}
         return expressions.put_marker(self.layout, marker, now=now)
 
     def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
         """Answer the entries of a write that is stored."""
-        self.placed(scope, write)
+        if write.life == self.life:
+            self.placed(scope, write)
         for entry, value in zip(write.entries, write.values, strict=True):
-            entry.answer = self._allocation(scope, entry, value)
+            entry.settle(self._allocation(scope, entry, value))
 
     def _allocation(self, scope: str | None, entry: Entry, value: int, *, replayed: bool = False) -> Allocation:
         return Allocation(
@@ -367,7 +405,7 @@ class Strategy(Writer):
             read_units=entry.read_units,
         )
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
+    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
         """Read the reasons one by one, each for its action.
 
         First come those that show this very write: it was stored by an earlier sending whose answer was lost, and as
@@ -377,6 +415,8 @@ class Strategy(Writer):
         if any(self._is_ours(write, role, index, reason) for (role, index), reason in reasons):
             self.stored(scope, write, {})
             return
+        if write.life != self.life:
+            return
         # A repeat fails on its own item and on its marker alike; the marker has the first answer.
         for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
             if reason.code == "None" or reason.code in CANCELLATIONS_THAT_HEAL:
@@ -384,7 +424,7 @@ class Strategy(Writer):
             if role == "counter" and reason.code != "ConditionalCheckFailed":
                 raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
             if role == "counter":
-                self.counter_moved(scope, reason)
+                self.counter_moved(scope, reason, deadline.send)
             else:
                 self._refused_action(scope, role, write.entries[index], write.values[index], reason)
 
@@ -400,32 +440,33 @@ class Strategy(Writer):
 
     def _refused_action(self, scope: str | None, role: str, entry: Entry, value: int, reason: Reason) -> None:
         if reason.code != "ConditionalCheckFailed":
-            entry.answer = InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}")
+            entry.settle(InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}"))
         elif role == "marker":
             if reason.old:  # an engine that does not tell it is asked again
                 self.repeat(scope, entry, reason.old)
         elif entry.own_key:
-            entry.answer = entry.answer or _item_exists(entry)
+            entry.settle(_item_exists(entry))
         else:
             self.number_taken(scope, entry, value)
 
     def repeat(self, scope: str | None, entry: Entry, marker: Mapping[str, Any]) -> None:
         """Answer a repeated request with the first answer, or refuse it if the item is another one."""
         if marker.get("digest") != entry.digest:
-            entry.answer = IdempotencyMismatch(
-                f"The idempotency token {entry.token!r} was used in {self.alias!r} for another item. "
-                "Use a new token for a new request, and repeat a request unchanged."
+            entry.settle(
+                IdempotencyMismatch(
+                    f"The idempotency token {entry.token!r} was used in {self.alias!r} for another item. "
+                    "Use a new token for a new request, and repeat a request unchanged."
+                )
             )
         elif "value" in marker:
-            entry.answer = self._allocation(scope, entry, int(marker["value"]), replayed=True)
+            entry.settle(self._allocation(scope, entry, int(marker["value"]), replayed=True))
+        if "value" in marker:
+            self.handed_out(scope, int(marker["value"]))
 
     # What is shared by those that read collections.
 
-    def highest_stored(
-        self, scope: str | None, *, consistent: bool = True, send: Callable[..., Mapping[str, Any]] | None = None
-    ) -> tuple[int | None, float]:
+    def highest_stored(self, scope: str | None, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
         """The highest sort key of a scope's item collection and the read units it took. One query of one item."""
-        send = send or dynamodb.call
         request = expressions.query_numbers(
             self.layout, self.partition(scope), newest_first=True, limit=1, consistent=consistent
         )
@@ -433,13 +474,13 @@ class Strategy(Writer):
         found = [self.layout.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
         return (found[0] if found else None), dynamodb.used_units(answer)
 
-    def find_repeat(self, scope: str | None, entry: Entry) -> None:
+    def find_repeat(self, scope: str | None, entry: Entry, deadline: Deadline) -> None:
         """Answer an entry whose token has a marker that did not expire. One consistent read."""
         request = expressions.read_item(self.layout.table, self.marker_key(scope, entry.token))
-        answer = read("get_item", request, patience=Patience(timing=self.timing, seconds=self.option["deadline"]))
+        answer = read("get_item", request, deadline=deadline)
         entry.read_units += dynamodb.used_units(answer)
         marker = dynamodb.unmarshal(answer.get("Item", {}))
-        if marker.get("expires_at", 0) > self.wall():
+        if marker.get(MARKER_EXPIRY, 0) > self.wall():
             self.repeat(scope, entry, marker)
 
     def fitting(self, entries: Sequence[Entry], last_value: int) -> Sequence[Entry]:
@@ -460,7 +501,7 @@ class Strategy(Writer):
     def digest(self, item: Mapping[str, Any]) -> str:
         """A fingerprint of what a repeat must repeat: the item without the attributes of `ignore_in_repeat`."""
         kept = {name: value for name, value in item.items() if name not in self.option["ignore_in_repeat"]}
-        return hashlib.sha256(json.dumps(_sorted_sets(kept), sort_keys=True, default=repr).encode()).hexdigest()
+        return dynamodb.fingerprint(kept)
 
 
 def _imported(alias: str, path: str | None) -> Callable[..., Any] | None:
@@ -474,16 +515,6 @@ def _imported(alias: str, path: str | None) -> Callable[..., Any] | None:
 def _item_exists(entry: Entry) -> ItemExists:
     key = dynamodb.unmarshal(entry.own_key or {})
     return ItemExists(f"An item with the key {key} is stored already; no value was used up.")
-
-
-def _sorted_sets(wire: Any) -> Any:
-    """Attribute values with every set in one order, so that equal items have equal text."""
-    if isinstance(wire, dict):
-        return {
-            name: sorted(map(repr, value)) if name in ("SS", "NS", "BS") else _sorted_sets(value)
-            for name, value in wire.items()
-        }
-    return [_sorted_sets(value) for value in wire] if isinstance(wire, list) else wire
 
 
 def checked_options(strategy: type[Strategy], config: SequenceConfig) -> dict[str, Any]:

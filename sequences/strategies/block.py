@@ -12,8 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from operator import length_hint
 from typing import Any
 
-from ..exceptions import SequenceError, SequenceExhausted, SequenceUnavailable
-from ..groups import Entry, Writer
+from ..commits import Entry, Writer
+from ..exceptions import SequenceError, SequenceExhausted
+from ..leader import TOOK_TOO_LONG
+from ..retries import Deadline
 from ..types import SequenceConfig
 from .atomic import Addition
 from .base import whole
@@ -71,28 +73,49 @@ class BlockAllocator(ReservingStrategy):
         return Addition(self)
 
     def next_value(self, scope: str | None) -> int:
+        return self._next(scope)
+
+    def _next(self, scope: str | None, deadline: Deadline | None = None) -> int:
         try:
             # `next` of a range's iterator is one step under the interpreter's lock: no two threads get the same value.
             return next(self._serving[scope])
         except (KeyError, StopIteration):
-            return self._refill(scope)
+            return self._refill(scope, deadline or self.deadline())
 
-    def _refill(self, scope: str | None) -> int:
+    def forget(self) -> None:
+        super().forget()
+        with self._lock:
+            self._supplies.clear()
+            self._serving.clear()
+
+    def _refill(self, scope: str | None, deadline: Deadline) -> int:
+        self.bind(deadline.send)
+        supply = self._supply(scope)
+        if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
+            raise deadline.give_up(TOOK_TOO_LONG)
+        try:
+            for value in self._serving.get(scope, ()):  # another thread may have refilled it meanwhile
+                return value
+            serving = iter(supply.next_half(deadline))
+            value = next(serving)
+            self._serve(scope, supply, serving)
+            return value
+        finally:
+            supply.lock.release()
+
+    def _supply(self, scope: str | None) -> _Supply:
         with self._lock:
             supply = self._supplies.get(scope)
             if supply is None:
                 supply = self._supplies[scope] = _Supply(self, scope)
                 self._bound_memory()
-        seconds = self.option["deadline"]
-        if not supply.lock.acquire(timeout=seconds):
-            raise SequenceUnavailable("The callers before this one took too long.", attempts=0, seconds=seconds)
-        try:
-            for value in self._serving.get(scope, ()):  # another thread may have refilled it meanwhile
-                return value
-            serving = self._serving[scope] = iter(supply.next_half())
-            return next(serving)
-        finally:
-            supply.lock.release()
+            return supply
+
+    def _serve(self, scope: str | None, supply: _Supply, values: Iterator[int]) -> None:
+        """Serve these values from now on, unless the table they are of was made again meanwhile."""
+        with self._lock:
+            if self._supplies.get(scope) is supply:
+                self._serving[scope] = values
 
     def _bound_memory(self) -> None:
         """Let go of the block held longest; what it has left becomes a gap."""
@@ -101,23 +124,28 @@ class BlockAllocator(ReservingStrategy):
             del self._supplies[oldest]
             self._serving.pop(oldest, None)
 
-    def reserve_entry(self, scope: str | None, count: int) -> Entry:
+    def reserve_entry(self, scope: str | None, count: int, deadline: Deadline) -> Entry:
         """Values from memory; more than a block at once come from the counter."""
         if count > self.option["block_size"]:
-            return super().reserve_entry(scope, count)
-        values = [self.next_value(scope) for _ in range(count)]
+            return super().reserve_entry(scope, count, deadline)
+        values = [self._next(scope, deadline) for _ in range(count)]
         supply = self._supplies.get(scope)
-        units = count * supply.units_per_value if supply else 0.0
-        return Entry(count=count, values=values, answer=values, write_units=units)
+        entry = Entry(count=count, write_units=count * supply.units_per_value if supply else 0.0)
+        entry.settle(values)
+        return entry
 
-    def fetch(self, scope: str | None, count: int) -> Entry:
+    def fetch(self, scope: str | None, count: int, deadline: Deadline) -> Entry:
         """Reserve one block by the counter, a smaller one where MAXIMUM is near."""
         try:
-            return super().reserve_entry(scope, count)
+            return super().reserve_entry(scope, count, deadline)
         except SequenceExhausted:
             if count == 1:
                 raise
-            return self.fetch(scope, count // 2)
+            return self.fetch(scope, count // 2, deadline)
+
+    def prefetch(self, scope: str | None, count: int) -> Future[Entry]:
+        """Reserve a block in another thread, for which nobody waits yet: it has a deadline of its own."""
+        return self.fetcher.submit(lambda: self.fetch(scope, count, self.deadline()))
 
     @property
     def unused(self) -> int:
@@ -130,7 +158,7 @@ class _Supply:
     """The blocks of one scope: the half that comes next, and the block that is being fetched."""
 
     def __init__(self, strategy: BlockAllocator, scope: str | None) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal handler may take a value while its thread refills
         self.units_per_value = 0.0
         self._strategy = strategy
         self._scope = scope
@@ -146,23 +174,29 @@ class _Supply:
         waiting = len(fetched.result().values) if fetched and fetched.exception() is None else 0
         return waiting + sum(len(half) for half in self._halves)
 
-    def next_half(self) -> range:
+    def next_half(self, deadline: Deadline) -> range:
         """The next values to serve. Starts fetching the next block when the second half of this one begins."""
         if self._halves:
             half = self._halves.popleft()
             self._resize()
-            self._fetching = self._strategy.fetcher.submit(self._strategy.fetch, self._scope, self._size)
+            self._fetching = self._strategy.prefetch(self._scope, self._size)
             return half
-        block = self._fetched()
+        block = self._fetched(deadline)
         middle = (len(block) + 1) // 2
         if len(block) > 1:
             self._halves.append(block[middle:])
         return block[:middle]
 
-    def _fetched(self) -> range:
-        fetching, self._fetching = self._fetching, None
-        failed = fetching is None or isinstance(fetching.exception(), SequenceError)
-        entry = self._strategy.fetch(self._scope, self._size) if failed or fetching is None else fetching.result()
+    def _fetched(self, deadline: Deadline) -> range:
+        """The block that was fetched meanwhile; another one if that failed. A late one stays for others."""
+        try:
+            entry = self._fetching.result(timeout=max(deadline.left, 0.0)) if self._fetching else None
+        except TimeoutError:
+            raise deadline.give_up(TOOK_TOO_LONG) from None
+        except SequenceError:
+            entry = None
+        self._fetching = None
+        entry = entry or self._strategy.fetch(self._scope, self._size, deadline)
         self.units_per_value = entry.write_units / entry.count
         assert isinstance(entry.values, range)
         return entry.values

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import expressions
+from ..commits import Entry, Write, Writer
 from ..exceptions import WriteCancelled
-from ..groups import Entry, Write, Writer
-from ..retries import new_token
+from ..retries import Deadline, new_token
 from .base import one_of
 from .counters import CounterStrategy, CounterWriter, ReservingStrategy
 
@@ -49,13 +49,14 @@ class OptimisticCounter(ReservingStrategy):
 class _ReadThenWrite(CounterWriter):
     """Takes values by a read and a conditional write."""
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry]) -> Write:
-        strategy = self.strategy
-        state = strategy.counter_state(scope)
+    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
+        strategy, life = self.strategy, self.strategy.life
+        read_units = strategy.meet(scope, deadline.send)
+        state = strategy.counter_state(scope, deadline.send)
         last_value = strategy.before_start if state.last_value is None else state.last_value
         fitting = strategy.fitting(entries, last_value)
         for entry in fitting:
-            entry.read_units += state.read_units / len(fitting)
+            entry.read_units += (read_units + state.read_units) / len(fitting)
         row = strategy.row(last_value + strategy.config.step * sum(entry.count for entry in fitting), new_token())
         build, operation = (
             (expressions.put_counter, "put_item")
@@ -70,13 +71,13 @@ class _ReadThenWrite(CounterWriter):
             values=(row.last_value,),
             roles=(("counter", 0),),
             token=row.token,
+            life=life,
         )
 
     def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
-        self.strategy.seen(scope, write.values[0])
-        self.ranges(write, write.values[0])
+        self.taken(scope, write, write.values[0])
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
+    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
         """Our own token: stored before. Otherwise another writer was faster, and the counter is read again."""
         if (error.reasons[0].old or {}).get("token") == write.token:
             self.stored(scope, write, {})

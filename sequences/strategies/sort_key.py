@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ..commits import Entry, Write
 from ..exceptions import InvalidSequence, ScopeNotFound
-from ..groups import Entry, Write
-from ..retries import read
+from ..retries import Deadline, read
 from ..types import SequenceConfig
-from .base import Place, Proved, Recent, Strategy, flag, one_of, positive
+from .base import Place, Proved, Recent, Send, Strategy, flag, one_of, positive
 
 __all__ = ["SortKeyMaximum"]
 
@@ -32,8 +33,9 @@ class SortKeyMaximum(Strategy):
     rows were deleted behind its back: numbers go on from what the table holds (a restored table continues from its
     own state).
 
-    The highest number is remembered for `tail_seconds` after a write or a read proved it. Behind the table it costs a
-    read; ahead of it, it would make a gap, and so `tail_seconds` must be shorter than any restore of the table.
+    The highest number is remembered for `tail_seconds` after a write proved it, and for this life of the table only.
+    Behind the table it costs a read; ahead of it, it would make a gap: `tail_seconds` must be shorter than it takes
+    anybody else to delete the table and make it again (on AWS, several seconds).
 
     Cost alone: one `PutItem`, 1 write unit a KB, after one query of 0.5 read units (1 when consistent) if the highest
     number was not remembered. In a group: 1/n requests and 2 write units, and as much again for a marker.
@@ -63,25 +65,29 @@ class SortKeyMaximum(Strategy):
         self._tails: Recent[Proved] = Recent()
         self._lost: Recent[float] = Recent()  # when a race was lost that no write followed yet
 
-    def place(self, scope: str | None, entries: Sequence[Entry]) -> Place:
-        tail, read_units = self._tail(scope)
+    def forget(self) -> None:
+        self._tails.clear()
+        self._lost.clear()
+
+    def place(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Place:
+        tail, read_units = self._tail(scope, deadline.send)
         first = max(tail + 1, self.config.start)
         fitting = self.fitting(entries, first - 1)
         return Place(fitting, range(first, first + len(fitting)), read_units)
 
-    def _tail(self, scope: str | None) -> tuple[int, float]:
+    def _tail(self, scope: str | None, send: Send) -> tuple[int, float]:
         """The highest number, remembered or read, and the read units it took."""
         remembered = self._tails.get(scope)
         if remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]:
             return remembered.last_value, 0.0
         # An eventual read after a lost race could miss the winner again.
         consistent = self.option["consistent"] or self._lost.get(scope) is not None
-        number, read_units = self.highest_stored(scope, consistent=consistent)
+        number, read_units = self.highest_stored(scope, send, consistent=consistent)
         if number is None:
             if self.option["scope_must_exist"]:
                 raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before numbering in it.")
             return self.config.start - 1, read_units
-        if remembered and number < remembered.last_value:
+        if remembered and number < remembered.last_value and not self.reborn(send):
             logger.warning(
                 "sequence %s scope %s: the highest number went back from %d to %d: rows deleted, or the table restored",
                 self.alias, scope, remembered.last_value, number,
@@ -112,5 +118,5 @@ class SortKeyMaximum(Strategy):
             self._tails.put(scope, proved)
 
     def last_value(self, scope: str | None) -> int | None:
-        number, _ = self.highest_stored(scope, send=read)
+        number, _ = self.highest_stored(scope, partial(read, deadline=self.deadline()))
         return None if number is None or number < self.config.start else number

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import expressions
+from ..commits import Entry, Write
 from ..exceptions import Reason
-from ..groups import Entry, Write
-from ..retries import new_token
+from ..retries import Deadline, new_token
 from ..types import SequenceConfig
-from .base import Place, Proved, Recent
+from .base import Place, Proved, Recent, Send
 from .counters import CounterState, CounterStrategy
 
 __all__ = ["TransactionalCounter"]
@@ -51,24 +51,30 @@ class TransactionalCounter(CounterStrategy):
         super().__init__(config, **clocks)
         self._states: Recent[CounterState] = Recent()
 
-    def place(self, scope: str | None, entries: Sequence[Entry]) -> Place:
+    def forget(self) -> None:
+        super().forget()
+        self._states.clear()
+
+    def place(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Place:
         """A remembered counter may be out of date without harm: the write is conditional on it."""
-        self.catch_up(scope)
-        state = self._states.get(scope) or self.counter_state(scope)
+        read_units = self.meet(scope, deadline.send)
+        self.catch_up(scope, deadline.send)
+        state = self._states.get(scope) or self.counter_state(scope, deadline.send)
         last_value = self.before_start if state.last_value is None else state.last_value
         fitting = self.fitting(entries, last_value)
         step = self.config.step
         values = range(last_value + step, last_value + step * (len(fitting) + 1), step)
         row = self.row(values[-1], new_token())
         action = expressions.advance_counter(self.counter_table, self.counter_key(scope), row, seen=state.last_value)
-        return Place(fitting, values, state.read_units, action, row.token)
+        return Place(fitting, values, read_units + state.read_units, action, row.token)
 
     def placed(self, scope: str | None, write: Write) -> None:
         self._remember(scope, CounterState(write.values[-1], write.values[-1]))
 
     def _remember(self, scope: str | None, state: CounterState) -> None:
         self._states.put(scope, replace(state, at=self.timing.clock()))
-        self.seen(scope, state.last_value or 0)
+        if state.last_value is not None:
+            self.seen(scope, state.last_value)
 
     def known(self, scope: str | None) -> Proved | None:
         state = self._states.get(scope)
@@ -78,16 +84,17 @@ class TransactionalCounter(CounterStrategy):
 
     def learn(self, scope: str | None, proved: Proved) -> None:
         """A hint below what this process has seen is older than it looks."""
-        if proved.last_value >= (self._floors.get(scope) or 0):
+        seen = self.highest_seen(scope)
+        if seen is None or proved.last_value >= seen:
             last_value = None if proved.last_value == self.before_start else proved.last_value
             self._states.put(scope, CounterState(last_value, last_value, at=proved.at))
 
-    def counter_moved(self, scope: str | None, reason: Reason) -> None:
+    def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
         """A lost race: the answer says how the counter is now; it is read only when it seems to have gone back."""
         state = CounterState.of(reason.old or {})
-        if (state.last_value or 0) < max(state.highest or 0, self._floors.get(scope) or 1):
+        if state.last_value is None or state.should_be(self.highest_seen(scope)) is not None:
             self._states.forget(scope)
-            state = self.counter_state(scope)  # gone or gone back, unless another thread moved it meanwhile
+            state = self.counter_state(scope, send)  # gone or gone back, unless another thread moved it meanwhile
         self._remember(scope, state)
 
     def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:

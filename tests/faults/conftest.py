@@ -40,7 +40,7 @@ def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
-        patch.setattr(dynamodb, "READ_SECONDS", READ_SECONDS)
+        patch.setattr(dynamodb.client, "READ_SECONDS", READ_SECONDS)
         strategies.reset()
         call_command("create_tables", verbosity=0)
         yield

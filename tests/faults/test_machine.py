@@ -248,7 +248,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
-        patch.setattr(dynamodb, "READ_SECONDS", READ_SECONDS)
+        patch.setattr(dynamodb.client, "READ_SECONDS", READ_SECONDS)
         strategies.reset()
         call_command("create_tables", verbosity=0)
         yield World(engine, proxy)

@@ -6,6 +6,7 @@ too; they take and return plain values.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -23,6 +24,7 @@ import botocore.exceptions
 from django.utils.module_loading import import_string
 
 from sequences import dynamodb, expressions, get_next_value, put_next
+from sequences.exceptions import TableMissing
 from sequences.registry import parse_config, strategies
 from sequences.retries import Timing, new_token
 from sequences.strategies import Strategy, base
@@ -165,6 +167,9 @@ class Wire:
 def tapped() -> Iterator[Wire]:
     """Note the requests of this process's client."""
     wire, events = Wire(), dynamodb.shared_client().meta.events
+    for name in strategies:
+        with contextlib.suppress(TableMissing):
+            strategies[name].bind(dynamodb.call)  # what a process asks once is not what tests count
     handlers: dict[str, Callable[..., Any]] = {
         "provide-client-params.dynamodb.TransactWriteItems": wire.provides,
         "before-send.dynamodb": wire.sends,

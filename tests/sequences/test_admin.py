@@ -16,7 +16,7 @@ from sequences import admin, dynamodb, get_next_value, put_next
 from sequences.capabilities import capabilities
 from sequences.exceptions import StorageRefused
 from sequences.models import Sequence
-from sequences.retries import Patience
+from sequences.retries import Deadline
 
 PATH = "sequences.strategies"
 LIST = "/admin/sequences/sequence/"
@@ -105,7 +105,7 @@ class TestList:
         """The list is shown also when no engine answers, and says so once."""
         tried: list[str] = []
 
-        def away(operation: str, request: object) -> None:
+        def away(operation: str, request: object, **_: float) -> None:
             tried.append(operation)
             raise StorageRefused("away")
 
@@ -187,7 +187,7 @@ class TestTrouble:
     @pytest.fixture(autouse=True)
     def brief_patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Reads give up soon."""
-        monkeypatch.setitem(Patience.__init__.__kwdefaults__ or {}, "seconds", 0.1)
+        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
 
     @pytest.mark.parametrize(
         "path",

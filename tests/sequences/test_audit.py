@@ -14,7 +14,7 @@ from sequences import audit as audit_module
 from sequences import dynamodb, get_next_values, put_next, retries
 from sequences.audit import AuditReport, Gap, Orphan, Stray, Void, audit
 from sequences.registry import strategies
-from sequences.retries import Patience
+from sequences.retries import Deadline
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -241,12 +241,20 @@ class TestVoid:
         assert report.voids.listed == [Void(value=1, by="ada", at="2030-01-02T03:04:05+00:00", reason="twice")]
         assert (report.carried, report.unexplained) == (2, 0)
 
-    @pytest.mark.parametrize("void", [True, {}, {"reason": "twice"}])
-    def test_a_void_that_nobody_signed_is_unexplained(self, void: bool | Mapping[str, str]) -> None:
+    @pytest.mark.parametrize("void", [{"reason": "twice"}, {"by": "ada"}, {"at": "2030-01-02"}])
+    def test_a_void_that_nobody_signed_is_unexplained(self, void: Mapping[str, str]) -> None:
         """Who withdrew a value, and when, must be known."""
         fill("sorted", 1)
         put("sorted", 1, void=void)
         assert audited("sorted").unexplained == 1
+
+    @pytest.mark.parametrize("void", [True, "a void in the wall", {}, {"depth": 3}])
+    def test_an_attribute_of_the_application_is_no_void(self, void: object) -> None:
+        """What has none of a void's three fields is the application's own, whatever its name."""
+        fill("sorted", 1)
+        put("sorted", 1, void=void)
+        report = audited("sorted")
+        assert (report.voids.total, report.unexplained) == (0, 0)
 
 
 class TestCounter:
@@ -409,7 +417,7 @@ class TestCommand:
 
     def test_an_engine_out_of_reach_is_explained(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where no engine answers, the message names the address."""
-        monkeypatch.setitem(Patience.__init__.__kwdefaults__ or {}, "seconds", 0.1)
+        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
         with pytest.raises(CommandError, match=r"127\.0\.0\.1:9"):

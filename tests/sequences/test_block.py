@@ -12,6 +12,7 @@ import pytest
 from sequences import get_last_value, get_next_value, get_next_values, put_next
 from sequences.exceptions import SequenceUnavailable
 from sequences.registry import strategies
+from sequences.retries import Deadline
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.strategies import block as block_module
 from tests.sequences.support import Clock, Processes, Wire, at_once, read_counter, take_some, wait_until
@@ -47,7 +48,7 @@ class Fetches:
         self.open.set()
         monkeypatch.setattr(allocator, "fetch", self)
 
-    def __call__(self, scope: str | None, count: int) -> object:
+    def __call__(self, scope: str | None, count: int, deadline: Deadline) -> object:
         self.sizes.append(count)
         self.threads.append(threading.current_thread())
         try:
@@ -55,7 +56,7 @@ class Fetches:
             if self.fail:
                 self.fail -= 1
                 raise SequenceUnavailable("the engine was away", attempts=1, seconds=1.0)
-            return self.original(scope, count)
+            return self.original(scope, count, deadline)
         finally:
             self.done += 1
 
@@ -68,9 +69,9 @@ def fetches(allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> Fetch
 
 class TestFetching:
     def test_one_request_a_block(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
-        """A block is reserved by one request, and its values come from memory."""
+        """A block is reserved by one request, and its values come from memory; before the first the items are asked."""
         assert take_some("block", scope, 5) == [1, 2, 3, 4, 5]
-        assert wire.operations == ["UpdateItem"]
+        assert wire.operations == ["Query", "UpdateItem"]
         assert get_last_value("block", scope=scope) == 10
 
     def test_nobody_waits(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:

@@ -77,7 +77,7 @@ class TestItems:
     def test_marker(self) -> None:
         """A marker is put where none is, or where one expired."""
         put = expressions.put_marker(LAYOUT, {}, now=5)
-        assert put["ConditionExpression"] == "attribute_not_exists(#partition) OR #expires_at <= :now"
+        assert put["ConditionExpression"] == "attribute_not_exists(#partition) OR #marker_expires_at <= :now"
         assert put["ExpressionAttributeValues"] == {":now": {"N": "5"}}
 
     def test_marker_numbers(self) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb, put_next, put_next_many
+from sequences.commits import MOST_BYTES, Entry, Write, Writer
 from sequences.exceptions import (
     AccessRefused,
     IdempotencyMismatch,
@@ -32,8 +33,9 @@ from sequences.exceptions import (
     TableMissing,
     WriteCancelled,
 )
-from sequences.groups import MOST_BYTES, Entry, Groups, Write, Writer
+from sequences.groups import Groups
 from sequences.registry import strategies
+from sequences.retries import Deadline, Timing
 from sequences.types import Allocation
 from tests.sequences.support import Clock, Wire, at_once, stored, wait_until
 
@@ -52,7 +54,7 @@ class Ledger(Writer):
         self.prepared: list[list[Entry]] = []
         self.crash: Exception | None = None
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry]) -> Write:
+    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
         if self.crash:
             crash, self.crash = self.crash, None
             raise crash
@@ -65,7 +67,7 @@ class Ledger(Writer):
     def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
         self.last_value = write.values[-1]
         for entry, value in zip(write.entries, write.values, strict=True):
-            entry.answer = Allocation(
+            allocation = Allocation(
                 sequence="ledger",
                 scope=scope,
                 value=value,
@@ -74,8 +76,9 @@ class Ledger(Writer):
                 write_units=entry.write_units,
                 read_units=0.0,
             )
+            entry.settle(allocation)
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled) -> None:
+    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
         """A lost race: everybody goes round again."""
 
 
@@ -90,7 +93,7 @@ class Line:
         self.open.set()
         self.busy = threading.Event()
 
-    def __call__(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, operation: str, request: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
         self.requests.append(request)
         self.busy.set()
         assert self.open.wait(timeout=30)
@@ -117,7 +120,8 @@ class House:
         self.ledger = Ledger()
         self.bounds: list[tuple[float, float]] = []
         self.timing = clock.timing(uniform=self._uniform, first_pause=1.0, longest_pause=64.0)
-        self.groups = Groups(self.ledger, timing=self.timing, seconds=1000.0)
+        self.seconds = 1000.0
+        self.groups = Groups(self.ledger)
 
     def _uniform(self, low: float, high: float) -> float:
         self.bounds.append((low, high))
@@ -126,8 +130,12 @@ class House:
     def put(self, name: str, *, scope: str | None = "s", bad: bool = False, **fields: Any) -> Entry:
         """Store one item in this thread; the answered entry."""
         entry = Entry(item={"name": name, "bad": bad}, **fields)
-        self.groups.submit(scope, [entry])
+        self.groups.submit(scope, [entry], self.deadline())
         return entry
+
+    def deadline(self) -> Deadline:
+        """The deadline of a call that begins now."""
+        return Deadline(timing=self.timing, seconds=self.seconds)
 
     def join(self, name: str, **fields: Any) -> Future[Entry]:
         """Store one item in another thread, which is waiting behind the others when this returns."""
@@ -138,7 +146,7 @@ class House:
 
     @property
     def waiting(self) -> int:
-        return sum(len(queue) for queue in self.groups._queues.values())
+        return sum(len(queue.waiting) for queue in self.groups._queues.values())
 
     @contextmanager
     def busy(self, name: str = "first", **fields: Any) -> Iterator[Future[Entry]]:
@@ -212,7 +220,7 @@ class TestWhoLeads:
 
     def test_without_joining(self, house: House) -> None:
         """Groups that do not join write each caller alone, at the same time."""
-        house.groups = Groups(house.ledger, timing=house.timing, seconds=1000.0, joins=False)
+        house.groups = Groups(house.ledger, joins=False)
         with house.busy() as first:
             second = house.threads.submit(house.put, "b")
             wait_until(lambda: len(house.line.requests) == 2)
@@ -223,7 +231,7 @@ class TestWhoLeads:
     def test_several_entries_stay_together(self, house: House) -> None:
         """The entries of one caller are written together and in their order."""
         entries = [Entry(item={"name": f"{n}", "bad": False}) for n in range(5)]
-        house.groups.submit("s", entries)
+        house.groups.submit("s", entries, house.deadline())
         assert [value(entry) for entry in entries] == [1, 2, 3, 4, 5]
         assert len(house.line.requests) == 1
 
@@ -345,7 +353,7 @@ class TestBadItems:
     def test_one_bad_item(self, house: House) -> None:
         """A bad item among 20 gets its error; the others are numbered in their order without a hole."""
         entries = [Entry(item={"name": f"{n}", "bad": n == 7}) for n in range(20)]
-        house.groups.submit("s", entries)
+        house.groups.submit("s", entries, house.deadline())
         assert isinstance(entries.pop(7).answer, StorageRefused)
         assert [value(entry) for entry in entries] == list(range(1, 20))
 
@@ -413,7 +421,7 @@ class TestGivingUp:
 
     def test_waiting_in_the_queue(self, house: House) -> None:
         """Who waits behind others until the deadline leaves, and is not written."""
-        house.groups = Groups(house.ledger, timing=house.timing, seconds=0.05)
+        house.timing, house.seconds = Timing(), 0.05
         with house.busy() as first:
             answer = house.put("late").answer
         first.result()
@@ -423,9 +431,8 @@ class TestGivingUp:
         assert house.groups._queues == {}
 
     def test_waiting_for_a_write_under_way(self, house: House) -> None:
-        """Who is being written at the deadline hears how that ended."""
-        house.timing = house.clock.timing(first_pause=0.0)
-        house.groups = Groups(house.ledger, timing=house.timing, seconds=0.05)
+        """Who is being written at the deadline hears how that ended, if it ends soon after."""
+        house.timing, house.seconds = Timing(first_pause=0.0), 0.05
         overdue = threading.Event()
         house.line.plan = [THROTTLED, lambda: overdue.wait(0.2)]
         with house.busy() as first:
@@ -444,30 +451,73 @@ class TestGivingUp:
         assert value(second.result()) == 1
 
     def test_a_write_of_unknown_outcome_is_not_torn(self, house: House) -> None:
-        """Nobody of a write that may be stored gives up before all do, and all hear that the outcome is unknown."""
-        house.line.plan = [THROTTLED]
-        house.line.always = LOST
+        """Who is late leaves a write that may be stored, not knowing; it goes on unchanged for the others."""
+        house.line.plan = [THROTTLED, *[LOST] * 8]
         with house.busy() as first:
-            house.clock.now += 600.0
+            house.clock.now += 900.0
             second = house.join("b")
-        answers = [future.result().answer for future in (first, second)]
-        assert all(isinstance(answer, SequenceUnavailable) and answer.outcome_unknown for answer in answers)
+        answer = first.result().answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+        assert value(second.result()) == 2
         assert set(map(tuple, house.line.items[1:])) == {("first", "b")}
+        assert house.groups._queues == {}
+
+    def test_who_is_late_in_a_write_under_way(self, house: House) -> None:
+        """A caller whose leader hears nothing from the engine is told at its deadline that the outcome is unknown."""
+        house.timing, house.seconds = Timing(first_pause=0.0), 0.05
+        under_way = threading.Event()
+
+        def never_ending() -> None:
+            under_way.set()
+            house.line.open.clear()
+            assert house.line.open.wait(30)
+
+        house.line.plan = [THROTTLED, never_ending]
+        with house.busy() as first:
+            second = house.join("b")
+        assert under_way.wait(30)
+        answer = second.result().answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+        house.line.open.set()
+        first.result()
+        assert house.groups._queues == {}
+
+    def test_who_is_late_before_the_write(self, house: House) -> None:
+        """A caller that leaves a batch before its write is sent is not in that write."""
+        house.timing, house.seconds = Timing(first_pause=0.0), 0.05
+        house.line.plan = [THROTTLED]
+        with house.busy() as first:
+            house.seconds = 0.01
+            second = house.join("b")
+            prepare, go_on = house.ledger.prepare, threading.Event()
+
+            def slowly(scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
+                write = prepare(scope, entries, deadline)
+                assert go_on.wait(30)
+                return write
+
+            house.ledger.prepare = slowly  # type: ignore[method-assign]
+        answer = second.result().answer
+        go_on.set()
+        first.result()
+        assert isinstance(answer, SequenceUnavailable)
+        assert not answer.outcome_unknown
+        assert "b" not in [name for names in house.line.items for name in names]
 
 
 class TestCrashes:
     def test_a_crash_while_sending(self, house: House) -> None:
-        """A leader that crashes answers those under way with an unknown outcome; the next one goes on."""
+        """The write of a leader that crashed is sent again as it was, by the next of those who are in it."""
         with house.busy() as first:
             second = house.join("b")
             house.line.plan = [THROTTLED, ZeroDivisionError("a crash")]
             house.line.busy.clear()
         with pytest.raises(ZeroDivisionError):
             first.result()
-        answer = second.result().answer
-        assert isinstance(answer, SequenceUnavailable)
-        assert answer.outcome_unknown
-        assert value(house.put("c")) == 1
+        assert value(second.result()) == 2
+        assert house.line.items == [["first"], ["first", "b"], ["first", "b"]]
         assert house.groups._queues == {}
 
     def test_a_crash_while_preparing(self, house: House) -> None:
@@ -538,8 +588,7 @@ class TestCrashes:
         def interrupt(signal_number: int, frame: FrameType | None) -> None:
             raise KeyboardInterrupt
 
-        house.timing = house.clock.timing(first_pause=0.0)
-        house.groups = Groups(house.ledger, timing=house.timing, seconds=1.0)
+        house.timing, house.seconds = Timing(first_pause=0.0), 1.0
         original = signal.signal(signal.SIGALRM, interrupt)
         yield lambda: os.kill(os.getpid(), signal.SIGALRM)
         signal.signal(signal.SIGALRM, original)

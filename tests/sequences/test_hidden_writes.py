@@ -34,11 +34,11 @@ def test_a_reason_that_hides_our_item(
     """While an action was not looked at, a lost write may be stored: it is sent again, and not given a new value."""
     send, met = dynamodb.call, iter([OutcomeUnknown("lost"), WriteCancelled("mixed", reasons)])
 
-    def call(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
         fault = next(met, None) if operation == "transact_write_items" else None
         if isinstance(fault, WriteCancelled):
             raise fault
-        answer = send(operation, request)
+        answer = send(operation, request, **limits)
         if fault:
             raise fault
         return answer
@@ -60,7 +60,7 @@ def test_a_counter_set_back_to_what_is_remembered(configured: str, scope: str, m
         put_next("transactional", {}, scope=scope)
     set_counter("transactional", scope, last_value=1)
     behind._states.put(scope, remembered)
-    behind._floors.forget(scope)
+    behind._highest_seen.forget(scope)
     monkeypatch.setattr(behind, "learn", lambda scope, proved: None)  # as on a machine of its own
     with pytest.raises(SequenceWentBack):
         put_next("transactional", {"pk": "own", "sk": 7}, scope=scope)

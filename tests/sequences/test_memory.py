@@ -11,15 +11,16 @@ import pytest
 
 from sequences import dynamodb, put_next
 from sequences.registry import strategies
+from sequences.strategies import counters
 from sequences.strategies.base import SCOPES_REMEMBERED, Recent
 
 MANY = 10_000
 
 
-def empty_engine(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def empty_engine(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
     """An engine that stores everything and has nothing."""
     amount = request.get("ExpressionAttributeValues", {}).get(":amount", {"N": "1"})
-    return {"Items": [], "Attributes": {"last_value": amount}}
+    return {"Items": [], "Attributes": {"last_value": amount}, "Table": {"TableId": "the one life"}}
 
 
 def kept(thing: object, seen: set[int] | None = None) -> int:
@@ -43,6 +44,7 @@ def test_many_scopes(
 ) -> None:
     """After 10,000 scopes a strategy holds no more than after the first half of them."""
     caplog.set_level(logging.WARNING, "sequences")
+    monkeypatch.setattr(counters, "SCOPES_MET", SCOPES_REMEMBERED)
     strategies.reset()
     dynamodb.account()
     monkeypatch.setattr(dynamodb, "call", empty_engine)

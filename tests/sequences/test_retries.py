@@ -1,4 +1,4 @@
-"""Patience and the single requests: what is sent again, how long one waits, and what is said at the end."""
+"""Deadlines and the single requests: what is sent again, how long one waits, and what is said at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     WriteCancelled,
 )
-from sequences.retries import DEADLINE_SECONDS, Patience, Timing, new_token, read, write_once
+from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, new_token, read, write_once
 from tests.sequences.support import Clock
 
 REQUEST = {"TableName": "t"}
@@ -36,7 +36,7 @@ class Engine:
         self.always: Exception | None = None
         self.requests: list[Mapping[str, Any]] = []
 
-    def __call__(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, operation: str, request: Mapping[str, Any], *, seconds: float = 0.0) -> dict[str, Any]:
         self.requests.append(request)
         error = self.plan.pop(0) if self.plan else self.always
         if error:
@@ -53,12 +53,12 @@ def line(monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 
 @pytest.fixture
-def patience(clock: Clock) -> Patience:
-    """Patience by a clock that only sleeps move."""
-    return Patience(timing=clock.timing())
+def deadline(clock: Clock) -> Deadline:
+    """A deadline by a clock that only sleeps move."""
+    return Deadline(timing=clock.timing())
 
 
-class TestPatience:
+class TestDeadline:
     def test_full_jitter(self, clock: Clock) -> None:
         """Each pause is a random time between 0 and a bound; the bound doubles up to the longest pause."""
         bounds: list[tuple[float, float]] = []
@@ -68,9 +68,9 @@ class TestPatience:
             return high / 3
 
         timing = clock.timing(uniform=third, first_pause=0.01, longest_pause=0.5)
-        patience = Patience(timing=timing)
+        deadline = Deadline(timing=timing)
         for _ in range(10):
-            patience.pause()
+            deadline.pause()
         highs = [high for _, high in bounds]
         assert {low for low, _ in bounds} == {0}
         assert 0.01 <= highs[0] <= 0.02
@@ -79,20 +79,20 @@ class TestPatience:
 
     def test_many_attempts(self, clock: Clock) -> None:
         """The bound stays what it is after thousands of attempts."""
-        patience = Patience(timing=clock.timing(), attempts=5000)
-        patience.pause()
+        deadline = Deadline(timing=clock.timing(), attempts=5000)
+        deadline.pause()
         assert clock.sleeps[0] <= 1.0
 
-    def test_the_deadline(self, clock: Clock, patience: Patience) -> None:
-        """Patience is over when its seconds have passed."""
+    def test_the_deadline(self, clock: Clock, deadline: Deadline) -> None:
+        """A deadline is over when its seconds have passed."""
         clock.now += DEADLINE_SECONDS - 0.001
-        assert not patience.over
+        assert not deadline.over
         clock.now += 0.001
-        assert patience.over
-        assert patience.spent == pytest.approx(DEADLINE_SECONDS)
+        assert deadline.over
+        assert deadline.spent == pytest.approx(DEADLINE_SECONDS)
 
     def test_the_defaults(self) -> None:
-        """By default patience rests on the monotonic clock, a real sleep, and chance."""
+        """By default a deadline rests on the monotonic clock, a real sleep, and chance."""
         timing = Timing()
         assert (timing.clock, timing.sleep) == (time.monotonic, time.sleep)
         assert len({timing.uniform(0, 1) for _ in range(10)}) > 1
@@ -108,12 +108,12 @@ class TestPatience:
         ],
     )
     def test_giving_up(
-        self, clock: Clock, patience: Patience, error: Any, unknown: bool, kind: type[Exception]
+        self, clock: Clock, deadline: Deadline, error: Any, unknown: bool, kind: type[Exception]
     ) -> None:
         """Giving up says whether it was contention, how often and how long, what became of it, and why."""
-        patience.pause()
+        deadline.pause()
         clock.now += 3
-        gave_up = patience.give_up(error, outcome_unknown=unknown)
+        gave_up = deadline.give_up(error, outcome_unknown=unknown)
         assert type(gave_up) is kind
         assert (gave_up.attempts, gave_up.outcome_unknown) == (1, unknown)
         assert gave_up.seconds == pytest.approx(3 + clock.sleeps[0])
@@ -124,78 +124,78 @@ class TestPatience:
         assert len({new_token() for _ in range(1000)}) == 1000
 
 
-Send = Callable[[Patience], object]
-READ: Send = lambda patience: read("get_item", REQUEST, patience=patience)  # noqa: E731
-WRITE: Send = lambda patience: write_once("put_item", REQUEST, token="t", patience=patience)  # noqa: E731
+Send = Callable[[Deadline], object]
+READ: Send = lambda deadline: read("get_item", REQUEST, deadline=deadline)  # noqa: E731
+WRITE: Send = lambda deadline: write_once("put_item", REQUEST, token="t", deadline=deadline)  # noqa: E731
 both = pytest.mark.parametrize("send", [READ, WRITE], ids=["read", "write"])
 
 
 class TestSingleRequests:
     @both
-    def test_what_heals(self, send: Send, line: Engine, patience: Patience, clock: Clock) -> None:
+    def test_what_heals(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
         """The same request goes again after a lost answer or a certain refusal, with pauses between."""
         line.plan = [LOST, THROTTLED, LOST]
-        assert send(patience) == {"answer": 4}
+        assert send(deadline) == {"answer": 4}
         assert line.requests == [REQUEST] * 4
         assert len(clock.sleeps) == 3
 
     @both
-    def test_what_never_heals(self, send: Send, line: Engine, patience: Patience, clock: Clock) -> None:
+    def test_what_never_heals(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
         """A permanent refusal is raised at once."""
         line.plan = [REFUSED]
         with pytest.raises(AccessRefused):
-            send(patience)
+            send(deadline)
         assert (len(line.requests), clock.sleeps) == (1, [])
 
     @both
-    def test_the_deadline(self, send: Send, line: Engine, patience: Patience, clock: Clock) -> None:
+    def test_the_deadline(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
         """At the deadline one gives up."""
         line.always = THROTTLED
         with pytest.raises(SequenceUnavailable) as caught:
-            send(patience)
+            send(deadline)
         assert caught.value.seconds >= DEADLINE_SECONDS
         assert caught.value.attempts == len(line.requests)
         assert not caught.value.outcome_unknown
 
     @both
-    def test_without_patience_of_its_own(self, send: Send, line: Engine) -> None:
-        """Without further words the patience is the default one."""
+    def test_without_deadline_of_its_own(self, send: Send, line: Engine) -> None:
+        """Without further words the deadline is the default one."""
         assert read("get_item", REQUEST) == {"answer": 1}
         assert write_once("put_item", REQUEST, token="t") == {"answer": 2}
 
 
 class TestWriteOnce:
     @pytest.mark.parametrize("lost", [1, 3])
-    def test_found_again(self, line: Engine, patience: Patience, lost: int) -> None:
+    def test_found_again(self, line: Engine, deadline: Deadline, lost: int) -> None:
         """A write whose answer was lost is found again by its token."""
         line.plan = [LOST] * lost + [OURS]
-        assert WRITE(patience) == {}
+        assert WRITE(deadline) == {}
 
-    def test_refused(self, line: Engine, patience: Patience) -> None:
+    def test_refused(self, line: Engine, deadline: Deadline) -> None:
         """A condition that fails on another's item is raised."""
         line.plan = [LOST, OTHERS]
         with pytest.raises(WriteCancelled, match="another's"):
-            WRITE(patience)
+            WRITE(deadline)
 
-    def test_a_conflict(self, line: Engine, patience: Patience) -> None:
+    def test_a_conflict(self, line: Engine, deadline: Deadline) -> None:
         """A meeting with a transaction heals; at the deadline it is contention."""
         line.plan = [CONFLICT]
-        assert WRITE(patience) == {"answer": 2}
+        assert WRITE(deadline) == {"answer": 2}
         line.always = CONFLICT
         with pytest.raises(SequenceContention):
-            WRITE(patience)
+            WRITE(deadline)
 
     @pytest.mark.parametrize("then", [THROTTLED, CONFLICT, LOST])
-    def test_an_unknown_outcome_stays_unknown(self, line: Engine, patience: Patience, then: Exception) -> None:
+    def test_an_unknown_outcome_stays_unknown(self, line: Engine, deadline: Deadline, then: Exception) -> None:
         """Once an answer was lost, giving up says that the write may be stored."""
         line.plan, line.always = [LOST], then
         with pytest.raises(SequenceUnavailable) as caught:
-            WRITE(patience)
+            WRITE(deadline)
         assert caught.value.outcome_unknown
 
-    def test_refused_after_a_lost_answer(self, line: Engine, patience: Patience) -> None:
+    def test_refused_after_a_lost_answer(self, line: Engine, deadline: Deadline) -> None:
         """A permanent refusal after a lost answer leaves the outcome unknown."""
         line.plan = [LOST, REFUSED]
         with pytest.raises(SequenceUnavailable) as caught:
-            WRITE(patience)
+            WRITE(deadline)
         assert caught.value.outcome_unknown

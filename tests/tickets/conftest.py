@@ -56,13 +56,13 @@ def ticket(abc: Project) -> Ticket:
 
 @pytest.fixture
 def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[[], None]:
-    """A function after whose call the store does not answer any more; patience with it is short."""
+    """A function after whose call the store does not answer any more; deadlines are short."""
     tickets = settings.SEQUENCES["tickets"]
     hasty = {**tickets, "OPTIONS": {**tickets["OPTIONS"], "deadline": 0.01}}
     settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
-    monkeypatch.setattr(retries, "Patience", partial(retries.Patience, seconds=0.01))
+    monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=0.01))
 
-    def refuse(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def refuse(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
         raise NotWritten(f"{operation} was not answered.")
 
     def go_away() -> None:
@@ -77,9 +77,9 @@ def lose_answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     call = dynamodb.call
     losing = False
 
-    def lose(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def lose(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
         nonlocal losing
-        answer = call(operation, request)
+        answer = call(operation, request, **limits)
         if losing and operation in WRITES:
             losing = False
             raise OutcomeUnknown("The answer was lost.")

@@ -23,7 +23,7 @@ from sequences.exceptions import (
     StorageRefused,
 )
 from tickets.api.serializers import TicketSerializer
-from tickets.exceptions import ChangeRefused, InvalidInput, NotFound, ProjectExists
+from tickets.exceptions import ChangeRefused, InvalidInput, NotFound, ProjectExists, StaleVersion
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +78,8 @@ def _body(error: Exception) -> dict[str, Any]:
             body = {"scope": [str(error)]}
         case ChangeRefused():
             body["current"] = TicketSerializer(error.current).data
+            if isinstance(error, StaleVersion) and error.outcome_unknown:
+                body["outcome_unknown"] = True
     return body
 
 

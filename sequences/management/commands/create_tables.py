@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sequences.exceptions import SequenceError
 from sequences.tables import create_tables
@@ -17,9 +17,16 @@ class Command(BaseCommand):
 
     help = "Creates the DynamoDB tables that the setting SEQUENCES needs; what exists is left as it is."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--move-expiry",
+            action="store_true",
+            help="where a table deletes items by an attribute that items may carry, turn that off",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            created = create_tables()
+            created = create_tables(move_expiry=options["move_expiry"])
         except SequenceError as error:
             raise CommandError(str(error)) from error
         for name, is_new in created.items() if options["verbosity"] else ():

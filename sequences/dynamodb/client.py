@@ -1,0 +1,172 @@
+"""The client of this process, one request, and the engine's clock.
+
+The client is made on first use and shared by all threads; `reset` drops it, in a forked child too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import botocore.config
+import botocore.exceptions
+
+from ..exceptions import OutcomeUnknown, SequenceError, TableMissing
+from .connections import POOLS, within
+from .errors import translate_errors
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client"]
+
+CONNECT_SECONDS = 1.0
+READ_SECONDS = 3.0
+CONNECTIONS = 64
+
+# What an answer must hold, so that one that lost it on the way is known for damaged.
+_MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
+
+
+class _Client:
+    """The client of this process, made on first use and then read without a lock, and what it has heard."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._lock = threading.Lock()
+        self._client: DynamoDBClient | None = None
+        self.account = ""
+        self.lives: dict[str, tuple[str, float]] = {}
+        self.clock = _EngineClock()
+
+    def get(self) -> DynamoDBClient:
+        if self._client is None:
+            with self._lock:
+                if self._client is None:
+                    self._make()
+        assert self._client is not None
+        return self._client
+
+    def _make(self) -> None:
+        client = _make_client(boto3.session.Session())
+        self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
+        self._client = client
+
+
+class _EngineClock:
+    """The engine's wall clock, as the Date of its answers tells it, carried on by this machine's steady clock."""
+
+    def __init__(self) -> None:
+        self._date = ""
+        self._ahead: float | None = None
+
+    def hear(self, date: str) -> None:
+        if date != self._date:
+            self._date = date
+            try:
+                self._ahead = parsedate_to_datetime(date).timestamp() - time.monotonic()
+            except ValueError:
+                pass  # a gateway's own idea of a date tells nothing
+
+    def now(self) -> float:
+        return time.time() if self._ahead is None else self._ahead + time.monotonic()
+
+
+def _make_client(session: boto3.session.Session) -> DynamoDBClient:
+    config = botocore.config.Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        max_pool_connections=CONNECTIONS,
+        parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
+        tcp_keepalive=True,
+        user_agent=f"sequences Boto3/{boto3.__version__}",  # else botocore builds its own anew for each request
+    )
+    client = session.client("dynamodb", config=config)
+    client.meta.events.register("before-parse.dynamodb", _verify_body)
+    client._endpoint.http_session._pool_classes_by_scheme.update(POOLS)  # type: ignore[attr-defined]
+    return client
+
+
+def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
+    """Refuse an answer whose body is not the one DynamoDB sent, before botocore reads it.
+
+    botocore takes a body that is no JSON for an empty answer, and checks the checksum in its legacy retry mode only.
+    """
+    body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
+    if expected and expected != str(zlib.crc32(body)):
+        raise botocore.exceptions.ChecksumError(
+            checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
+        )
+    if response_dict["status_code"] == 200 and not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise botocore.exceptions.ResponseStreamingError(error="the body is not a whole JSON object")
+
+
+_shared = _Client()
+
+
+def reset() -> None:
+    """Forget the client, so that the next call makes one from the environment as it is then."""
+    _shared.reset()
+
+
+def shared_client() -> DynamoDBClient:
+    """The client of this process, for those who count its requests. Raises NotConfigured."""
+    with translate_errors("connect"):
+        return _shared.get()
+
+
+def plain_client() -> DynamoDBClient:
+    """A client as the reader of an article makes it: botocore's defaults, its retries among them."""
+    with translate_errors("connect"):
+        return boto3.session.Session().client("dynamodb")
+
+
+def account() -> str:
+    """Where this process's tables are, as far as it knows without asking: the endpoint and the Region."""
+    shared_client()
+    return _shared.account
+
+
+def lives() -> dict[str, tuple[str, float]]:
+    """By table: which life of it this process knows, and until when (monotonic seconds) that need not be asked."""
+    return _shared.lives
+
+
+def now() -> float:
+    """Seconds since 1970 by the engine's clock; by this machine's until the engine has answered once.
+
+    Processes whose own clocks are apart, or jump, thus agree on what has expired.
+    """
+    return _shared.clock.now()
+
+
+def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SECONDS) -> dict[str, Any]:
+    """Send one request, for example `call("put_item", {...})`, and return the answer.
+
+    It takes at most `seconds`, and never more than READ_SECONDS, in all. Raises the storage errors of `exceptions`,
+    and nothing foreign: an answer that cannot be read is one that was lost.
+    """
+    send = getattr(shared_client(), operation)
+    try:
+        with translate_errors(operation), within(min(seconds, READ_SECONDS)):
+            answer: dict[str, Any] = send(**request)
+    except TableMissing:
+        _shared.lives.clear()
+        raise
+    except SequenceError:
+        raise
+    except Exception as error:  # whatever botocore's parser trips over
+        raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
+    _shared.clock.hear(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
+    member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
+    if member and member not in answer:
+        raise OutcomeUnknown(f"{operation}: the answer lacks its {member}.")
+    return answer

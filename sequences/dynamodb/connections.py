@@ -1,0 +1,112 @@
+"""Connections on which a request has so many seconds in all.
+
+The time-outs of a socket bound the pause between two bytes, so that an engine that sends one byte now and then keeps
+its caller for ever. Here every step of a request (connect, send, each read) gets what is left of the whole.
+Name resolution is the system's and has its own time-outs.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from botocore.awsrequest import (
+    AWSHTTPConnection,
+    AWSHTTPConnectionPool,
+    AWSHTTPSConnection,
+    AWSHTTPSConnectionPool,
+)
+
+__all__ = ["POOLS", "within"]
+
+LEAST_SECONDS = 0.001  # a time-out of 0 would mean a socket that never waits
+_limit = threading.local()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Give the requests of this thread so many seconds in all while the body runs."""
+    _limit.until = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _limit.until = None
+
+
+def _left(otherwise: Any) -> Any:
+    """The seconds that are left to the request of this thread; `otherwise` if it has no limit."""
+    until = getattr(_limit, "until", None)
+    return otherwise if until is None else max(until - time.monotonic(), LEAST_SECONDS)
+
+
+class _Reader(io.RawIOBase):
+    """Reads from a socket in the time that is left."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self._raw = raw
+        self._socket = sock
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._socket.settimeout(_left(self._socket.gettimeout()))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer, read in the time that is left."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock))
+
+
+class _Bounded:
+    """Connects and sends in the time that is left."""
+
+    response_class = _Response
+    sock: socket.socket | None
+    timeout: Any
+
+    def connect(self) -> None:
+        self.timeout = _left(self.timeout)
+        super().connect()  # type: ignore[misc]
+
+    def send(self, data: Any) -> None:
+        if self.sock is None:
+            self.connect()
+        assert self.sock is not None
+        unsent = memoryview(data)
+        while unsent:
+            self.sock.settimeout(_left(self.timeout))
+            unsent = unsent[self.sock.send(unsent) :]
+
+
+class _Connection(_Bounded, AWSHTTPConnection):  # type: ignore[misc]
+    """Over HTTP."""
+
+
+class _TlsConnection(_Bounded, AWSHTTPSConnection):  # type: ignore[misc]
+    """Over HTTPS."""
+
+
+class _Pool(AWSHTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(AWSHTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+POOLS = {"http": _Pool, "https": _TlsPool}

@@ -1,0 +1,167 @@
+"""What every foreign error means for a write, told by our own errors."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import botocore.exceptions
+import botocore.parsers
+import urllib3.exceptions
+
+from ..exceptions import (
+    AccessRefused,
+    NotConfigured,
+    NotWritten,
+    OutcomeUnknown,
+    Reason,
+    StorageError,
+    StorageRefused,
+    TableMissing,
+    WriteCancelled,
+)
+from .values import unmarshal
+
+__all__ = ["ERROR_FATES", "Fate", "translate_errors"]
+
+
+class Fate(enum.Enum):
+    """What an error says about the request that met it."""
+
+    CANCELLED = "a condition or another transaction stopped it; nothing was written"
+    NOT_WRITTEN = "nothing was written, and the same request may succeed later"
+    UNKNOWN = "it may have been written"
+    REFUSED = "nothing was written, and it never will be"
+    TABLE_MISSING = "a table does not exist"
+    ACCESS_REFUSED = "the credentials or the policy refuse it"
+
+
+# Every error that botocore's model names for the operations in use, and the common ones that it does not name
+# (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html).
+ERROR_FATES: Mapping[str, Fate] = {
+    "ConditionalCheckFailedException": Fate.CANCELLED,
+    "TransactionCanceledException": Fate.CANCELLED,
+    "TransactionConflictException": Fate.CANCELLED,
+    "LimitExceededException": Fate.NOT_WRITTEN,
+    "ProvisionedThroughputExceededException": Fate.NOT_WRITTEN,
+    "ReplicatedWriteConflictException": Fate.NOT_WRITTEN,
+    "RequestLimitExceeded": Fate.NOT_WRITTEN,
+    "ThrottlingException": Fate.NOT_WRITTEN,
+    "InternalFailure": Fate.UNKNOWN,
+    "InternalServerError": Fate.UNKNOWN,
+    "ServiceUnavailable": Fate.UNKNOWN,
+    # An earlier sending of the same transaction is still on its way.
+    "TransactionInProgressException": Fate.UNKNOWN,
+    "IdempotentParameterMismatchException": Fate.REFUSED,
+    "ItemCollectionSizeLimitExceededException": Fate.REFUSED,
+    "ResourceInUseException": Fate.REFUSED,
+    "SerializationException": Fate.REFUSED,
+    "UnknownOperationException": Fate.REFUSED,
+    "ValidationException": Fate.REFUSED,
+    "ResourceNotFoundException": Fate.TABLE_MISSING,
+    "AccessDeniedException": Fate.ACCESS_REFUSED,
+    "ExpiredTokenException": Fate.ACCESS_REFUSED,
+    "IncompleteSignatureException": Fate.ACCESS_REFUSED,
+    "InvalidSignatureException": Fate.ACCESS_REFUSED,
+    "MissingAuthenticationTokenException": Fate.ACCESS_REFUSED,
+    "UnrecognizedClientException": Fate.ACCESS_REFUSED,
+}
+
+_CONFIGURATION_ERRORS = (
+    botocore.exceptions.NoCredentialsError,
+    botocore.exceptions.PartialCredentialsError,
+    botocore.exceptions.CredentialRetrievalError,
+    botocore.exceptions.NoRegionError,
+    botocore.exceptions.InvalidRegionError,
+    botocore.exceptions.UnknownEndpointError,
+    botocore.exceptions.EndpointProviderError,
+    botocore.exceptions.TokenRetrievalError,
+    botocore.exceptions.ProfileNotFound,
+)
+_NEVER_SENT = (
+    botocore.exceptions.EndpointConnectionError,
+    botocore.exceptions.ConnectTimeoutError,
+    botocore.exceptions.ProxyConnectionError,
+)
+_ANSWER_LOST = (
+    botocore.exceptions.HTTPClientError,
+    botocore.exceptions.SSLError,  # a broken record, too, after the request was served
+    botocore.exceptions.ChecksumError,
+    botocore.parsers.ResponseParserError,
+    urllib3.exceptions.HTTPError,
+    OSError,
+)
+
+
+@contextmanager
+def translate_errors(operation: str) -> Iterator[None]:
+    """Raise our own error for a foreign one, chained to it: what it means for the write, and the remedy."""
+    try:
+        yield
+    except botocore.exceptions.ClientError as error:
+        raise _translate_answer(operation, error) from error
+    except _CONFIGURATION_ERRORS as error:
+        raise NotConfigured(
+            f"DynamoDB cannot be used: {error} Set AWS_DEFAULT_REGION and credentials (AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, a profile or a role), or AWS_ENDPOINT_URL_DYNAMODB for another engine."
+        ) from error
+    except _NEVER_SENT as error:
+        raise NotWritten(f"{operation}: the engine is not reachable: {error} {_where()}") from error
+    except _ANSWER_LOST as error:
+        raise OutcomeUnknown(f"{operation}: the answer was lost: {error}") from error
+    except botocore.exceptions.BotoCoreError as error:
+        raise StorageRefused(f"{operation}: {error}") from error
+    except ValueError as error:
+        if "endpoint" in str(error).lower():
+            raise NotConfigured(
+                f"{error}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
+            ) from error
+        raise
+
+
+def _where() -> str:
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
+    return f"Is an engine running at AWS_ENDPOINT_URL_DYNAMODB={endpoint}?" if endpoint else "Is the network up?"
+
+
+def _translate_answer(operation: str, error: botocore.exceptions.ClientError) -> StorageError:
+    code = error.response.get("Error", {}).get("Code", "")
+    text = f"{operation}: {code}: {error.response.get('Error', {}).get('Message', '')}"
+    match ERROR_FATES.get(code, _fate_by_status(error)):
+        case Fate.CANCELLED:
+            return WriteCancelled(text, _reasons(code, error.response))
+        case Fate.NOT_WRITTEN:
+            return NotWritten(text)
+        case Fate.UNKNOWN:
+            return OutcomeUnknown(text)
+        case Fate.TABLE_MISSING:
+            return TableMissing(f"{text} Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint.")
+        case Fate.ACCESS_REFUSED:
+            return AccessRefused(f"{text} Check the credentials and the policy of this role.")
+        case _:
+            return StorageRefused(text)
+
+
+def _fate_by_status(error: botocore.exceptions.ClientError) -> Fate:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if status >= 500 or status == 408:
+        return Fate.UNKNOWN
+    return Fate.NOT_WRITTEN if status == 429 else Fate.REFUSED
+
+
+def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[Reason, ...]:
+    """The cancellation reasons in the order of the actions; a write of one item has one."""
+    listed = answer.get("CancellationReasons")
+    if listed is None:
+        listed = [{"Code": code.removesuffix("Exception"), "Item": answer.get("Item")}]
+    return tuple(
+        Reason(
+            code=reason.get("Code", "None"),
+            old=unmarshal(reason["Item"]) if reason.get("Item") else None,
+            message=reason.get("Message") or "",
+        )
+        for reason in listed
+    )

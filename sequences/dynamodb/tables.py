@@ -1,0 +1,109 @@
+"""Making tables, and telling one life of a table from the next of the same name."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from django.conf import settings
+
+from ..exceptions import NotConfigured, StorageError, TableMissing
+from . import client
+from .errors import translate_errors
+
+__all__ = ["create_table", "delete_table", "expire_items", "forget_lives", "keep_items", "life_of", "table_name"]
+
+logger = logging.getLogger(__name__)
+
+ASK_AGAIN_SECONDS = 60.0
+
+
+def table_name(name: str) -> str:
+    """The table's name in the store: with the setting TABLE_PREFIX before it."""
+    return f"{getattr(settings, 'TABLE_PREFIX', '')}{name}"
+
+
+def life_of(table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], anew: bool = False) -> str:
+    """What tells this life of a table from any other table on any other engine: address, account and `TableId`.
+
+    Asked once a process by one `DescribeTable`, and again when a request finds the table missing, when this process
+    makes or deletes tables, or with `anew`. An engine that does not tell is asked again after a minute: numbers must
+    not wait for it, and until then the table's name stands for its life. Raises TableMissing and NotConfigured.
+    """
+    known, until = client.lives().get(table, ("", 0.0))
+    if not anew and time.monotonic() < until:
+        return known
+    try:
+        about = send("describe_table", {"TableName": table})["Table"]
+    except (NotConfigured, TableMissing):
+        raise
+    except StorageError as error:
+        logger.warning("table %s: its identity cannot be read, so a table made again is noticed late: %s", table, error)
+        life, until = f"{client.account()}|{table}", time.monotonic() + ASK_AGAIN_SECONDS
+    else:
+        identity = about.get("TableId") or about.get("CreationDateTime")
+        life, until = f"{client.account()}|{about.get('TableArn', table)}|{identity}", float("inf")
+    client.lives()[table] = (life, until)
+    return life
+
+
+def forget_lives() -> None:
+    """Ask for every table's life again: tables were made or deleted."""
+    client.lives().clear()
+
+
+def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", "S"]) -> bool:
+    """Create one on-demand table with a string partition key and wait until it serves; False if it exists.
+
+    `sort_type` is "N" or "S".
+    """
+    with translate_errors("create_table"):
+        dynamodb = client.shared_client()
+        try:
+            dynamodb.create_table(
+                TableName=name,
+                KeySchema=[
+                    {"AttributeName": key_names[0], "KeyType": "HASH"},
+                    {"AttributeName": key_names[1], "KeyType": "RANGE"},
+                ],
+                AttributeDefinitions=[
+                    {"AttributeName": key_names[0], "AttributeType": "S"},
+                    {"AttributeName": key_names[1], "AttributeType": sort_type},
+                ],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        except dynamodb.exceptions.ResourceInUseException:
+            return False
+        dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
+    forget_lives()
+    return True
+
+
+def expire_items(table: str, attribute: str) -> str:
+    """Let DynamoDB delete items whose `attribute` (seconds since 1970) has passed; the attribute that it goes by.
+
+    That is another one if expiry is on for another already: a table has one, and it is not changed here.
+    """
+    description = client.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
+    if description["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
+        return str(description["AttributeName"])
+    _set_expiry(table, attribute, enabled=True)
+    return attribute
+
+
+def keep_items(table: str, attribute: str) -> None:
+    """Let DynamoDB delete items by `attribute` no more."""
+    _set_expiry(table, attribute, enabled=False)
+
+
+def _set_expiry(table: str, attribute: str, *, enabled: bool) -> None:
+    wanted = {"Enabled": enabled, "AttributeName": attribute}
+    client.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted})
+
+
+def delete_table(name: str) -> None:
+    """Delete one table and all its items; for tests and the lab."""
+    client.call("delete_table", {"TableName": name})
+    forget_lives()
