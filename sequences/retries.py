@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 DEADLINE_SECONDS = 10.0
-GRACE_SECONDS = 0.5  # what a request that was begun before the deadline may take beyond it
+GRACE_SECONDS = 0.5  # what the requests of a call may take beyond its deadline
 
 # Of the cancellation reasons, those that the same transaction may not meet again.
 CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
@@ -97,7 +97,10 @@ class Deadline:
 
     def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Send one request, which may end a little after the deadline, so that it is not begun in vain."""
-        return dynamodb.call(operation, request, seconds=max(self.left, 0.0) + GRACE_SECONDS)
+        seconds = self.left + GRACE_SECONDS
+        if seconds <= 0:
+            raise NotWritten(f"{operation}: not sent, for the deadline has passed.")
+        return dynamodb.call(operation, request, seconds=seconds)
 
     def pause(self) -> None:
         """Sleep a random time below a bound that doubles with every attempt (full jitter), within the deadline."""

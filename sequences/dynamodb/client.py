@@ -155,16 +155,19 @@ def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SE
     and nothing foreign: an answer that cannot be read is one that was lost.
     """
     send = getattr(shared_client(), operation)
-    try:
-        with translate_errors(operation), within(min(seconds, READ_SECONDS)):
-            answer: dict[str, Any] = send(**request)
-    except TableMissing:
-        _shared.lives.clear()
-        raise
-    except SequenceError:
-        raise
-    except Exception as error:  # whatever botocore's parser trips over
-        raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
+    with within(min(seconds, READ_SECONDS)) as limit:
+        try:
+            with translate_errors(operation):
+                answer: dict[str, Any] = send(**request)
+        except TableMissing:
+            _shared.lives.clear()
+            raise
+        except SequenceError:
+            raise
+        except Exception as error:
+            if not limit.sent:
+                raise  # a mistake of ours
+            raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
     _shared.clock.hear(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
     member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
     if member and member not in answer:

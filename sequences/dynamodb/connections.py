@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.awsrequest import (
@@ -23,26 +24,42 @@ from botocore.awsrequest import (
     AWSHTTPSConnectionPool,
 )
 
-__all__ = ["POOLS", "within"]
+__all__ = ["POOLS", "Limit", "within"]
 
 LEAST_SECONDS = 0.001  # a time-out of 0 would mean a socket that never waits
-_limit = threading.local()
+
+
+@dataclass(slots=True)
+class Limit:
+    """Until when a request may take (monotonic seconds), and whether any of it has been sent."""
+
+    until: float
+    sent: bool = False
+
+
+class _Here(threading.local):
+    """The limit of the request that this thread is at."""
+
+    limit: Limit | None = None
+
+
+_here = _Here()
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Give the requests of this thread so many seconds in all while the body runs."""
-    _limit.until = time.monotonic() + seconds
+def within(seconds: float) -> Iterator[Limit]:
+    """Give the request that this thread sends while the body runs so many seconds in all."""
+    before, _here.limit = _here.limit, Limit(time.monotonic() + seconds)  # a signal handler may send one in between
     try:
-        yield
+        yield _here.limit
     finally:
-        _limit.until = None
+        _here.limit = before
 
 
 def _left(otherwise: Any) -> Any:
     """The seconds that are left to the request of this thread; `otherwise` if it has no limit."""
-    until = getattr(_limit, "until", None)
-    return otherwise if until is None else max(until - time.monotonic(), LEAST_SECONDS)
+    limit = _here.limit
+    return otherwise if limit is None else max(limit.until - time.monotonic(), LEAST_SECONDS)
 
 
 class _Reader(io.RawIOBase):
@@ -87,6 +104,8 @@ class _Bounded:
         if self.sock is None:
             self.connect()
         assert self.sock is not None
+        if _here.limit:
+            _here.limit.sent = True
         unsent = memoryview(data)
         while unsent:
             self.sock.settimeout(_left(self.timeout))

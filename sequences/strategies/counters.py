@@ -247,6 +247,7 @@ class ReservingStrategy(CounterStrategy):
 
     def put(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> None:
         """A repeat is answered by its marker before it takes a value."""
+        self.bind(deadline.send)
         for entry in entries:
             if entry.marked:
                 self.find_repeat(scope, entry, deadline)

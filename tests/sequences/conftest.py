@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from http.server import ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
 
@@ -10,10 +12,11 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
+from sequences import dynamodb
 from sequences.engine import Engine
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, make, tapped
+from tests.sequences.support import SEQUENCES, Clock, Impostor, Processes, Wire, make, tapped
 
 PROCESSES = 4
 
@@ -78,3 +81,19 @@ def forked(configured: str, engine: Engine) -> Iterator[Processes]:
     processes = Processes("fork", PROCESSES, engine.endpoint, configured)
     yield processes
     processes.stop()
+
+
+@pytest.fixture
+def impostor(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Impostor]]:
+    """An impostor in the engine's place; set its class attributes."""
+    handler = type("Handler", (Impostor,), {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.server_port}")
+    dynamodb.reset()
+    yield handler
+    dynamodb.reset()
+    server.shutdown()
+    thread.join()
+    server.server_close()

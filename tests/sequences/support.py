@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from multiprocessing.synchronize import Barrier
 from typing import Any, TypeVar
 from unittest import mock
@@ -87,6 +88,42 @@ class Clock:
     def timing(self, **changes: Any) -> Timing:
         """A timing whose clock and sleep are this clock's."""
         return Timing(**{"clock": self, "sleep": self.sleep, **changes})
+
+
+class Impostor(BaseHTTPRequestHandler):
+    """An engine that answers every request with the same bytes."""
+
+    status = 200
+    body = b"{}"
+    date = ""
+    pause = 0.0  # seconds between two bytes of the answer
+    checksum: int | str | None = None
+    cut = 0
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(self.body) + self.cut))
+        if self.checksum is not None:
+            self.send_header("x-amz-crc32", str(self.checksum))
+        with contextlib.suppress(OSError):  # the client has hung up
+            self.end_headers()
+            self.wfile.write(self.body)
+        self.close_connection = True
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return self.date or super().date_time_string(timestamp)
+
+    def flush_headers(self) -> None:
+        if not self.pause:
+            super().flush_headers()
+            return
+        for byte in b"".join(self._headers_buffer):  # type: ignore[attr-defined]
+            self.wfile.write(bytes([byte]))
+            time.sleep(self.pause)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
+        """Say nothing."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +291,7 @@ def counter_strategy(name: str) -> CounterStrategy:
 def turn_name(name: str, scope: str | None) -> str:
     """What a process names the turn that it takes at a scope."""
     names: list[str] = []
+    strategies[name].bind(dynamodb.call)
 
     def note(name: str) -> AbstractContextManager[Turn]:
         names.append(name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 
@@ -115,6 +117,71 @@ class TestRogueWriters:
         delete_counter(name, scope)
         install(name)
         with pytest.raises(SequenceWentBack, match=f"to at least {told[-1]} "):
+            put_some(name, scope, 1)
+        assert sorted(stored(name, scope)) == told
+
+    def test_a_counter_set_back_whole_and_a_fresh_process(
+        self, name: str, scope: str, install: Callable[..., Strategy]
+    ) -> None:
+        """A process that never saw a counter before it was set back whole is told by the items, too."""
+        told = put_some(name, scope, 3)
+        set_counter(name, scope, last_value=nth(name, 1), highest=nth(name, 1))
+        install(name)
+        with pytest.raises(SequenceWentBack, match=f"to at least {told[-1]} "):
+            put_some(name, scope, 1)
+
+    def test_items_among_imported_rows(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Imported rows above the items do not hide them."""
+        told = put_some(name, scope, 3)
+        for n in range(50, 60):
+            import_row(name, scope, nth(name, n))
+        delete_counter(name, scope)
+        install(name)
+        with pytest.raises(SequenceWentBack, match=f"to at least {told[-1]} "):
+            put_some(name, scope, 1)
+
+    def test_items_are_asked_once(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """A process asks the items of a scope once, and not at all without `check_items`."""
+        install(name)
+        put_some(name, scope, 3)
+        assert wire.operations.count("Query") == 1
+        install(name, check_items=False)
+        put_some(name, scope, 1)
+        assert wire.operations.count("Query") == 1
+
+    def test_a_marker_proves_what_was_handed_out(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A process that answers a repeat knows from its marker how far the counter had come."""
+        put_some(name, scope, 2)
+        item = {"pk": f"own {scope}", "sk": 1} if name in OWN_KEYS else {"title": "the third"}
+        told = put_next(name, item, scope=scope, idempotency_token="a token").value
+        delete_counter(name, scope)
+        install(name, check_items=False)
+        with contextlib.suppress(SequenceWentBack):
+            assert put_next(name, item, scope=scope, idempotency_token="a token").value == told
+        with pytest.raises(SequenceWentBack):
+            put_some(name, scope, 1)
+
+    @pytest.mark.parametrize("lost", ["last_value", "last_value and highest"])
+    def test_a_counter_without_its_value(
+        self, name: str, scope: str, lost: str, install: Callable[..., Strategy]
+    ) -> None:
+        """A counter whose `last_value` was removed does not begin again."""
+        told = put_some(name, scope, 3)
+        row = read_counter(name, scope)
+        kept = {key: value for key, value in row.items() if key not in lost.split(" and ")}
+        item = {**dynamodb.marshal(kept), **counter_strategy(name).counter_key(scope)}
+        dynamodb.call("put_item", {"TableName": counter_strategy(name).counter_table, "Item": item})
+        install(name)
+        with pytest.raises(SequenceWentBack, match="says None"):
+            put_some(name, scope, 1)
+        assert sorted(stored(name, scope)) == told
+
+    def test_a_fraction(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A counter that somebody set to a fraction is refused with the remedy, and nothing is stored."""
+        told = put_some(name, scope, 3)
+        set_counter(name, scope, last_value=Decimal("100000.5"), highest=1)
+        install(name)
+        with pytest.raises(StorageRefused, match="repair its last_value"):
             put_some(name, scope, 1)
         assert sorted(stored(name, scope)) == told
 
@@ -298,6 +365,25 @@ class TestLostAnswers:
         put_some(name, scope, 8)
         first, second, *_ = wire.bodies(WRITES[name])
         assert first == second
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+class TestStartAtZero:
+    def test_a_deleted_counter(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """The value 0 is a value: a counter that handed it out, and was deleted, does not hand it out again."""
+        install(name, START=0, block_size=1) if name == "block" else install(name, START=0)
+        assert put_some(name, scope, 1) == [0]
+        delete_counter(name, scope)
+        with pytest.raises(SequenceWentBack, match="says None, but 0 was handed out"):
+            put_some(name, scope, 3)
+        assert min(stored(name, scope)) == 0
+
+    def test_a_counter_at_zero(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Counting goes on after 0, in this process and in one that never saw it."""
+        install(name, START=0, block_size=1) if name == "block" else install(name, START=0)
+        assert put_some(name, scope, 2) == [0, 1]
+        install(name, START=0, block_size=1) if name == "block" else install(name, START=0)
+        assert put_some(name, scope, 1)[0] >= 2
 
 
 class TestMaximum:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import string
-import threading
+import time
 import zlib
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.retries import heals
+from tests.sequences.support import Impostor
 
 ROOT = Path(sequences.__file__).parent.parent
 CERTAIN = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
@@ -253,42 +253,7 @@ class TestReasons:
         assert caught.value.reasons[1].old == {"pk": "p", "sk": 2, "token": "t2"}
 
 
-class Impostor(BaseHTTPRequestHandler):
-    """An engine that answers every request with the same bytes."""
-
-    status = 200
-    body = b"{}"
-    checksum: int | str | None = None
-    cut = 0
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(self.status)
-        self.send_header("Content-Length", str(len(self.body) + self.cut))
-        if self.checksum is not None:
-            self.send_header("x-amz-crc32", str(self.checksum))
-        self.end_headers()
-        self.wfile.write(self.body)
-        self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
-        """Say nothing."""
-
-
-@pytest.fixture
-def impostor(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Impostor]]:
-    """An impostor in the engine's place; set its class attributes."""
-    handler = type("Handler", (Impostor,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.server_port}")
-    dynamodb.reset()
-    yield handler
-    dynamodb.reset()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+NO_OBJECTS = [b"[1]", b"null", b"5", b'"text"']
 
 
 class TestOnTheLine:
@@ -301,6 +266,10 @@ class TestOnTheLine:
             ({"body": b"<html>Welcome</html>"}, OutcomeUnknown),
             ({"status": 500, "body": b"<html>"}, OutcomeUnknown),
             ({"status": 503, "body": b""}, OutcomeUnknown),
+            ({"body": b'{"Attributes": {"t": {"S": "\xff"}}}'}, OutcomeUnknown),
+            ({"status": 502, "body": "<html>pas trouvé</html>".encode("latin-1")}, OutcomeUnknown),
+            *[({"status": status, "body": body}, OutcomeUnknown) for status in (200, 503) for body in NO_OBJECTS],
+            ({"body": b'{"ConsumedCapacity": 5}'}, OutcomeUnknown),
             ({"status": 400, "body": json.dumps({"__type": "x#NeverHeardOf"}).encode()}, StorageRefused),
             ({"status": 400, "body": json.dumps({"__type": "x#ThrottlingException"}).encode()}, NotWritten),
         ],
@@ -312,6 +281,38 @@ class TestOnTheLine:
         with pytest.raises(SequenceError) as caught:
             dynamodb.call("put_item", {"TableName": "items", "Item": {}})
         assert type(caught.value) is kind
+
+    @pytest.mark.parametrize(
+        ("operation", "request_", "member"),
+        [
+            ("query", {"TableName": "items"}, "Items"),
+            ("update_item", {"TableName": "items", "ReturnValues": "UPDATED_NEW"}, "Attributes"),
+            ("batch_get_item", {"RequestItems": {}}, "Responses"),
+        ],
+    )
+    def test_an_answer_that_lacks_what_was_asked(
+        self, impostor: type[Impostor], operation: str, request_: dict[str, Any], member: str
+    ) -> None:
+        """An answer without what every answer to the request has was damaged on its way."""
+        with pytest.raises(OutcomeUnknown, match=f"lacks its {member}"):
+            dynamodb.call(operation, request_)
+
+    def test_our_own_mistake(self, impostor: type[Impostor]) -> None:
+        """What fails before anything is sent is no lost answer, and not hidden."""
+        with pytest.raises(KeyError):
+            dynamodb.call("batch_get_item", {"TableName": "items", "RequestItems": {}})
+
+    def test_the_engines_clock(self, impostor: type[Impostor], monkeypatch: pytest.MonkeyPatch) -> None:
+        """The time is that of the engine's last answer, however far this machine's clock is off or jumps."""
+        impostor.date = "Sat, 01 Jan 2000 00:00:00 GMT"
+        dynamodb.call("put_item", {"TableName": "items", "Item": {}})
+        monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)
+        assert 946_684_800 <= dynamodb.now() < 946_684_830
+        impostor.date = "no date at all"
+        dynamodb.call("put_item", {"TableName": "items", "Item": {}})
+        assert 946_684_800 <= dynamodb.now() < 946_684_830
+        dynamodb.reset()
+        assert dynamodb.now() == 4_000_000_000.0
 
     def test_the_right_checksum(self, impostor: type[Impostor]) -> None:
         """An answer with the right checksum is taken."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -15,7 +15,8 @@ from django.test import override_settings
 
 from sequences import dynamodb
 from sequences.checks import check_sequences
-from sequences.exceptions import InvalidSequence
+from sequences.dynamodb import client as dynamodb_client
+from sequences.exceptions import InvalidSequence, StorageRefused
 from sequences.registry import DEFAULT_TABLE, parse_config, strategies
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum
 from tests.sequences.support import SEQUENCES, at_once
@@ -224,6 +225,45 @@ class TestTables:
         tables_of_items = {strategies[alias].layout.table for alias in strategies}
         assert {_expires(table) for table in tables_of_items} <= {"ENABLED", "ENABLING"}
         assert _expires(dynamodb.table_name("sequences")) == "DISABLED"
+
+    def test_a_table_of_the_old_layout(self, tables: str) -> None:
+        """A table that deletes items by an attribute which items may carry is refused, or changed when asked."""
+        table = strategies[next(iter(strategies))].layout.table
+        for enabled, attribute in ((False, "marker_expires_at"), (True, "expires_at")):
+            _set_expiry(table, attribute, enabled=enabled)
+        with pytest.raises(CommandError, match=r"'expires_at'.*--move-expiry"):
+            call_command("create_tables", verbosity=0)
+        call_command("create_tables", "--move-expiry", verbosity=0)
+        assert _attribute(table) == "marker_expires_at"
+        call_command("create_tables", verbosity=0)
+
+    def test_expiry_that_cannot_be_moved_yet(self, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where DynamoDB wants an hour before it takes another attribute, that is told; nothing is deleted."""
+        table = strategies[next(iter(strategies))].layout.table
+        for enabled, attribute in ((False, "marker_expires_at"), (True, "expires_at")):
+            _set_expiry(table, attribute, enabled=enabled)
+        send = dynamodb_client.call
+
+        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+            if request.get("TimeToLiveSpecification", {}).get("Enabled"):
+                raise StorageRefused("Time to live has been modified multiple times within a fixed interval")
+            return send(operation, request, **limits)
+
+        monkeypatch.setattr(dynamodb_client, "call", call)
+        with pytest.raises(CommandError, match="up to an hour"):
+            call_command("create_tables", "--move-expiry", verbosity=0)
+        assert _expires(table) == "DISABLED"
+
+
+def _set_expiry(table: str, attribute: str, *, enabled: bool) -> None:
+    wanted = {"Enabled": enabled, "AttributeName": attribute}
+    dynamodb.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted})
+
+
+def _attribute(table: str) -> str:
+    """The attribute by which a table deletes items."""
+    description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
+    return str(description["AttributeName"])
 
 
 def _expires(table: str) -> str:

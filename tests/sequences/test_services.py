@@ -204,6 +204,13 @@ class TestCounts:
             get_next_values(count, "atomic", scope=scope)
         assert untouched.sent == []
 
+    @pytest.mark.parametrize("count", [1_000_001, 10**37])
+    def test_too_many(self, scope: str, count: int) -> None:
+        """More than a million at once is a slip, and takes nothing."""
+        with pytest.raises(ValueError, match="from 1 to 1,000,000"):
+            get_next_values(count, "atomic", scope=scope)
+        assert get_last_value("atomic", scope=scope) is None
+
     def test_many(self, scope: str, wire: Wire) -> None:
         """Many values are one request, and a range."""
         assert get_next_values(1000, "atomic", scope=scope) == range(1, 1001)
@@ -249,7 +256,7 @@ class TestLog:
 
     def test_nothing_is_tried_after_a_give_up(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """Of more items than a transaction holds, those behind one that gave up are not tried any more."""
-        install("sort-key", deadline=0.05)
+        install("sort-key", deadline=0.5)
         wire.lose("TransactWriteItems", times=10_000)
         with pytest.raises(SequenceUnavailable):
             put_next_many("sort-key", [{"n": n} for n in range(250)], scope=scope)

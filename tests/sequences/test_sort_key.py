@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 import pytest
 
 from sequences import dynamodb, get_last_value, put_next, put_next_many
-from sequences.exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, SequenceExhausted
+from sequences.exceptions import (
+    InvalidSequence,
+    OperationNotSupported,
+    ScopeNotFound,
+    SequenceExhausted,
+    StorageRefused,
+)
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.turns import take_turn
@@ -196,6 +203,19 @@ class TestPadded:
         assert put_some("sort-key-padded", scope, 2) == [10, 11]
         rows = stored("sort-key-padded", scope)
         assert [rows[value]["sk"] for value in rows] == ["000009", "000010", "000011"]
+
+    @pytest.mark.parametrize("sort_key", ["9", "99999999", "00001x", "one"])
+    def test_a_stray_row(self, scope: str, sort_key: str) -> None:
+        """A row whose sort key is no number of the width is refused at once, with its key and the remedy."""
+        put_some("sort-key-padded", scope, 1)
+        strategy = strategies["sort-key-padded"]
+        key = {"pk": {"S": strategy.partition(scope)}, "sk": {"S": sort_key}}
+        dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": key})
+        with pytest.raises(StorageRefused, match=f"'{sort_key}'.*not a number of 6 digits: move it elsewhere"):
+            strategy.last_value(scope)
+        time.sleep(0.3)  # until what was remembered is looked up again
+        with pytest.raises(StorageRefused, match="move it elsewhere"):
+            put_some("sort-key-padded", scope, 1)
 
     def test_width(self, scope: str, install: Callable[..., Strategy]) -> None:
         """The last number of the width is handed out, and then the error names the width."""

@@ -16,6 +16,7 @@ from uuid import uuid4
 import pytest
 
 from sequences import put_next, turns
+from sequences.registry import strategies
 from sequences.turns import Turn, take_turn
 from tests.sequences.support import SEQUENCES, at_once, put_some, stored, turn_name
 
@@ -253,3 +254,13 @@ def test_threads_have_names() -> None:
     before = threading.active_count()
     with take_turn("a topic"):
         assert threading.active_count() == before
+
+
+class TestHints:
+    def test_a_hint_from_the_future(self, configured: str, scope: str) -> None:
+        """A hint that claims to be proved later than now comes from another run of the clock, and is not believed."""
+        assert put_some("sort-key", scope, 2) == [1, 2]
+        strategies["sort-key"].forget()
+        with take_turn(turn_name("sort-key", scope)) as turn:
+            turn.tell(900, time.monotonic() + 3600)
+        assert put_some("sort-key", scope, 1) == [3]

@@ -1,12 +1,13 @@
 """The writes and the reads of projects and tickets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from sequences import dynamodb
-from sequences.exceptions import IdempotencyMismatch, SequenceUnavailable
+from sequences.exceptions import IdempotencyMismatch, OutcomeUnknown, SequenceUnavailable
 from tickets import selectors, services, store
 from tickets.exceptions import (
     InvalidInput,
@@ -357,3 +358,39 @@ class TestImportedRows:
         with pytest.raises(StaleVersion):
             services.update_ticket(ABC_1, version=1, changes={"status": "open"}, by="ann")
         assert file("Ours").ticket.key.number == 2
+
+
+class TestLostChanges:
+    def test_a_change_that_others_have_changed_since(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
+        """After a lost answer and two changes by others, nobody can tell whether it is below them."""
+        with pytest.raises(StaleVersion, match="may be among those before it") as caught:
+            self._lose_and_change(monkeypatch, stored=True, others=2)
+        assert caught.value.outcome_unknown
+        assert caught.value.current.title == "Other 2"
+
+    def test_a_change_that_was_not_stored(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the version that follows is somebody else's, the change is not there."""
+        with pytest.raises(StaleVersion) as caught:
+            self._lose_and_change(monkeypatch, stored=False, others=1)
+        assert not caught.value.outcome_unknown
+        assert "may be among" not in str(caught.value)
+
+    @staticmethod
+    def _lose_and_change(monkeypatch: pytest.MonkeyPatch, *, stored: bool, others: int) -> None:
+        """Change the ticket, have the answer lost, and let others change it before it is sent again."""
+        send, lost = dynamodb.call, False
+
+        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+            nonlocal lost
+            if operation != "update_item" or lost:
+                return send(operation, request, **limits)
+            lost = True
+            if stored:
+                send(operation, request, **limits)
+            for n in range(1, others + 1):
+                current = selectors.get_ticket(ABC_1)
+                services.update_ticket(ABC_1, version=current.version, changes={"title": f"Other {n}"}, by="bob")
+            raise OutcomeUnknown("The answer was lost.")
+
+        monkeypatch.setattr(dynamodb, "call", call)
+        services.update_ticket(ABC_1, version=1, changes={"title": "Mine"}, by="ann")

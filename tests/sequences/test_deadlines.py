@@ -1,0 +1,184 @@
+"""One deadline for a call: 10 s are 10 s, at most one second more, whatever the engine does."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
+from sequences.strategies import Strategy
+from tests.sequences.support import COUNTERS, SORT_KEYS, Impostor
+
+NAMES = [*COUNTERS, *SORT_KEYS]
+SECONDS = 0.5
+"""The deadline of every call here."""
+ITEMS = [{"n": n} for n in range(250)]
+TOKENS = [f"token {n}" for n in range(250)]
+
+Call = Callable[[str, str], object]
+CALLS: dict[str, Call] = {
+    "put": lambda name, scope: put_next(name, {}, scope=scope),
+    "put with a token": lambda name, scope: put_next(name, {}, scope=scope, idempotency_token="a token"),
+    "put many": lambda name, scope: put_next_many(name, ITEMS, scope=scope),
+    "put many with tokens": lambda name, scope: put_next_many(name, ITEMS, scope=scope, idempotency_tokens=TOKENS),
+    "look": lambda name, scope: get_last_value(name, scope=scope),
+}
+TAKES: dict[str, Call] = {
+    "take": lambda name, scope: get_next_value(name, scope=scope),
+    "take many": lambda name, scope: get_next_values(1000, name, scope=scope),
+}
+
+
+def seconds_until_it_gives_up(call: Call, name: str, scope: str) -> float:
+    """How long a call takes that has to give up."""
+    began = time.monotonic()
+    with pytest.raises(GaveUp):
+        call(name, scope)
+    return time.monotonic() - began
+
+
+@pytest.fixture
+def hasty(install: Callable[..., Strategy]) -> Callable[[str], Strategy]:
+    """Give the strategy of a name a short deadline, and let it know its tables."""
+
+    def shorten(name: str) -> Strategy:
+        strategy = install(name, deadline=SECONDS)
+        strategy.bind(dynamodb.call)
+        return strategy
+
+    return shorten
+
+
+@pytest.fixture
+def dripping(impostor: type[Impostor]) -> None:
+    """An engine that answers a byte at a time, each well within the time-out between two bytes."""
+    dynamodb.shared_client()
+    impostor.pause = 0.1
+
+
+@pytest.fixture
+def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An engine that accepts connections and never reads from them."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(64)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        dynamodb.reset()
+        dynamodb.shared_client()
+        yield
+    dynamodb.reset()
+
+
+def slow_and_throttled(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+    """An engine that takes its time to say that it is busy."""
+    time.sleep(min(seconds, 0.2))
+    raise NotWritten("busy")
+
+
+class TestOneBudget:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("call", CALLS)
+    def test_a_busy_engine(
+        self, name: str, scope: str, call: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Marker look-ups, reads, reservations, writes and pauses share one deadline."""
+        hasty(name)
+        monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
+        assert seconds_until_it_gives_up(CALLS[call], name, scope) <= SECONDS + 1
+
+    @pytest.mark.parametrize("name", [name for name in COUNTERS if "transactional" not in name])
+    @pytest.mark.parametrize("call", TAKES)
+    def test_a_busy_engine_and_a_reservation(
+        self, name: str, scope: str, call: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So it is for values without items."""
+        hasty(name)
+        monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
+        assert seconds_until_it_gives_up(TAKES[call], name, scope) <= SECONDS + 1
+
+
+class TestOneRequest:
+    @pytest.mark.parametrize("name", ["sort-key", "atomic", "transactional"])
+    @pytest.mark.parametrize("call", CALLS)
+    def test_an_answer_in_drops(
+        self, name: str, scope: str, call: str, install: Callable[..., Strategy], dripping: None
+    ) -> None:
+        """A request ends in bounded time also when the engine sends a byte now and then."""
+        install(name, deadline=SECONDS)
+        assert seconds_until_it_gives_up(CALLS[call], name, scope) <= SECONDS + 1
+
+    @pytest.mark.parametrize("name", ["sort-key", "atomic", "transactional"])
+    def test_an_engine_that_does_not_read(
+        self, name: str, scope: str, install: Callable[..., Strategy], deaf: None
+    ) -> None:
+        """A request ends in bounded time also when the engine does not take it in."""
+        install(name, deadline=SECONDS)
+        items = [{"text": "x" * 300_000} for _ in range(12)]
+        call: Call = lambda name, scope: put_next_many(name, items, scope=scope)  # noqa: E731 - a call like the others
+        assert seconds_until_it_gives_up(call, name, scope) <= SECONDS + 1
+
+
+class TestGroups:
+    def test_throttled_and_then_silent(
+        self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Callers that come one after the other into a write that is never answered each keep their own deadline."""
+        hasty("sort-key")
+        silent_from = time.monotonic() + 0.9 * SECONDS
+
+        def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+            if operation == "query":
+                return {"Items": []}
+            if time.monotonic() < silent_from:
+                raise NotWritten("throttled")
+            time.sleep(min(seconds, 3.0))
+            raise OutcomeUnknown("no answer")
+
+        monkeypatch.setattr(dynamodb, "call", engine)
+
+        def after(pause: float) -> float:
+            time.sleep(pause)
+            return seconds_until_it_gives_up(CALLS["put"], "sort-key", scope)
+
+        with ThreadPoolExecutor(12) as threads:
+            took = list(threads.map(after, [n * SECONDS / 12 for n in range(12)]))
+        assert max(took) <= SECONDS + 1
+
+    def test_the_write_goes_on_for_the_others(self, scope: str, hasty: Callable[[str], Strategy]) -> None:
+        """When the leader's deadline passes with its answer lost, the others of its write still get their numbers."""
+        strategy = hasty("sort-key")
+        send, lost, first_is_told = dynamodb.call, threading.Event(), threading.Event()
+
+        def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+            if operation == "query" or first_is_told.is_set():
+                return send(operation, request, seconds=seconds)
+            with contextlib.suppress(WriteCancelled):  # as it is stored already
+                send(operation, request, seconds=seconds)
+            lost.set()
+            raise OutcomeUnknown("the answer was lost")
+
+        def put(title: str) -> object:
+            try:
+                return put_next("sort-key", {"title": title}, scope=scope).value
+            except GaveUp as gave_up:
+                return gave_up.outcome_unknown
+
+        with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(4) as threads:
+            patch.setattr(dynamodb, "call", engine)
+            first = threads.submit(put, "first")
+            assert lost.wait(10)
+            time.sleep(SECONDS / 2)
+            others = [threads.submit(put, f"{n}") for n in range(3)]
+            assert first.result() is True
+            first_is_told.set()
+            assert sorted(str(other.result()) for other in others) == ["2", "3", "4"]
+        assert strategy.last_value(scope) == 4

@@ -1,0 +1,115 @@
+"""From Python values to attribute values: what is refused, and which items are equal."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb, put_next
+from sequences.exceptions import IdempotencyMismatch, InvalidItem
+from tests.sequences.support import stored
+
+NAMES = ["XX", "SS", "NS", "BS", "S", "N", "B", "L", "M", "NULL", "BOOL"]
+
+
+def fingerprint(item: dict[str, Any]) -> str:
+    """The fingerprint of an item."""
+    return dynamodb.fingerprint(dynamodb.marshal(item))
+
+
+class TestFingerprint:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("pay 10 EUR", "pay 9999 EUR"),
+            (1, 2),
+            ({"n": 1}, {"n": 2}),
+            ([1, 2], [2, 1]),
+            ({1, 2}, {1, 3}),
+            (b"a", b"b"),
+            (10**37, 10**37 + 1),
+            ("1", 1),
+            (b"1", "1"),
+            ({"1"}, {1}),
+            (None, False),
+        ],
+    )
+    def test_others_differ(self, name: str, one: object, other: object) -> None:
+        """Items that differ in a value differ, whatever the attribute is called and however deep it lies."""
+        assert fingerprint({name: one}) != fingerprint({name: other})
+        assert fingerprint({"m": {name: one}}) != fingerprint({"m": {name: other}})
+        assert fingerprint({"l": [{name: one}]}) != fingerprint({"l": [{name: other}]})
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            (1, Decimal("1.0")),
+            (Decimal("0.10"), Decimal("0.1")),
+            (0, Decimal("-0")),
+            (100, Decimal("1E+2")),
+            ({"a", "b", "c"}, {"c", "b", "a"}),
+            ({1, 2}, {Decimal("2.0"), Decimal("1.00")}),
+            ({b"x", b"y"}, {b"y", b"x"}),
+            ({"m": {"n": 1}}, {"m": {"n": Decimal("1.0")}}),
+        ],
+    )
+    def test_equal_values(self, one: object, other: object) -> None:
+        """What DynamoDB takes for equal is equal: numbers by value, sets in any order."""
+        assert fingerprint({"a": one}) == fingerprint({"a": other})
+
+    @pytest.mark.parametrize("name", ["SS", "NS", "BS"])
+    @pytest.mark.parametrize("alias", ["sort-key", "transactional", "atomic"])
+    def test_a_token_for_another_item(self, configured: str, scope: str, alias: str, name: str) -> None:
+        """A token that was used for an item is refused for one that differs in an attribute with a type's name."""
+        put_next(alias, {name: "pay 10 EUR"}, scope=scope, idempotency_token="a token")
+        with pytest.raises(IdempotencyMismatch):
+            put_next(alias, {name: "pay 9999 EUR"}, scope=scope, idempotency_token="a token")
+        assert [row[name] for row in stored(alias, scope).values()] == ["pay 10 EUR"]
+
+    def test_a_repeat_in_another_notation(self, configured: str, scope: str) -> None:
+        """A repeat whose numbers are written in another way is a repeat."""
+        first = put_next("sort-key", {"price": 1}, scope=scope, idempotency_token="a token")
+        again = put_next("sort-key", {"price": Decimal("1.0")}, scope=scope, idempotency_token="a token")
+        assert (again.value, again.replayed) == (first.value, True)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("token", [None, "a token"])
+    @pytest.mark.parametrize(
+        ("item", "named"),
+        [
+            ({1: "x", "b": 1}, "1"),
+            ({None: 1}, "None"),
+            ({"": 1}, "''"),
+            ({"\ud800": 1}, "ud800"),
+            ({"m": {1: "x"}}, "'m'"),
+            ({"l": [{"": 1}]}, "'l'"),
+            ({"title": "a lone \ud800"}, "'title'"),
+            ({"labels": set()}, "'labels'"),
+            ({"labels": {"\udfff"}}, "'labels'"),
+            ({"m": {"labels": frozenset()}}, "'m'"),
+            ({"when": object()}, "'when'"),
+        ],
+    )
+    def test_what_cannot_be_stored(
+        self, configured: str, scope: str, item: dict[Any, Any], named: str, token: str | None
+    ) -> None:
+        """An item that DynamoDB cannot hold is refused with the attribute's name, before anything is sent."""
+        with pytest.raises(InvalidItem, match="cannot be stored") as caught:
+            put_next("sort-key", item, scope=scope, idempotency_token=token)
+        assert named in str(caught.value)
+        assert stored("sort-key", scope) == {}
+
+    @pytest.mark.parametrize("name", ["token", "marker_expires_at"])
+    def test_reserved_names(self, configured: str, scope: str, name: str) -> None:
+        """An item must not carry what the sequence writes, nor that by which DynamoDB lets go of markers."""
+        with pytest.raises(InvalidItem, match=f"{name!r}, which is written by the sequence"):
+            put_next("sort-key", {name: 1}, scope=scope)
+
+    def test_a_time_of_the_application(self, configured: str, scope: str) -> None:
+        """An item may carry a time of its own to expire at: nothing deletes by it."""
+        put_next("sort-key", {"expires_at": 1}, scope=scope)
+        assert stored("sort-key", scope)[1]["expires_at"] == 1
