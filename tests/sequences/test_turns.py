@@ -198,6 +198,14 @@ class TestDoingWithout:
 
 
 class TestHints:
+    def test_a_hint_from_the_future(self, configured: str, scope: str) -> None:
+        """A hint that claims to be proved later than now comes from another run of the clock, and is not believed."""
+        assert put_some("sort-key", scope, 2) == [1, 2]
+        strategies["sort-key"].forget()
+        with take_turn(turn_name("sort-key", scope)) as turn:
+            turn.tell(900, time.monotonic() + 3600)
+        assert put_some("sort-key", scope, 1) == [3]
+
     def test_what_is_told(self, topic: str) -> None:
         """Who has the next turn reads what the last one told."""
         with take_turn(topic) as turn:
@@ -254,13 +262,3 @@ def test_threads_have_names() -> None:
     before = threading.active_count()
     with take_turn("a topic"):
         assert threading.active_count() == before
-
-
-class TestHints:
-    def test_a_hint_from_the_future(self, configured: str, scope: str) -> None:
-        """A hint that claims to be proved later than now comes from another run of the clock, and is not believed."""
-        assert put_some("sort-key", scope, 2) == [1, 2]
-        strategies["sort-key"].forget()
-        with take_turn(turn_name("sort-key", scope)) as turn:
-            turn.tell(900, time.monotonic() + 3600)
-        assert put_some("sort-key", scope, 1) == [3]
