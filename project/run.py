@@ -27,6 +27,7 @@ COMMANDS = {
     "bench": ["manage", "compare_strategies"],
     "bars": ["tests.bars"],
     "bench-peers": ["tests.bench_peers"],
+    "mutants": ["tests.mutants"],
     "soak": ["tests.faults.soak"],
 }
 

@@ -1,0 +1,315 @@
+"""`make mutants`: break the core in many small ways, one at a time, and name the ways that no test notices.
+
+    python -m tests.mutants [--seed 1] [--per-file 12] [--only sequences/groups.py,...] [--workers 2] [--fresh]
+
+A mutant meets the tests of its own module first; one that survives meets the wider ones, where a kill must repeat. A
+time-out is a kill. Outcomes are kept in `.local/mutants/` until the module or the tests change, so that a run that was
+stopped goes on. What need not be killed stands with the reason in `tests/mutants_judged.toml`, and does not count.
+Exit status 1 when less than 95 % of the others are killed, 2 when the tests fail without a mutant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sequences.engine import ChildProcess
+from tests.mutations import Mutation, Name, find, sample
+from tests.project.site import copy_project
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / ".local" / "mutants" / "results.jsonl"
+JUDGED = ROOT / "tests" / "mutants_judged.toml"
+LEAST_RATE = 0.95
+LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
+
+# Not core: pages, checks and commands, the engine and the lab, and modules that only declare.
+NOT_CORE = re.compile(
+    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|engine|exceptions|models|types)\.py$)"
+)
+OF_TICKETS = ("tickets/services.py", "tickets/store.py")
+# A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
+OWN_TESTS = {
+    "atomic": ("counters", "contract"),
+    "base": ("memory", "sort_key", "counters", "contract"),
+    "dynamodb": ("errors",),
+    "optimistic": ("counters", "contract"),
+    "store": ("services",),
+    "tables": ("registry",),
+    "transactional": ("counters", "contract"),
+}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Suite that a mutant meets, as arguments of pytest; `times` is how often they must fail to be believed."""
+
+    arguments: tuple[str, ...]
+    times: int = 1
+
+    @property
+    def text(self) -> str:
+        """A digest of the tests, and of all that tests share."""
+        named = [ROOT / argument for argument in self.arguments]
+        files = sorted((ROOT / "tests").rglob("*.py"))
+        ours = (path for path in files if any(path.is_relative_to(place) for place in named))
+        return _digest(*ours, *(path for path in files if path.name in {"conftest.py", "support.py"}))
+
+
+WIDER = Suite(
+    ("tests/sequences", "tests/tickets", "tests/test_readme.py", "tests/faults", "--ignore=tests/faults/test_soak.py"),
+    times=2,
+)
+
+
+class BrokenTests(Exception):
+    """The tests fail without a mutant, or were ended by somebody: nothing that they refuse counts as killed."""
+
+
+def core() -> list[str]:
+    """The modules that are mutated."""
+    found = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "sequences").rglob("*.py"))
+    return [path for path in found if not NOT_CORE.match(path)] + list(OF_TICKETS)
+
+
+def own_tests(file: str) -> Suite:
+    """The tests that a mutant of this module meets first."""
+    room, stem = file.partition("/")[0], Path(file).stem
+    paths = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(stem, ()))]
+    return Suite(tuple(path for path in paths if (ROOT / path).exists()) or (f"tests/{room}",))
+
+
+def judgements(text: str) -> dict[Name, str]:
+    """Why some mutations need not be killed."""
+    listed = tomllib.loads(text).get("judged", [])
+    return {(one["file"], one["inside"], one["line"], one["becomes"]): one["why"] for one in listed}
+
+
+@cache
+def _digest(*paths: Path) -> str:
+    return hashlib.sha256(repr([path.read_bytes() for path in paths]).encode()).hexdigest()
+
+
+class Results:
+    """Outcomes by all that decided them, kept as JSON lines; a last one that was half written is forgotten."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        records = [json.loads(line) for line in lines if line.endswith("\n")]
+        self._known: dict[str, Any] = {record["key"]: record["outcome"] for record in records}
+
+    def remember(self, about: str, decided_by: tuple[object, ...], find_out: Callable[[], Any]) -> Any:
+        """The outcome that this had before; otherwise it is found out now, and kept."""
+        key = hashlib.sha256(repr(decided_by).encode()).hexdigest()
+        if key not in self._known:
+            outcome = find_out()
+            with self._lock, self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "outcome": outcome, "about": about}) + "\n")
+                self._known[key] = outcome
+        return self._known[key]
+
+
+class Copy:
+    """A private copy of the project, in which one mutant at a time meets tests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tree = copy_project(folder / "tree")
+        self._output = folder / "output"
+        # The text of a mutant is as new and often as long as another's, so nothing compiled may be kept.
+        environment = f"PYTHONDONTWRITEBYTECODE=1 TMPDIR={tempfile.mkdtemp(dir=folder)}"
+        # The project's options are left out: under --strict-config pytest refuses to go without its cache, and every
+        # mutant would look killed.
+        pytest = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
+        enter = f'cd "$0" && exec env {environment} "$@"'
+        self._command = ["/bin/sh", "-c", enter, str(self._tree), sys.executable, *pytest]
+        self._child: ChildProcess | None = None
+
+    @contextmanager
+    def mutated(self, mutation: Mutation) -> Iterator[None]:
+        """The copy with the mutant in it."""
+        path = self._tree / mutation.file
+        source = path.read_bytes()
+        path.write_bytes(mutation.apply(source))
+        try:
+            yield
+        finally:
+            path.write_bytes(source)
+
+    def failure(self, tests: Suite, seconds: float | None = None) -> str:
+        """The test that fails, or what else went wrong; empty when all pass. There is no time-out without `seconds`."""
+        with self._output.open("wb") as output:
+            self._child = ChildProcess([*self._command, *tests.arguments], output=output)
+        try:
+            status = self._child.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return "time-out"
+        finally:
+            self.stop()
+        if status == -signal.SIGKILL:
+            raise BrokenTests("The tests were ended by somebody.")
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", self.output, re.MULTILINE)
+        return "" if status == 0 else failed[1] if failed else f"exit status {status}"
+
+    @property
+    def output(self) -> str:
+        """What the tests printed."""
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def stop(self) -> None:
+        """End the tests that run."""
+        if self._child:
+            self._child.kill()
+
+
+class Bench:
+    """Where mutants meet tests: a copy for each worker, and the outcomes that are known."""
+
+    def __init__(self, copies: Iterable[Copy], results: Results) -> None:
+        self._results = results
+        self._measuring: defaultdict[Suite, threading.Lock] = defaultdict(threading.Lock)
+        self._free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            self._free.put(copy)
+
+    def killer(self, mutation: Mutation) -> str:
+        """The test that fails with a mutant; empty when it survives all."""
+        return self._killer(mutation, own_tests(mutation.file)) or self._killer(mutation, WIDER)
+
+    def _killer(self, mutation: Mutation, tests: Suite) -> str:
+        decided_by = (mutation, _digest(ROOT / mutation.file), tests, tests.text)
+        killer: str = self._results.remember(f"{mutation}", decided_by, lambda: self._meet(mutation, tests))
+        return killer
+
+    def _meet(self, mutation: Mutation, tests: Suite) -> str:
+        seconds = max(LEAST_SECONDS, PATIENCE * self.seconds(tests))
+        failure = ""
+        with self._copy() as copy, copy.mutated(mutation):
+            for _ in range(tests.times):
+                failure = copy.failure(tests, seconds)
+                if not failure:
+                    break
+        return failure
+
+    def seconds(self, tests: Suite) -> float:
+        """How long tests take without a mutant. Raises BrokenTests when they fail."""
+        about = f"{' '.join(tests.arguments)} without a mutant"
+        decided_by = (_digest(*(ROOT / file for file in core())), tests, tests.text)
+        with self._measuring[tests]:
+            taken: float = self._results.remember(about, decided_by, lambda: self._measure(tests))
+        return taken
+
+    def _measure(self, tests: Suite) -> float:
+        with self._copy() as copy:
+            began = time.monotonic()
+            if failure := copy.failure(tests):
+                raise BrokenTests(f"{copy.output[-4000:]}\nWithout a mutant: {failure}.")
+        return round(time.monotonic() - began, 1)
+
+    @contextmanager
+    def _copy(self) -> Iterator[Copy]:
+        copy = self._free.get()
+        try:
+            yield copy
+        finally:
+            self._free.put(copy)
+
+
+def killers(mutations: Sequence[Mutation], workers: int) -> dict[Mutation, str]:
+    """What killed each of these mutants; empty for a survivor. Raises BrokenTests."""
+    found: dict[Mutation, str] = {}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ThreadPoolExecutor(workers) as threads:
+        copies = [Copy(Path(folder) / f"{number}") for number in range(workers)]
+        try:
+            outcomes = threads.map(Bench(copies, Results(RESULTS)).killer, mutations)
+            for mutation, killer in zip(mutations, outcomes, strict=True):
+                found[mutation] = killer
+                print(f"{len(found)}/{len(mutations)} {mutation}: {killer or 'SURVIVED'}", file=sys.stderr)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            for copy in copies:
+                copy.stop()
+            raise
+    return found
+
+
+def report(drawn: Sequence[Mutation], killed_by: Mapping[Mutation, str], judged: Mapping[Name, str]) -> float:
+    """Print a row for each module, and whatever lives; return the part that was killed of those that count."""
+    fates = {m: "judged" if m.name in judged else "killed" if killed_by[m] else "survived" for m in drawn}
+    table, counts = Table("module", "mutants", "killed", "judged", "survived"), Counter[str]()
+    for file in (*dict.fromkeys(mutation.file for mutation in drawn), "all"):
+        counts = Counter(fate for mutation, fate in fates.items() if file in (mutation.file, "all"))
+        table.add_row(file, f"{counts.total()}", *(f"{counts[fate]}" for fate in ("killed", "judged", "survived")))
+    Console(width=120).print(table)
+    for mutation, fate in fates.items():
+        if fate != "killed":
+            _, _, line, becomes = mutation.name
+            print(f"{fate}: {mutation}", f"- {line}", f"+ {becomes}", sep="\n    ")
+            print(end=f"    {judged[mutation.name]}\n" if fate == "judged" else "")
+    counted = counts["killed"] + counts["survived"]
+    rate = counts["killed"] / counted if counted else 1.0
+    print(f"Killed: {counts['killed']} of {counted} = {rate:.1%}; the bar is {LEAST_RATE:.0%}.")
+    return rate
+
+
+def stale(judged: Iterable[Name], candidates: Iterable[Mutation]) -> list[Name]:
+    """The judgements of mutations that are not found any more."""
+    present = {mutation.name for mutation in candidates}
+    return [name for name in judged if name not in present]
+
+
+def main() -> int:
+    """Draw mutants, have them meet the tests, print what was found, and return the exit status."""
+    known = core()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1, help="another one draws other mutants")
+    parser.add_argument("--per-file", type=int, default=12, help="so many mutants of each module")
+    parser.add_argument("--only", default=",".join(known), help="modules, with commas between them")
+    parser.add_argument("--workers", type=int, default=2, help="so many mutants at a time")
+    parser.add_argument("--fresh", action="store_true", help="forget the outcomes of earlier runs")
+    options = parser.parse_args()
+    files = options.only.split(",")
+    if unknown := set(files) - set(known):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}. Known are {', '.join(known)}.")
+    if options.fresh:
+        RESULTS.unlink(missing_ok=True)
+    candidates = {file: find(file, (ROOT / file).read_bytes()) for file in known}
+    judged = judgements(JUDGED.read_text(encoding="utf-8"))
+    drawn = [mutation for file in files for mutation in sample(candidates[file], options.per_file, options.seed)]
+    try:
+        killed_by = killers([mutation for mutation in drawn if mutation.name not in judged], options.workers)
+    except BrokenTests as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    rate = report(drawn, killed_by, judged)
+    for name in stale(judged, chain(*candidates.values())):
+        print("stale judgement, of no mutation that there is:", *name, sep="\n    ")
+    return 0 if rate >= LEAST_RATE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

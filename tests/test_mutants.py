@@ -1,0 +1,266 @@
+"""The program behind `make mutants`: what it changes, which changes it draws, and when a mutant counts as killed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests import mutants
+from tests.mutants import WIDER, Bench, BrokenTests, Copy, Results, Suite, core, judgements, own_tests, report, stale
+from tests.mutations import Mutation, find, sample
+
+CHANGES = [
+    ("a < b <= c", {"a <= b <= c", "a < b < c"}),
+    ("a is not None", {"a is None"}),
+    ("(a) in (b)", {"(a) not in (b)"}),
+    ("a and b and c", {"a or b and c", "a and b or c"}),
+    ("not (a)", {" (a)"}),
+    ("a + b", {"a - b"}),
+    ("min(a, b)", {"max(a, b)"}),
+    ("[1.5, True]", {"[2.5, True]", "[1.5, False]"}),
+    ("'text'", {"'text' \"~\""}),
+    ("f'{a + 1}'", {"f'{a + 1}' \"~\""}),
+    ("b'text'", {"b'text' b\"~\""}),
+    ("'#a <= :b AND #c'", {"'#a < :b AND #c'", "'#a <= :b OR #c'", "'#a <= :b AND #c' \"~\""}),
+    ("f'attribute_exists(#{a})'", {"f'attribute_not_exists(#{a})'", "f'attribute_exists(#{a})' \"~\""}),
+    ("'A AND B'", {"'A AND B' \"~\""}),
+    ("a if b else c", {"a if True else c", "a if False else c"}),
+    ("[a for a in b if c]", {"[a for a in b if True]", "[a for a in b if False]"}),
+    ("ä + b", {"ä - b"}),
+]
+STATEMENTS = [
+    ("return a", {"return None"}),
+    ("return", {"pass"}),
+    ("raise Wrong('text') from a", {"pass"}),
+    ("call(a)", {"pass"}),
+    ("a.b = c", {"pass"}),
+    ("a.b, a[c] = d", {"pass"}),
+    ("a.b: T = c", {"pass"}),
+    ("a += b", {"a -= b"}),
+    ("del a[b]", {"pass"}),
+    ("with a.lock: b", {"if True: b"}),
+    ("with a as b: c", set()),
+    ("if a: b", {"if True: b", "if False: b"}),
+    ("while a: b", {"while False: b"}),
+    ("while True: b", {"while False: b"}),
+]
+LEFT_ALONE = [
+    "'''A docstring.'''",
+    "from . import a",
+    "assert a == b",
+    "if TYPE_CHECKING: a = 1",
+    "__all__ = ['a']",
+    "V = TypeVar('V')",
+    "a: Literal['b']",
+    "a = zip(b, strict=True)",
+    "a = Wrong('text', 1)",
+]
+
+
+def changed(source: str) -> set[str]:
+    """What the mutations make of some lines, which stand in a function of a module that knows an exception."""
+    before = f"from .exceptions import Wrong\n@decorated(1)\ndef f(a: Literal['a']) -> Literal['b']:\n  {source}\n"
+    found = [mutation.apply(before.encode()).decode() for mutation in find("a.py", before.encode())]
+    return {text.partition(":\n  ")[2].strip() for text in found}
+
+
+class TestFinding:
+    @pytest.mark.parametrize(("source", "expected"), CHANGES)
+    def test_an_expression(self, source: str, expected: set[str]) -> None:
+        """Every operator, constant and condition of an expression is changed, one at a time."""
+        assert changed(f"x = {source}") == {f"x = {text}" for text in expected}
+
+    @pytest.mark.parametrize(("source", "expected"), STATEMENTS)
+    def test_a_statement(self, source: str, expected: set[str]) -> None:
+        """What a statement does is not done; a plain name that would be missing stays."""
+        assert changed(source) == expected
+
+    @pytest.mark.parametrize("source", LEFT_ALONE)
+    def test_what_is_left_alone(self, source: str) -> None:
+        """What a program does not act on is not changed."""
+        assert changed(source) == set()
+
+    def test_log_lines(self) -> None:
+        """A log line may be left out; its text is not changed."""
+        assert changed("logger.info('text', 1)") == {"pass"}
+
+    def test_every_mutant_of_a_module_is_a_program(self) -> None:
+        """In a module of the core every mutation compiles, and is another program than the module."""
+        source = (mutants.ROOT / "sequences/expressions.py").read_bytes()
+        found = find("sequences/expressions.py", source)
+        original = ast.dump(ast.parse(source))
+        assert len({mutation.kind for mutation in found}) > 8
+        assert all(ast.dump(ast.parse(mutation.apply(source))) != original for mutation in found)
+
+    def test_a_mutation_says_where_it_is(self) -> None:
+        """A mutation knows its function, its line and what becomes of it, also over several lines."""
+        source = dedent("""
+            class A:
+                def f(self):
+                    return (
+                        self.a,
+                    )
+        """).encode()
+        (mutation,) = [mutation for mutation in find("a.py", source) if mutation.kind == "return None"]
+        assert mutation.name == ("a.py", "A.f", "return (", "return None")
+        assert str(mutation) == "a.py:4 (A.f) return None"
+
+
+SOURCE = b"a = b.c if d == e and f < g else h + 1\ni = 'text'\nj = not k\n"
+
+
+class TestSample:
+    def test_it_is_the_same_each_time(self) -> None:
+        """A seed draws the same mutations, another seed others, and a smaller sample is part of a larger one."""
+        found = find("a.py", SOURCE)
+        assert sample(found, 5, 1) == sample(list(reversed(found)), 5, 1) == sample(found, 9, 1)[:5]
+        assert len({tuple(sample(found, 5, seed)) for seed in range(10)}) > 5
+
+    def test_kinds_take_turns(self) -> None:
+        """No kind comes twice before each came once."""
+        found = find("a.py", SOURCE + b"l = m == n == o == p == q\n")
+        kinds = {mutation.kind for mutation in found}
+        assert {mutation.kind for mutation in sample(found, len(kinds), 1)} == kinds
+
+    def test_an_edit_elsewhere_changes_nothing(self) -> None:
+        """Lines that come before a mutation leave it in the sample."""
+        before = sample(find("a.py", SOURCE), 5, 1)
+        after = sample(find("a.py", b"import r\n" + SOURCE), 5, 1)
+        assert [mutation.name for mutation in after] == [mutation.name for mutation in before]
+        assert [mutation.number for mutation in after] == [mutation.number + 1 for mutation in before]
+
+
+def test_the_core() -> None:
+    """The modules that number are mutated, and neither pages, nor commands, nor the lab."""
+    assert {"sequences/groups.py", "sequences/strategies/block.py", "tickets/store.py"} <= set(core())
+    assert not {"sequences/admin.py", "sequences/lab/plan.py", "sequences/engine.py", "tickets/views.py"} & set(core())
+
+
+def test_the_tests_of_a_module() -> None:
+    """A module meets the tests of its name and those that are mapped to it; one that has none, its room's."""
+    assert own_tests("sequences/groups.py").arguments == ("tests/sequences/test_groups.py",)
+    assert "tests/sequences/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
+    assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences",)
+
+
+class Played(Copy):
+    """A copy whose tests end as the test says: the failures of own and of wider tests, one after the other."""
+
+    output = "what the tests printed"
+
+    def __init__(self, own: list[str], wider: list[str]) -> None:
+        self.failures = {False: own, True: wider}
+        self.mutant: Mutation | None = None
+        self.met: list[tuple[Mutation | None, bool, float | None]] = []
+
+    @contextmanager
+    def mutated(self, mutation: Mutation) -> Iterator[None]:
+        self.mutant = mutation
+        yield
+        self.mutant = None
+
+    def failure(self, tests: Suite, seconds: float | None = None) -> str:
+        self.met.append((self.mutant, tests is WIDER, seconds))
+        return self.failures[tests is WIDER].pop(0) if self.mutant else ""
+
+
+@pytest.fixture
+def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
+    """A mutation of a project with one module and one test."""
+    for name, text in {"sequences/one.py": "a = 1\n", "tests/sequences/test_one.py": ""}.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "OF_TICKETS", ())
+    monkeypatch.setattr(mutants, "_digest", mutants._digest.__wrapped__)
+    return find("sequences/one.py", b"a = 1\n")[0]
+
+
+def killer(mutation: Mutation, copy: Copy) -> str:
+    """What kills the mutation, with the outcomes that the project's folder keeps."""
+    return Bench([copy], Results(mutants.ROOT / ".local" / "results.jsonl")).killer(mutation)
+
+
+class TestMeeting:
+    def test_own_tests_kill(self, mutation: Mutation) -> None:
+        """What a module's own tests kill meets no others; they passed without it, and have a time-out with it."""
+        copy = Played(["test_one"], [])
+        assert killer(mutation, copy) == "test_one"
+        assert copy.met == [(None, False, None), (mutation, False, 60.0)]
+
+    @pytest.mark.parametrize(
+        ("failures", "killed_by"), [([""], ""), (["test_two", ""], ""), (["test_two", "test_two"], "test_two")]
+    )
+    def test_a_wider_kill_must_repeat(self, mutation: Mutation, failures: list[str], killed_by: str) -> None:
+        """What survives its own tests is killed by the wider ones if they fail twice."""
+        assert killer(mutation, Played([""], failures)) == killed_by
+
+    def test_tests_that_fail_without_a_mutant(self, mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Suite that fail anyway are an error with what they printed, and no kill."""
+        copy = Played([], [])
+        monkeypatch.setattr(copy, "failure", lambda tests, seconds=None: "test_one")
+        with pytest.raises(BrokenTests, match="what the tests printed"):
+            killer(mutation, copy)
+
+    def test_outcomes_are_kept(self, mutation: Mutation) -> None:
+        """A later run asks for nothing again, whether the mutant was killed or not."""
+        assert killer(mutation, Played([""], [""])) == ""
+        again = Played([], [])
+        assert killer(mutation, again) == ""
+        assert again.met == []
+
+    @pytest.mark.parametrize("edited", ["sequences/one.py", "tests/sequences/test_one.py", "tests/conftest.py"])
+    def test_an_edit_makes_an_outcome_unknown(self, mutation: Mutation, edited: str) -> None:
+        """Where the module, its tests, or what tests share changed, the mutant meets them again."""
+        assert killer(mutation, Played([""], [""])) == ""
+        with (mutants.ROOT / edited).open("a") as file:
+            file.write("# edited\n")
+        assert killer(mutation, Played(["test_one"], [])) == "test_one"
+
+    def test_a_run_that_was_stopped(self, tmp_path: Path) -> None:
+        """A line that was half written is forgotten, and the lines before it are not."""
+        path = tmp_path / "results.jsonl"
+        assert Results(path).remember("one", ("one",), lambda: 1) == 1
+        path.write_text(path.read_text() + '{"key": "half')
+        assert Results(path).remember("one", ("one",), lambda: 2) == 1
+
+
+JUDGED = """
+[[judged]]
+file = "a.py"
+inside = ""
+line = "j = not k"
+becomes = "j = k"
+why = "Nobody reads it."
+"""
+
+
+class TestJudgements:
+    def test_one_is_known_by_its_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A judged mutant is listed with the reason and does not count; a survivor is listed with its lines."""
+        judged = judgements(JUDGED)
+        found = find("a.py", b"# a comment\n" + SOURCE)
+        lives = next(mutation for mutation in found if mutation.kind == "string")
+        killed_by = {mutation: "" if mutation == lives else "a test" for mutation in found if mutation.kind != "not"}
+        assert report(found, killed_by, judged) == pytest.approx((len(found) - 2) / (len(found) - 1))
+        printed = capsys.readouterr().out
+        assert "judged: a.py:4 (module) not\n    - j = not k\n    + j = k\n    Nobody reads it.\n" in printed
+        assert "survived: a.py:3 (module) string\n    - i = 'text'\n    + i = 'text' \"~\"\n" in printed
+
+    def test_one_of_no_mutation_is_stale(self) -> None:
+        """A judgement whose line is gone is reported."""
+        judged = judgements(JUDGED)
+        assert stale(judged, find("a.py", SOURCE)) == []
+        assert stale(judged, find("b.py", SOURCE)) == list(judged)
+        assert stale(judged, find("a.py", b"j = k\n")) == list(judged)
+
+    def test_the_file_is_well_formed(self) -> None:
+        """Every judgement of the project names a module of the core and says why."""
+        judged = judgements(mutants.JUDGED.read_text(encoding="utf-8"))
+        assert {file for file, *_ in judged} <= set(core())
+        assert all(judged.values())
