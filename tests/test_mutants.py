@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ CHANGES = [
     ("'A AND B'", {"'A AND B' \"~\""}),
     ("a if b else c", {"a if True else c", "a if False else c"}),
     ("[a for a in b if c]", {"[a for a in b if True]", "[a for a in b if False]"}),
-    ("ä + b", {"ä - b"}),
+    ("ä(b + c)", {"ä(b - c)"}),
 ]
 STATEMENTS = [
     ("return a", {"return None"}),
@@ -84,6 +85,11 @@ class TestFinding:
     def test_what_is_left_alone(self, source: str) -> None:
         """What a program does not act on is not changed."""
         assert changed(source) == set()
+
+    def test_locks(self) -> None:
+        """Locks are a kind of their own among what may be left out."""
+        found = find("a.py", b"with a.lock: b\nwith c: d\n")
+        assert [mutation.kind for mutation in found] == ["deleted lock", "deleted with"]
 
     def test_log_lines(self) -> None:
         """A log line may be left out; its text is not changed."""
@@ -146,6 +152,25 @@ def test_the_tests_of_a_module() -> None:
     assert own_tests("sequences/groups.py").arguments == ("tests/sequences/test_groups.py",)
     assert "tests/sequences/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
     assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences",)
+
+
+def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a copy the tests see the mutant while it is there; the first that fails is named, and so is a time-out."""
+
+    def small_project(folder: Path) -> Path:
+        folder.mkdir()
+        (folder / "one.py").write_text("a = 1\n")
+        (folder / "test_one.py").write_text("from one import a\n\ndef test_a():\n    assert a == 1\n")
+        return folder
+
+    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)  # the small project has none
+    monkeypatch.setattr(mutants, "copy_project", small_project)
+    copy, suite = Copy(tmp_path), Suite(("test_one.py",))
+    with copy.mutated(find("one.py", b"a = 1\n")[0]):
+        assert copy.failure(suite) == "test_one.py::test_a"
+        assert "1 failed" in copy.output
+    assert copy.failure(suite, 60) == ""
+    assert copy.failure(suite, 0) == "time-out"
 
 
 class Played(Copy):
@@ -228,6 +253,25 @@ class TestMeeting:
         assert Results(path).remember("one", ("one",), lambda: 1) == 1
         path.write_text(path.read_text() + '{"key": "half')
         assert Results(path).remember("one", ("one",), lambda: 2) == 1
+
+
+@pytest.mark.parametrize(("killed_by", "status"), [("a test", 0), ("", 1), (None, 2)])
+def test_the_exit_status(
+    mutation: Mutation, monkeypatch: pytest.MonkeyPatch, killed_by: str | None, status: int
+) -> None:
+    """It is 0 when enough mutants are killed, 1 when too few are, and 2 when the tests fail without a mutant."""
+
+    def killers(drawn: list[Mutation], workers: int) -> dict[Mutation, str]:
+        if killed_by is None:
+            raise BrokenTests
+        return dict.fromkeys(drawn, killed_by)
+
+    judged = mutants.ROOT / "judged.toml"
+    judged.write_text("")
+    monkeypatch.setattr(mutants, "JUDGED", judged)
+    monkeypatch.setattr(mutants, "killers", killers)
+    monkeypatch.setattr(sys, "argv", ["mutants"])
+    assert mutants.main() == status
 
 
 JUDGED = """
