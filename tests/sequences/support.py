@@ -321,6 +321,18 @@ def at_once(count: int, task: Callable[[int], T]) -> list[T]:
         return list(threads.map(one, range(count)))
 
 
+class Meeting(str):
+    """A scope at whose every look-up in memory something is done first, so that threads can be made to meet there."""
+
+    __slots__ = ("first",)
+
+    first: Callable[[], object]
+
+    def __hash__(self) -> int:
+        self.first()
+        return super().__hash__()
+
+
 def put_some(name: str, scope: str, count: int) -> list[int]:
     """Store so many items one after the other; their values."""
     return [put_next(name, {"title": f"{os.getpid()}"}, scope=scope).value for _ in range(count)]

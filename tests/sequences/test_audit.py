@@ -422,3 +422,11 @@ class TestCommand:
         dynamodb.reset()
         with pytest.raises(CommandError, match=r"127\.0\.0\.1:9"):
             run("audit", "sorted", "--scope", SCOPE)
+
+
+@pytest.mark.parametrize(("alias", "value"), [("sorted", 1), ("transactional", 1), ("tens", 10), ("atomic", 1001)])
+def test_a_scope_with_one_value_is_proved(alias: str, value: int) -> None:
+    """The first value is a last value."""
+    fill(alias, 1)
+    report = audited(alias)
+    assert (report.last_value, report.carried, report.missing, report.unexplained) == (value, 1, 0, 0)

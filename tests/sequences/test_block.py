@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,7 +16,7 @@ from sequences.registry import strategies
 from sequences.retries import Deadline
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.strategies import block as block_module
-from tests.sequences.support import Clock, Processes, Wire, at_once, read_counter, take_some, wait_until
+from tests.sequences.support import Clock, Meeting, Processes, Wire, at_once, read_counter, take_some, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -213,6 +214,18 @@ class TestSizes:
             get_next_value("block", scope=scope)
             wait_until(lambda: fetches.done == len(fetches.sizes))
 
+    def test_by_default_they_are_bounded_too(
+        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without `max_block_size` a block grows to 100 times `block_size`, and not beyond."""
+        clock = Clock()
+        strategy = install("block", clock=clock, block_size=2)
+        assert isinstance(strategy, BlockAllocator)
+        fetches = Fetches(strategy, monkeypatch)
+        for _ in range(8):
+            self._use_a_block(strategy, scope, clock, 0.1, fetches)
+        assert fetches.sizes[-3:] == [128, 200, 200]
+
 
 class TestUnused:
     def test_they_are_counted(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
@@ -248,3 +261,12 @@ class TestUnused:
 def test_the_registry_serves_one_allocator() -> None:
     """All threads of a process share the blocks."""
     assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1
+
+
+def test_threads_that_meet_at_a_new_scope(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+    """However many threads ask for the first value of a scope at once, one block is reserved for all of them."""
+    slow = Meeting(scope)
+    slow.first = lambda: time.sleep(0.01)
+    values = at_once(4, lambda _: get_next_value("block", scope=slow))
+    assert sorted(values) == [1, 2, 3, 4]
+    assert wire.operations == ["UpdateItem"]

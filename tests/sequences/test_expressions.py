@@ -9,6 +9,7 @@ import pytest
 
 from sequences import expressions
 from sequences.dynamodb import item_size, marshal, unmarshal, used_units
+from sequences.exceptions import StorageRefused
 from sequences.expressions import CounterRow, Layout
 
 LAYOUT = Layout(table="items")
@@ -188,6 +189,7 @@ class TestValues:
     def test_units(self) -> None:
         """Units are those of all tables, and none when none are reported."""
         assert used_units({}) == 0.0
+        assert used_units({"ConsumedCapacity": {"TableName": "items"}}) == 0.0
         assert used_units({"ConsumedCapacity": {"CapacityUnits": 0.5}}) == 0.5
         assert used_units({"ConsumedCapacity": [{"CapacityUnits": 2.0}, {"CapacityUnits": 4.0}]}) == 6.0
 
@@ -198,3 +200,9 @@ class TestValues:
         """An item's size is never reckoned smaller than its names and values are."""
         real = sum(len(name) + len(value.encode() if isinstance(value, str) else value) for name, value in item.items())
         assert item_size(marshal(item)) >= real
+
+
+def test_a_sort_key_that_is_no_number() -> None:
+    """A row that is no item of the sequence is refused, with the row and the remedy."""
+    with pytest.raises(StorageRefused, match=r"holds a row .*'sk': 'README'.* move it elsewhere"):
+        PADDED.number({"pk": "a", "sk": "README"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from sequences import dynamodb, put_next
 from sequences.registry import strategies
 from sequences.strategies import counters
 from sequences.strategies.base import SCOPES_REMEMBERED, Recent
+from tests.sequences.support import Meeting
 
 MANY = 10_000
 
@@ -84,3 +86,27 @@ class TestRecent:
         recent.forget(None)
         assert recent.get(None) is None
         assert len(recent) == 0
+
+    def test_a_scope_that_is_written_again_is_a_late_one(self) -> None:
+        """What counts is when a scope was written last, not when it was written first."""
+        recent: Recent[int] = Recent(most=3)
+        for name in ("busy", "a", "busy", "b", "c"):
+            recent.put(name, 1)
+        assert [recent.get(name) for name in ("busy", "a", "b", "c")] == [1, None, 1, 1]
+
+    def test_forgetting_meanwhile(self) -> None:
+        """A thread that forgets a scope while another one writes it comes before or after it, and not between."""
+        recent: Recent[int] = Recent()
+        scope, threads = Meeting("a"), []
+
+        def forget() -> None:
+            threads.append(threading.Thread(target=recent.forget, args=("a",)))
+            threads[-1].start()
+            threads[-1].join(0.1)
+
+        scope.first = forget
+        recent.put(scope, 1)
+        for thread in threads:
+            thread.join(30)
+        assert threads
+        assert recent.get("a") is None

@@ -262,3 +262,27 @@ def test_threads_have_names() -> None:
     before = threading.active_count()
     with take_turn("a topic"):
         assert threading.active_count() == before
+
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@pytest.mark.skipif(not BOOT_ID.exists(), reason="this system does not tell one run from another")
+def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was told before the machine was started again is not read: its clock began anew."""
+    monkeypatch.setattr(turns, "FILES", 1)
+    with take_turn(topic) as turn:
+        turn.tell(42, 2.5)
+    read_text = Path.read_text
+
+    def read(path: Path, encoding: str | None = None) -> str:
+        return "another run" if path == BOOT_ID else read_text(path, encoding)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", read)
+        turns._boot.cache_clear()
+        with take_turn(topic) as turn:
+            assert turn.last_value() is None
+    turns._boot.cache_clear()
+    with take_turn(topic) as turn:
+        assert turn.last_value() == (42, 2.5)

@@ -1,0 +1,54 @@
+"""The client of this process: made once, and known by what it reaches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import boto3
+import pytest
+
+from sequences import dynamodb
+from tests.sequences.support import at_once
+
+
+@pytest.fixture(autouse=True)
+def _no_client(endpoint: str) -> Iterator[None]:
+    """No client is made yet."""
+    dynamodb.reset()
+    yield
+    dynamodb.reset()
+
+
+def test_threads_that_meet_at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that call first at the same moment share one client, made once however long that takes."""
+    made: list[object] = []
+
+    class Slow(boto3.session.Session):
+        def __init__(self) -> None:
+            made.append(self)
+            time.sleep(0.05)
+            super().__init__()
+
+    monkeypatch.setattr(boto3.session, "Session", Slow)
+    clients = at_once(8, lambda _: dynamodb.shared_client())
+    assert len({id(client) for client in clients}) == 1
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AWS_ACCESS_KEY_ID", "another"),
+        ("AWS_DEFAULT_REGION", "eu-central-1"),
+        ("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9"),
+    ],
+)
+def test_another_account(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another access key, Region or endpoint reaches other tables; the same ones reach the same."""
+    account = dynamodb.account()
+    dynamodb.reset()
+    assert dynamodb.account() == account
+    monkeypatch.setenv(variable, value)
+    dynamodb.reset()
+    assert dynamodb.account() != account

@@ -1,0 +1,41 @@
+"""What the store asks of its table, read from its requests: an engine that is always consistent shows no difference."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from sequences import dynamodb
+from tickets import store
+from tickets.types import Project, Ticket
+
+Requests = list[tuple[str, Mapping[str, Any]]]
+
+
+@pytest.fixture
+def requests(ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> Requests:
+    """The requests that are sent from now on, to a table with one project and one ticket."""
+    call, sent = dynamodb.call, []
+
+    def note(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        sent.append((operation, request))
+        return call(operation, request)
+
+    monkeypatch.setattr(dynamodb, "call", note)
+    return sent
+
+
+def test_every_read_is_consistent(abc: Project, ticket: Ticket, requests: Requests) -> None:
+    """Who has just written something reads it, alone and in lists."""
+    assert store.find_project("ABC") == abc
+    assert store.find_ticket(ticket.key) == ticket
+    assert len(store.find_projects(None, 5).rows) == 1
+    assert len(store.find_tickets("ABC", None, 5, attributes=store.SUMMARY).rows) == 1
+    assert [operation for operation, _ in requests] == ["get_item", "get_item", "query", "query"]
+    assert [request["ConsistentRead"] for _, request in requests] == [True] * 4
+
+
+def test_a_list_reads_one_row_more(requests: Requests) -> None:
+    """One row more than wanted tells whether the list goes on; more would only cost."""
+    store.find_tickets("ABC", None, 5, attributes=store.SUMMARY)
+    assert requests[0][1]["Limit"] == 6
