@@ -52,13 +52,19 @@ NOT_CORE = re.compile(
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
 OWN_TESTS = {
-    "atomic": ("counters", "contract"),
-    "base": ("memory", "sort_key", "counters", "contract"),
-    "dynamodb": ("errors",),
-    "optimistic": ("counters", "contract"),
-    "store": ("services",),
-    "tables": ("registry",),
-    "transactional": ("counters", "contract"),
+    "sequences/commits.py": ("groups",),
+    "sequences/dynamodb/client.py": ("errors",),
+    "sequences/dynamodb/connections.py": ("errors",),
+    "sequences/dynamodb/tables.py": ("registry",),
+    "sequences/dynamodb/values.py": ("expressions",),
+    "sequences/leader.py": ("groups",),
+    "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
+    "sequences/strategies/base.py": ("memory", "stored_rows", "sort_key", "counters", "contract"),
+    "sequences/strategies/counters.py": ("stored_rows",),
+    "sequences/strategies/optimistic.py": ("counters", "contract"),
+    "sequences/strategies/transactional.py": ("counters", "contract"),
+    "sequences/tables.py": ("registry",),
+    "tickets/store.py": ("services",),
 }
 
 
@@ -97,7 +103,7 @@ def core() -> list[str]:
 def own_tests(file: str) -> Suite:
     """The tests that a mutant of this module meets first."""
     room, stem = file.partition("/")[0], Path(file).stem
-    paths = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(stem, ()))]
+    paths = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(file, ()))]
     return Suite(tuple(path for path in paths if (ROOT / path).exists()) or (f"tests/{room}",))
 
 

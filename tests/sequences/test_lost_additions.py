@@ -11,8 +11,10 @@ from tests.sequences.support import Wire, delete_counter
 
 def test_nothing_else_is_asked(scope: str, wire: Wire) -> None:
     """The repeat finds its own token on the counter, which tells the value: no read is needed."""
-    wire.lose("UpdateItem")
     assert get_next_value("atomic", scope=scope) == 1
+    wire.clear()
+    wire.lose("UpdateItem")
+    assert get_next_value("atomic", scope=scope) == 2
     assert wire.operations == ["UpdateItem", "UpdateItem"]
 
 

@@ -17,9 +17,9 @@ def requests(ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> Requests:
     """The requests that are sent from now on, to a table with one project and one ticket."""
     call, sent = dynamodb.call, []
 
-    def note(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def note(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
         sent.append((operation, request))
-        return call(operation, request)
+        return call(operation, request, **limits)
 
     monkeypatch.setattr(dynamodb, "call", note)
     return sent
