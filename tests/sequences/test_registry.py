@@ -270,3 +270,14 @@ def _expires(table: str) -> str:
     """Whether a table deletes expired items."""
     description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
     return str(description["TimeToLiveStatus"])
+
+
+def test_a_mistake_says_where_it_is() -> None:
+    """The message begins with the place in the settings, as one writes it."""
+    with pytest.raises(InvalidSequence, match=r"^SEQUENCES\['mine'\]\['STEP'\] is 0; "):
+        parse_config("mine", {"STRATEGY": ATOMIC, "STEP": 0})
+
+
+def test_a_sequence_may_start_at_0() -> None:
+    """0 is a value as any other."""
+    assert parse_config("mine", {"STRATEGY": ATOMIC, "START": 0}).start == 0

@@ -1,5 +1,6 @@
 """The writes and the reads of projects and tickets."""
 
+import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -394,3 +395,25 @@ class TestLostChanges:
 
         monkeypatch.setattr(dynamodb, "call", call)
         services.update_ticket(ABC_1, version=1, changes={"title": "Mine"}, by="ann")
+
+
+class TestDefaults:
+    def test_what_is_not_said_is_empty(self, tables: str) -> None:
+        """A project needs a key and a name, a ticket a title, and who withdraws one need not say why."""
+        assert services.create_project(key="ABC", name="Alphabet", by="ann").description == ""
+        ticket = services.create_ticket("ABC", title="x", reporter="ann").ticket
+        assert (ticket.description, ticket.assignee, ticket.labels, ticket.status) == ("", "", (), Status.OPEN)
+        void = services.void_ticket(ticket.key, by="bob").void
+        assert void is not None
+        assert void.reason == ""
+
+
+class TestLog:
+    def test_a_line_for_what_cannot_be_undone(self, ticket: Ticket, caplog: pytest.LogCaptureFixture) -> None:
+        """Who made a project, and who withdrew a ticket, is logged once, and not what they wrote."""
+        with caplog.at_level(logging.INFO, "tickets"):
+            services.create_project(key="XYZ", name="Rest", by="ann")
+            for _ in range(2):
+                services.void_ticket(ABC_1, by="bob", reason="A duplicate.")
+        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.services"]
+        assert lines == ["project XYZ created by ann", "ticket ABC-1 voided by bob"]
