@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
+
+from tests.faults.history import Event
 
 __all__ = [
     "ALONE",
     "HASTY",
     "READ_SECONDS",
     "SEQUENCES",
-    "Event",
     "begin",
-    "broken_pairs",
     "put_elsewhere",
     "put_many",
 ]
@@ -62,14 +62,6 @@ HASTY = varied("hasty", deadline=0.2)
 """The same with little patience, for tests of giving up."""
 
 
-class Event(NamedTuple):
-    """One create: when it began and ended (monotonic seconds, one clock for all processes), and its value."""
-
-    began: float
-    ended: float
-    value: int
-
-
 def begin(endpoint: str, prefix: str) -> None:
     """Make this process one of the application's, on this engine."""
     os.environ.update(
@@ -105,21 +97,3 @@ def put_many(sequence: str, scope: str, threads: int, count: int) -> list[Event]
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(one, range(threads * count)))
-
-
-def broken_pairs(events: list[Event]) -> list[tuple[Event, Event]]:
-    """Pairs that break the order: the first ended before the second began, and has no smaller value.
-
-    All pairs are covered in n log n: beside each event it is enough to look at the largest value among those
-    that had ended before it began.
-    """
-    by_end = sorted(events, key=lambda event: event.ended)
-    largest: Event | None = None
-    broken, ended = [], 0
-    for event in sorted(events):
-        while by_end[ended].ended < event.began:
-            largest = max(largest or by_end[ended], by_end[ended], key=lambda done: done.value)
-            ended += 1
-        if largest is not None and largest.value >= event.value:
-            broken.append((largest, event))
-    return broken

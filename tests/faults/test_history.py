@@ -5,20 +5,17 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from itertools import chain, product
+from itertools import chain
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sequences import get_last_value
 from sequences.registry import strategies
 from tests.faults.conftest import PREFIX
 from tests.faults.control import Proxy
-from tests.faults.elsewhere import ALONE, SEQUENCES, Event, begin, broken_pairs, put_many
+from tests.faults.elsewhere import ALONE, SEQUENCES, begin, put_many
+from tests.faults.history import broken_pairs
 from tests.faults.plans import Rule
-
-MOMENTS = st.integers(0, 12)
 
 
 @pytest.fixture(scope="module")
@@ -67,19 +64,3 @@ def test_processes(losing: Proxy, sequence: str, scope: str, four_processes: Pro
         assert broken_pairs(events) == []
     if strategies[sequence].gapless:
         assert {event.value for event in events} == set(range(1, 161))
-
-
-@given(st.lists(st.tuples(MOMENTS, MOMENTS, MOMENTS), max_size=12))
-def test_the_check_finds_what_comparing_all_pairs_finds(drawn: list[tuple[int, int, int]]) -> None:
-    """An event is found broken if and only if some event that ended before it began has no smaller value."""
-    events = [Event(min(a, b), max(a, b), value) for a, b, value in drawn]
-    broken = {
-        later for early, later in product(events, events) if early.ended < later.began and early.value >= later.value
-    }
-    assert {later for _, later in broken_pairs(events)} == broken
-
-
-def test_the_check_names_the_pair() -> None:
-    """What is told is the pair that proves the break."""
-    early, later = Event(0, 1, 7), Event(2, 3, 6)
-    assert broken_pairs([later, early, Event(0, 1, 5)]) == [(early, later)]
