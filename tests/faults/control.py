@@ -24,12 +24,13 @@ ROOT = Path(__file__).resolve().parents[2]
 class ProxyLog:
     """What a proxy did since its plan began.
 
-    `faults` are (seq, operation, fault), `requests` are counted by operation, and `late` is the number of
-    requests that the engine has yet to see.
+    `faults` are (seq, operation, fault), the last thousands of them; `counts` counts all by fault, `requests` by
+    operation; `late` is the number of requests that the engine has yet to serve.
     """
 
     seed: int
     faults: list[tuple[int, str, str]]
+    counts: dict[str, int]
     requests: dict[str, int]
     late: int
 
@@ -55,7 +56,7 @@ class Proxy:
         self.follow()
 
     def settle(self) -> None:
-        """Return when every late request has reached the engine."""
+        """Return when the engine has served every request, the late ones too."""
         while self.log.late:
             time.sleep(0.005)
 

@@ -30,11 +30,13 @@ CUTS: Final = {
     "drop-close": "the connection is closed before the engine sees the request",
     "drop-hang": "the engine never sees the request; no answer for `seconds`, then the connection is closed",
     "late": "the connection is closed at once, the engine sees the request `seconds` later",
+    "late-hang": "no answer, however long the client waits; the engine sees the request `seconds` later",
 }
 """Faults before the commit that look to the client just like those after it."""
 
 CHANGES: Final = {
     "delay": "the engine sees the request `seconds` later; the answer arrives",
+    "duplicate": "the answer arrives; the engine sees the same bytes again `seconds` later",
     "forget-request-token": "the engine does not know the ClientRequestToken again, as after ten minutes",
 }
 """What happens to a request whose answer arrives."""

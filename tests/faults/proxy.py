@@ -8,8 +8,10 @@ endpoint speaks DynamoDB; the control address is a second port, so that it answe
     POST /plan         the body is a plan; counters and log start afresh
     POST /partition    the endpoint refuses connections, and those that are open are reset
     POST /heal         the endpoint answers again
-    GET  /log          {"seed": 7, "faults": [[seq, operation, fault], ...], "requests": {"PutItem": 12},
-                        "late": requests that the engine has yet to see}
+    GET  /log          {"seed": 7, "faults": [[seq, operation, fault], ...], "counts": {"late": 3},
+                        "requests": {"PutItem": 12}, "late": requests that the engine has yet to serve}
+
+Of the faults the last thousands are listed; they are counted to the end.
 
 What the faults are is told in `plans`; starting and steering a proxy from a test is `control`'s work.
 """
@@ -24,7 +26,7 @@ import random
 import secrets
 import socket
 import struct
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -33,11 +35,12 @@ from urllib.parse import urlsplit
 from zlib import crc32
 
 from sequences.engine import HOST, PORTS, port_is_free
-from tests.faults.plans import CUTS, LOSSES, Plan, Request, Rule, rejection
+from tests.faults.plans import CHANGES, CUTS, LOSSES, Plan, Request, Rule, rejection
 
 __all__ = ["FaultProxy", "free_port", "main"]
 
 _LARGEST: Final = 32 * 1024 * 1024
+_LISTED: Final = 10_000
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -98,13 +101,15 @@ class FaultProxy:
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self._late: set[asyncio.Task[None]] = set()
+        self._under_way = 0
         self.follow(plan)
 
     def follow(self, plan: Plan) -> None:
         """Begin a plan, with a fresh log and fresh counts."""
         self._plan = plan
         self._requests: Counter[str] = Counter()
-        self._faults: list[tuple[int, str, str]] = []
+        self._faults: deque[tuple[int, str, str]] = deque(maxlen=_LISTED)
+        self._counts: Counter[str] = Counter()
 
     async def listen(self, port: int) -> None:
         """Accept connections on a loopback port."""
@@ -121,9 +126,10 @@ class FaultProxy:
         """What was done so far, as JSON."""
         content = {
             "seed": self._plan.seed,
-            "faults": self._faults,
+            "faults": list(self._faults),
+            "counts": self._counts,
             "requests": self._requests,
-            "late": len(self._late),
+            "late": len(self._late) + self._under_way,
         }
         return json.dumps(content)
 
@@ -161,19 +167,27 @@ class FaultProxy:
         if rule is None:
             return await self._pass_on(message, client, upstream)
         self._faults.append((sum(self._requests.values()), request.operation, rule.fault))
+        self._counts[rule.fault] += 1
         if rule.fault in LOSSES:
-            return await self._lose(rule, await _exchange(message, upstream), client)
+            return await self._lose(rule, await self._exchange(message, upstream), client)
         if rule.fault in CUTS:
             return await self._cut(rule, message, client)
-        if rule.fault == "delay":
-            await asyncio.sleep(rule.seconds)
-            return await self._pass_on(message, client, upstream)
-        if rule.fault == "forget-request-token":
-            return await self._pass_on(with_new_token(message, request), client, upstream)
+        if rule.fault in CHANGES:
+            return await self._pass_on(await self._changed(rule, message, request), client, upstream)
         return await _send(client, answer(*rejection(rule, request)))
 
+    async def _changed(self, rule: Rule, message: Message, request: Request) -> Message:
+        """What the engine is to see of a request whose answer arrives."""
+        if rule.fault == "forget-request-token":
+            return with_new_token(message, request)
+        if rule.fault == "duplicate":
+            self._deliver_later(message, rule.seconds)
+        else:
+            await asyncio.sleep(rule.seconds)
+        return message
+
     async def _pass_on(self, message: Message, client: _Streams, upstream: _Streams) -> bool:
-        return await _send(client, (await _exchange(message, upstream)).wire)
+        return await _send(client, (await self._exchange(message, upstream)).wire)
 
     async def _lose(self, rule: Rule, truth: Message, client: _Streams) -> bool:
         """The engine has answered `truth`; the client gets something else, or nothing."""
@@ -193,25 +207,32 @@ class FaultProxy:
 
     async def _cut(self, rule: Rule, message: Message, client: _Streams) -> bool:
         """The client hears nothing; the engine hears nothing either, or hears it later."""
-        if rule.fault == "drop-hang":
-            await _hang(client, rule.seconds)
-        if rule.fault == "late":
-            task = asyncio.create_task(self._deliver_late(message, rule.seconds))
-            self._late.add(task)
-            task.add_done_callback(self._late.discard)
+        if rule.fault in ("late", "late-hang"):
+            self._deliver_later(message, rule.seconds)
+        if rule.fault in ("drop-hang", "late-hang"):
+            await _hang(client, rule.seconds if rule.fault == "drop-hang" else None)
         return False
+
+    def _deliver_later(self, message: Message, seconds: float) -> None:
+        task = asyncio.create_task(self._deliver_late(message, seconds))
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
 
     async def _deliver_late(self, message: Message, seconds: float) -> None:
         await asyncio.sleep(seconds)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             upstream = await self._connected()
-            await _exchange(message, upstream)
+            await self._exchange(message, upstream)
             upstream[1].close()
 
-
-async def _exchange(message: Message, upstream: _Streams) -> Message:
-    upstream[1].write(message.wire)
-    return await read_message(upstream[0])
+    async def _exchange(self, message: Message, upstream: _Streams) -> Message:
+        """The engine's answer to a request."""
+        self._under_way += 1
+        try:
+            upstream[1].write(message.wire)
+            return await read_message(upstream[0])
+        finally:
+            self._under_way -= 1
 
 
 async def _send(client: _Streams, wire: bytes) -> bool:
@@ -220,8 +241,8 @@ async def _send(client: _Streams, wire: bytes) -> bool:
     return True
 
 
-async def _hang(client: _Streams, seconds: float) -> None:
-    """Silence until the client gives up, at most `seconds`."""
+async def _hang(client: _Streams, seconds: float | None) -> None:
+    """Silence until the client gives up, at most `seconds` if they are given."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(client[0].read(), seconds)
 

@@ -164,6 +164,33 @@ def test_late_delivery(proxy: Proxy, through: DynamoDBClient, direct: DynamoDBCl
     assert not stored[0]
 
 
+def test_late_delivery_to_a_patient_client(proxy: Proxy, direct: DynamoDBClient, key: str) -> None:
+    """The client waits in vain until it gives up, and the item lands before or after that."""
+    for seconds in (0, 1.5):
+        proxy.follow(Rule(fault="late-hang", operation="PutItem", seconds=seconds))
+        with pytest.raises(botocore.exceptions.ReadTimeoutError):
+            put(bare_client(proxy.endpoint, read_timeout=0.2), f"{key}-{seconds}")
+    assert is_stored(direct, f"{key}-0")
+    assert not is_stored(direct, f"{key}-1.5")
+    proxy.settle()
+    assert is_stored(direct, f"{key}-1.5")
+
+
+def test_duplicate(proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient, key: str) -> None:
+    """The request is carried out and answered, and carried out once more after that."""
+    proxy.follow(Rule(fault="duplicate", operation="UpdateItem", seconds=1))
+    for client in (through, direct):
+        hits = client.update_item(
+            TableName="faults",
+            Key={"pk": {"S": key}},
+            UpdateExpression="ADD hits :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+            ReturnValues="UPDATED_NEW",
+        )["Attributes"]["hits"]
+        assert hits == {"N": "1" if client is through else "3"}
+        proxy.settle()
+
+
 @pytest.mark.parametrize("fault", [fault for fault in REJECTIONS if fault != "TransactionInProgressException"])
 def test_rejected_before_commit(
     proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient, key: str, fault: str
@@ -287,6 +314,7 @@ def test_skip_and_count(proxy: Proxy, through: DynamoDBClient, key: str) -> None
         except botocore.exceptions.ClientError:
             outcomes.append(False)
     assert outcomes == [True, False, False, True, True]
+    assert proxy.log.counts == {"ThrottlingException": 2}
 
 
 def test_same_seed_same_faults() -> None:

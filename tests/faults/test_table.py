@@ -48,7 +48,7 @@ PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemColl
 AMBIGUOUS = {*LOSSES, *CUTS, "InternalServerError", "ServiceUnavailable", "TransactionInProgressException"}
 FAULTS = [*LOSSES, *CUTS, *CHANGES, *REJECTIONS, *CANCELLED]
 WRITES = {"PutItem", "UpdateItem", "TransactWriteItems"}
-SECONDS = {"late": 0.02, "delay": 0.02}
+SECONDS = {"late": 0.02, "late-hang": 0.2, "delay": 0.02, "duplicate": 0.02}
 """How long a fault lasts; hangs outlast the client's patience."""
 
 
