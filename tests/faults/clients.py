@@ -10,7 +10,7 @@ from botocore.config import Config
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["bare_client"]
+__all__ = ["bare_client", "create_faults_table"]
 
 
 def bare_client(endpoint: str, read_timeout: float = 5) -> DynamoDBClient:
@@ -28,4 +28,14 @@ def bare_client(endpoint: str, read_timeout: float = 5) -> DynamoDBClient:
         region_name="eu-central-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
+    )
+
+
+def create_faults_table(client: DynamoDBClient) -> None:
+    """The table `faults`, with the key `pk`."""
+    client.create_table(
+        TableName="faults",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
     )

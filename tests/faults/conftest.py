@@ -14,7 +14,7 @@ from django.test import override_settings
 from sequences import dynamodb
 from sequences.engine import Engine
 from sequences.registry import strategies
-from tests.faults.clients import bare_client
+from tests.faults.clients import bare_client, create_faults_table
 from tests.faults.control import Proxy, proxy_before
 from tests.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
 
@@ -73,9 +73,4 @@ def scope() -> str:
 @pytest.fixture(scope="session")
 def faults_table(engine: Engine) -> None:
     """The table `faults`, with the key `pk`."""
-    bare_client(engine.endpoint).create_table(
-        TableName="faults",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    create_faults_table(bare_client(engine.endpoint))

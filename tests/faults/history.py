@@ -51,13 +51,17 @@ class Asked(NamedTuple):
 
 
 class Word(NamedTuple):
-    """What a client was told: `what` is "ok", "fail" or "unknown". `content` is the item's, if the answer holds it."""
+    """What a client was told: `what` is "ok", "fail" or "unknown". `content` is the item's, if the answer holds it.
+
+    `why` is for what is not "ok"; `refused` says that asking again is useless.
+    """
 
     what: str
     number: int | None = None
     content: str | None = None
     replayed: bool = False
     why: str = ""
+    refused: bool = False
 
 
 class Recorder:
@@ -76,7 +80,7 @@ class Recorder:
         """Ask by `send`, and write down both ends. A client asks for one thing at a time."""
         self.append({"what": "invoke", "at": time.monotonic(), "client": client, **asked._asdict()})
         word = send(asked)
-        told = {name: value for name, value in word._asdict().items() if value not in (None, "")}
+        told = {name: value for name, value in word._asdict().items() if value != Word._field_defaults.get(name)}
         self.append({**told, "at": time.monotonic(), "client": client, "scope": asked.scope, "token": asked.token})
         return word
 
@@ -139,7 +143,10 @@ class Stored(NamedTuple):
 
 @dataclass
 class History:
-    """All that happened in one scope; `gapless` and `ordered` are what its strategy promises."""
+    """All that happened in one scope; `gapless` and `ordered` are what its strategy promises.
+
+    `reasons` counts why attempts were not "ok", and `refused` lists those that never can be.
+    """
 
     scope: str
     gapless: bool = True
@@ -148,6 +155,7 @@ class History:
     stored: dict[int, Stored] = field(default_factory=dict)
     places: dict[str, list[int]] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
+    refused: list[str] = field(default_factory=list)
     _calls: dict[str, float] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
@@ -174,6 +182,7 @@ class History:
         else:
             request.fails += record["what"] == "fail"
             self.reasons[f"{record['what']}: {record.get('why', '')}"] += 1
+            self.refused += [f"{record['token']}: {record.get('why', '')}"] if record.get("refused") else []
 
     def tally(self) -> Counter[str]:
         """How many requests ended with which last word, and how many attempts, replays and stored items there were."""

@@ -1,12 +1,15 @@
-"""The soak: creates over HTTP while answers get lost and processes die; then the truth is counted.
+"""The soak: many clients create while everything that can break does; then the whole history is proved.
 
-    python -m tests.faults.soak --creates 10000 --clients 16 --projects 4 --seed 7
+    python -m tests.faults.soak --creates 10000 --seed 7
+    python -m tests.faults.soak --minutes 60
 
-Clients file tickets with an `Idempotency-Key` each, and repeat with the same key until they are answered.
-The proxy loses 5 % of the engine's answers, rejects 3 % of its requests and lets 1 % hang; workers of
-gunicorn and the engine are killed meanwhile. Then the tables and the API are read, and every claim of
-`Verdict` must hold; the exit status is 1 when one does not. The seed is printed: the same seed makes the
-same faults and kills at the same points.
+Four of five clients file tickets over HTTP, the fifth stores items by the Python API in a process of its own. Some
+repeat until they are answered, some give up. Between the product and its engine a proxy loses answers, rejects
+requests, lets them hang, delivers them late or twice; workers and engine are killed and cut off, the disk is full for
+a while, the wall clocks jump. Every client writes down what it asked for and was told; in the end `history` proves
+that this fits the tables. The exit status is 1 when it does not, and the history is then kept.
+
+The seed is printed: the same seed makes the same faults and incidents at the same points.
 """
 
 from __future__ import annotations
@@ -14,46 +17,67 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import urllib3
+from django.utils.module_loading import import_string
 
+from project import base
 from sequences.engine import Engine
+from tests.faults.callers import MOST_ATTEMPTS, Caller, ask_web
 from tests.faults.clients import bare_client
-from tests.faults.control import ProxyLog
-from tests.faults.driver import Driver, kill_worker, schedule
+from tests.faults.control import ROOT, ProxyLog
+from tests.faults.driver import Driver, schedule
+from tests.faults.elsewhere import SEQUENCES
+from tests.faults.history import Asked, History, Recorder, check, read
+from tests.faults.incidents import cut_off, fill_disk, jump_clocks, kill_worker, why_no_full_disk
 from tests.faults.plans import Rule
-from tests.faults.stack import PREFIX, Reply, Stack, running_stack
+from tests.faults.stack import PREFIX, Stack, running_stack
+from tests.faults.writers import Writers
 
 __all__ = ["Settings", "Verdict", "main", "soak"]
 
 LOST = ("lose-close", "lose-reset", "lose-500", "lose-checksum", "lose-truncated", "late")
 REJECTED = ("ThrottlingException", "ProvisionedThroughputExceededException", "InternalServerError")
-MOST_ATTEMPTS = 100
+HELD_SECONDS = (5, 7, 9, 12)
+DOUBLED_SECONDS = (0, 1, 3)
+STORED_BY_API = ("transactional", "atomic")
+HASTY_SECONDS = 2
+REPEATS = 50
+KEPT = ROOT / ".local" / "soak"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How long and how hard. Shares are of the engine's requests."""
+    """How long and how hard. Shares are of the engine's requests.
+
+    The incidents happen so often in a run of `creates`; if `minutes` are given, they set the length of the run, and
+    the incidents happen so often in each of them.
+    """
 
     creates: int = 10_000
-    clients: int = 16
+    minutes: float = 0.0
+    clients: int = 20
     projects: int = 4
     seed: int = 0
     lost: float = 0.05
     rejected: float = 0.03
     hanging: float = 0.01
-    worker_kills: int = 10
-    engine_kills: int = 3
+    held: float = 0.004
+    doubled: float = 0.006
+    worker_kills: int = 6
+    writer_kills: int = 2
+    engine_kills: int = 2
+    partitions: int = 2
+    full_disks: int = 1
+    clock_jumps: int = 6
 
     @property
     def keys(self) -> list[str]:
@@ -61,31 +85,65 @@ class Settings:
         return [f"SOAK{chr(ord('A') + n)}" for n in range(self.projects)]
 
     @property
+    def api_scopes(self) -> list[str]:
+        """The scopes of the Python API: transactional.A, atomic.A, ..."""
+        return [f"{sequence}.{letter}" for sequence in STORED_BY_API for letter in "AB"]
+
+    @property
+    def api_clients(self) -> int:
+        """How many of the clients use the Python API."""
+        return self.clients // 5
+
+    @property
+    def length(self) -> int:
+        """The steps of the run: milliseconds, or creates."""
+        return round(self.minutes * 60_000) or self.creates
+
+    @property
+    def incidents(self) -> dict[str, int]:
+        """How often each kind of incident happens in the whole run."""
+        counts = {
+            "worker killed": self.worker_kills,
+            "writer killed": self.writer_kills if self.api_clients else 0,
+            "engine killed": self.engine_kills,
+            "engine cut off": self.partitions,
+            "disk full": self.full_disks,
+            "clocks jumped": self.clock_jumps,
+        }
+        return {kind: round(count * (self.minutes or 1)) for kind, count in counts.items()}
+
+    @property
     def rules(self) -> list[Rule]:
         """The proxy's plan: each share is split evenly among its faults."""
         lost = [Rule(fault=fault, probability=self.lost / len(LOST)) for fault in LOST]
         rejected = [Rule(fault=fault, probability=self.rejected / len(REJECTED)) for fault in REJECTED]
         conflicts = [Rule(fault="cancel-TransactionConflict", probability=self.rejected / len(REJECTED))]
-        return [*lost, *rejected, *conflicts, Rule(fault="lose-hang", probability=self.hanging, seconds=30)]
+        hanging = [Rule(fault="lose-hang", probability=self.hanging, seconds=30)]
+        return [
+            *lost,
+            *rejected,
+            *conflicts,
+            *hanging,
+            *_split(self.held, ("late", "late-hang"), HELD_SECONDS),
+            *_split(self.doubled, ("duplicate",), DOUBLED_SECONDS),
+        ]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a client was told: this title got this ticket, after so many attempts."""
-
-    title: str
-    project: str
-    number: int
-    attempts: int
+def _split(share: float, faults: tuple[str, ...], seconds: tuple[int, ...]) -> list[Rule]:
+    """Rules for these faults with these lengths, which have a share together."""
+    kinds = list(itertools.product(faults, seconds))
+    return [Rule(fault=fault, seconds=length, probability=share / len(kinds)) for fault, length in kinds]
 
 
 @dataclass
 class Verdict:
     """What the run showed. `violations` is empty when every promise was kept."""
 
-    answers: list[Answer] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
-    kills: Counter[str] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    incidents: Counter[str] = field(default_factory=Counter)
+    skipped: list[str] = field(default_factory=list)
     proxy: ProxyLog | None = None
     seconds: float = 0.0
 
@@ -94,162 +152,213 @@ class Verdict:
         if not holds:
             self.violations.append(violation)
 
+    def judge(self, history: History) -> None:
+        """Count what a history tells, and note what it violates."""
+        self.words += history.tally()
+        self.reasons += history.reasons
+        self.violations += map(str, check(history))
+        self.violations += [f"{history.scope}: refused: {refusal}" for refusal in history.refused]
+
     def summary(self) -> str:
-        """A few lines for the terminal."""
-        faults = Counter(self.proxy.names if self.proxy else [])
-        attempts = sum(answer.attempts for answer in self.answers)
+        """Some lines for the terminal."""
+        faults = self.proxy.counts if self.proxy else {}
+        served = sum(self.proxy.requests.values()) if self.proxy else 0
         lines = [
-            f"{len(self.answers)} creates acknowledged after {attempts} requests in {self.seconds:.1f} s",
-            f"engine requests: {sum(self.proxy.requests.values()) if self.proxy else 0}, "
-            + ", ".join(f"{fault} {count}" for fault, count in sorted(faults.items())),
-            "killed: " + ", ".join(f"{count} {target}" for target, count in sorted(self.kills.items())),
+            f"{self.seconds:.0f} s; requests by their last word, attempts, replays and items: {_counts(self.words)}",
+            *(f"    {count} attempts {reason}" for reason, count in self.reasons.most_common()),
+            f"{served} requests to the engine, faults: {_counts(faults)}",
+            f"incidents: {_counts(self.incidents)}",
+            *(f"SKIPPED {reason}" for reason in self.skipped),
             *(f"VIOLATION {violation}" for violation in self.violations[:50]),
             f"{len(self.violations)} violations",
         ]
         return "\n".join(lines)
 
 
-class Client:
-    """Creates tickets as a careful program does: one key for one ticket, repeated until it is answered."""
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
-    def __init__(self, stack: Stack, settings: Settings) -> None:
-        self._stack = stack
+
+class Load:
+    """The tickets to file, handed out to all clients until there are enough or the time is up."""
+
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.acknowledged = 0
         self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self.given = 0
 
-    def create(self, index: int) -> Answer:
-        """File the ticket of this index; RuntimeError when it was refused, or never answered."""
-        for attempt in range(1, MOST_ATTEMPTS + 1):
-            reply = self.post(index)
-            if reply is not None and reply.status in (200, 201):
-                with self._lock:
-                    self.acknowledged += 1
-                return self._answer(index, reply, attempt)
-            if reply is not None and reply.status not in (409, 429) and reply.status < 500:
-                raise RuntimeError(f"ticket {index} was refused: {reply.status} {reply.content}")
-            time.sleep(random.uniform(0, min(1.0, 0.02 * 2**attempt)))
-        raise RuntimeError(f"ticket {index} was not answered in {MOST_ATTEMPTS} attempts: {reply}")
+    def __iter__(self) -> Iterator[Asked]:
+        while (index := self._next()) is not None:
+            yield ticket(self._settings, index)
 
-    def post(self, index: int) -> Reply | None:
-        """One request; None when there was no answer."""
-        project = self._settings.keys[index % self._settings.projects]
-        headers = {"Idempotency-Key": f"soak-{self._settings.seed}-{index}"}
-        try:
-            return self._stack.ask("POST", f"/api/projects/{project}/tickets/", {"title": title(index)}, headers)
-        except urllib3.exceptions.HTTPError:
-            return None
+    def _next(self) -> int | None:
+        with self._lock:
+            if self.progress() >= self._settings.length:
+                return None
+            self.given += 1
+            return self.given - 1
 
-    @staticmethod
-    def _answer(index: int, reply: Reply, attempts: int) -> Answer:
-        ticket = reply.content
-        if ticket["title"] != title(index) or ticket["key"] != f"{ticket['project']}-{ticket['number']}":
-            raise RuntimeError(f"ticket {index} was answered by another: {ticket}")
-        return Answer(ticket["title"], ticket["project"], ticket["number"], attempts)
+    @property
+    def seconds(self) -> float:
+        """How long it has lasted."""
+        return time.monotonic() - self._began
+
+    def progress(self) -> int:
+        """The steps that were made."""
+        return round(self.seconds * 1000) if self._settings.minutes else self.given
 
 
-def title(index: int) -> str:
-    """The title by which a ticket is known again."""
-    return f"ticket {index}"
+def ticket(settings: Settings, index: int) -> Asked:
+    """The ticket of an index. Its title begins with the name of the request, by which it is known again."""
+    token = f"web-{settings.seed}-{index}"
+    return Asked(settings.keys[index % settings.projects], token, f"{token} {random.Random(token).randrange(10**6)}")
 
 
-def soak(settings: Settings, folder: Path) -> Verdict:
-    """Run once, with everything stored in `folder`."""
+def soak(settings: Settings, folder: Path, say: Callable[[str], object] = print) -> Verdict:
+    """Run once, with everything stored in `folder`; `say` is called once a minute with a line of progress."""
     verdict = Verdict()
-    with running_stack(folder) as stack:
+    (folder / "history").mkdir()
+    recorder = Recorder(folder / "history")
+    with running_stack(folder, under_fire=True) as stack:
         for key in settings.keys:
             stack.ask("POST", "/api/projects/", {"key": key, "name": f"Project {key}"})
-        client = Client(stack, settings)
-        began = time.monotonic()
-        _create_under_fire(settings, stack, client, verdict)
-        verdict.seconds = time.monotonic() - began
-        stack.wait_until_it_answers()
-        _judge(settings, stack, client, verdict)
+        load = Load(settings)
+        _create_under_fire(settings, stack, recorder, load, verdict, say)
+        verdict.seconds = load.seconds
+        stack.stop_web()
+        stack.proxy.settle()
+        stack.start_web()
+        _repeat_some(settings, stack, recorder, load, verdict)
+        _judge(settings, stack, recorder, verdict)
     return verdict
 
 
-def _create_under_fire(settings: Settings, stack: Stack, client: Client, verdict: Verdict) -> None:
-    draws = random.Random(f"victims:{settings.seed}")
-    driver = Driver(
-        schedule(
-            settings.seed,
-            settings.creates,
-            {"worker": settings.worker_kills, "engine": settings.engine_kills},
-        ),
-        lambda: client.acknowledged,
-        {"worker": lambda: kill_worker(stack.web.pid, draws), "engine": stack.engine.restart},
-    )
+def _create_under_fire(
+    settings: Settings, stack: Stack, recorder: Recorder, load: Load, verdict: Verdict, say: Callable[[str], object]
+) -> None:
+    history = recorder.path("").parent
+    writers = Writers(stack, history, settings.api_scopes, clients=settings.api_clients, seed=settings.seed)
+    driver = _driver(settings, stack, writers, load, verdict)
+    callers = _callers(settings, stack, recorder)
     stack.proxy.follow(*settings.rules, seed=settings.seed)
     driver.start()
-    with ThreadPoolExecutor(settings.clients) as pool:
-        for future in [pool.submit(client.create, index) for index in range(settings.creates)]:
-            try:
-                verdict.answers.append(future.result())
-            except RuntimeError as error:
-                verdict.violations.append(str(error))
-    driver.stop()
-    verdict.proxy = stack.proxy.log
-    stack.proxy.calm()
-    stack.proxy.settle()
-    verdict.kills.update(kill.target for kill in driver.done)
+    try:
+        with ThreadPoolExecutor(len(callers)) as pool:
+            _watch([pool.submit(caller.serve, load) for caller in callers], callers, driver, load, say)
+        driver.stop()
+        verdict.proxy = stack.proxy.log
+        stack.proxy.calm()
+        verdict.violations += writers.stop()
+    finally:
+        writers.kill()
+    verdict.incidents.update(incident.kind for incident in driver.done)
     verdict.claim(driver.failure is None, f"the driver failed: {driver.failure!r}")
+    verdict.violations += [complaint for caller in callers for complaint in caller.unanswered]
 
 
-def _judge(settings: Settings, stack: Stack, client: Client, verdict: Verdict) -> None:
-    """Compare what was answered with the table, and the table with the API."""
-    stored = {key: stored_tickets(stack.engine, key) for key in settings.keys}
-    told = {(answer.project, answer.number): answer.title for answer in verdict.answers}
-    titles = Counter(name for tickets in stored.values() for name in tickets.values())
-    total = sum(titles.values())
-    verdict.claim(total == settings.creates, f"{total} tickets are stored, {settings.creates} were asked for")
-    verdict.claim(len(told) == len(verdict.answers), "two clients were given the same ticket")
-    for name, count in titles.items():
-        verdict.claim(count == 1, f"{name!r} is stored {count} times")
-    for key, tickets in stored.items():
-        verdict.claim(sorted(tickets) == list(range(1, len(tickets) + 1)), f"{key}: not 1..n: {_holes(tickets)}")
-        listed = list(listed_tickets(stack, key))
-        verdict.claim(listed == sorted(tickets.items(), reverse=True), f"{key}: the API lists other tickets")
-    for (key, number), name in told.items():
-        found = stored[key].get(number)
-        verdict.claim(found == name, f"{key}-{number} was told to be {name!r}, but is {found!r}")
-    _repeat_some(settings, client, verdict)
+def _driver(settings: Settings, stack: Stack, writers: Writers, load: Load, verdict: Verdict) -> Driver:
+    """What makes the incidents of this run happen."""
+    draws = random.Random(f"causes:{settings.seed}")
+    causes: dict[str, Callable[[], object]] = {
+        "worker killed": lambda: kill_worker(stack.web.pid, draws),
+        "writer killed": lambda: writers.kill_one(draws),
+        "engine killed": stack.engine.restart,
+        "engine cut off": lambda: cut_off(stack.proxy, draws),
+        "disk full": lambda: fill_disk(stack.engine, draws),
+        "clocks jumped": lambda: jump_clocks(stack.clock, draws),
+    }
+    counts = settings.incidents
+    if why := why_no_full_disk(stack.engine):
+        verdict.skipped.append(f"full disks: {why}")
+        del counts["disk full"]
+    return Driver(schedule(settings.seed, settings.length, counts), load.progress, causes)
 
 
-def _repeat_some(settings: Settings, client: Client, verdict: Verdict) -> None:
-    """A key that is used again brings the same ticket."""
-    told = {answer.title: (answer.project, answer.number) for answer in verdict.answers}
-    for index in random.Random(f"repeats:{settings.seed}").sample(range(settings.creates), min(50, settings.creates)):
-        reply = client.post(index)
-        again = reply and (reply.content.get("project"), reply.content.get("number"))
-        verdict.claim(again == told.get(title(index)), f"{title(index)!r} repeated: {reply}")
+def _callers(settings: Settings, stack: Stack, recorder: Recorder) -> list[Caller]:
+    """The clients that use HTTP. Every fourth is in a hurry, and gives up after one to three attempts."""
+    patient, hasty = ask_web(stack, 90), ask_web(stack, HASTY_SECONDS)
+    return [
+        Caller(
+            f"web-{n}",
+            recorder,
+            patient if n % 4 else hasty,
+            attempts=MOST_ATTEMPTS if n % 4 else 1 + n // 4 % 3,
+            seed=settings.seed,
+        )
+        for n in range(settings.clients - settings.api_clients)
+    ]
 
 
-def _holes(numbers: dict[int, str]) -> str:
-    missing = sorted(set(range(1, max(numbers, default=0) + 1)) - set(numbers))
-    return f"{len(missing)} missing, first {missing[:10]}"
+def _watch(
+    clients: list[Future[None]], callers: list[Caller], driver: Driver, load: Load, say: Callable[[str], object]
+) -> None:
+    """Wait until every client is done, with a line each minute. A client that broke down breaks the run."""
+    while wait(clients, timeout=60 - load.seconds % 60).not_done:
+        words = sum((caller.words for caller in callers), Counter[str]())
+        incidents = Counter(incident.kind for incident in driver.done)
+        say(f"{load.seconds / 60:.0f} min: {load.given} tickets wanted, {_counts(words)}; {_counts(incidents)}")
+    for client in clients:
+        client.result()
 
 
-def stored_tickets(engine: Engine, project: str) -> dict[int, str]:
-    """Number -> title of each ticket of a project, read from the engine, not through the product."""
+def _repeat_some(settings: Settings, stack: Stack, recorder: Recorder, load: Load, verdict: Verdict) -> None:
+    """A key that is used again, whatever became of it, brings the one ticket."""
+    client = Caller("again", recorder, ask_web(stack, 90), attempts=1, seed=settings.seed)
+    draws = random.Random(f"repeats:{settings.seed}")
+    for index in draws.sample(range(load.given), min(REPEATS, load.given)):
+        word = client.ask(ticket(settings, index))
+        verdict.claim(word.what == "ok", f"{ticket(settings, index).token} repeated: {word}")
+
+
+def _judge(settings: Settings, stack: Stack, recorder: Recorder, verdict: Verdict) -> None:
+    """Write down what the tables hold and what each strategy promises, and prove one history after the other."""
+    for scope in [*settings.keys, *settings.api_scopes]:
+        strategy = import_string({**base.SEQUENCES, **SEQUENCES}[_sequence(scope)]["STRATEGY"])
+        flags = {"gapless": strategy.gapless, "ordered": strategy.ordered_across_processes}
+        recorder.append({"what": "scope", "scope": scope, **flags})
+        for number, title in stored_items(stack.engine, scope):
+            token = title.partition(" ")[0]
+            recorder.append({"what": "stored", "scope": scope, "number": number, "token": token, "content": title})
+        with recorder.path(scope).open() as lines:
+            (history,) = read(lines)
+        verdict.judge(history)
+        if scope in settings.keys:
+            _compare(history, listed_tickets(stack, scope), verdict)
+
+
+def _compare(history: History, listed: Iterator[tuple[int, str]], verdict: Verdict) -> None:
+    stored = ((number, history.stored[number].content) for number in sorted(history.stored, reverse=True))
+    differences = (pair for pair in itertools.zip_longest(stored, listed) if pair[0] != pair[1])
+    for item, shown in itertools.islice(differences, 1):
+        verdict.claim(False, f"{history.scope}: {item} is stored, the API lists {shown}")
+
+
+def _sequence(scope: str) -> str:
+    return scope.partition(".")[0] if "." in scope else "tickets"
+
+
+def stored_items(engine: Engine, scope: str) -> Iterator[tuple[int, str]]:
+    """Number and title of each item of a scope, read from the engine, not through the product."""
     pages = (
-        bare_client(engine.endpoint)
+        bare_client(engine.endpoint, read_timeout=60)
         .get_paginator("query")
         .paginate(
-            TableName=f"{PREFIX}tickets",
+            TableName=f"{PREFIX}{'sequence_items' if '.' in scope else 'tickets'}",
             ConsistentRead=True,
-            KeyConditionExpression="pk = :project AND sk > :zero",
-            ExpressionAttributeValues={":project": {"S": project}, ":zero": {"N": "0"}},
+            KeyConditionExpression="pk = :scope AND sk > :zero",
+            ExpressionAttributeValues={":scope": {"S": scope.replace(".", "#")}, ":zero": {"N": "0"}},
         )
     )
-    items = itertools.chain.from_iterable(page["Items"] for page in pages)
-    return {int(item["sk"]["N"]): item["title"]["S"] for item in items}
+    for item in itertools.chain.from_iterable(page["Items"] for page in pages):
+        yield int(item["sk"]["N"]), item["title"]["S"]
 
 
 def listed_tickets(stack: Stack, project: str) -> Iterator[tuple[int, str]]:
     """Number and title of each ticket of a project as the API lists them, newest first, page by page."""
     page: str | None = f"/api/projects/{project}/tickets/"
     while page:
-        content: dict[str, Any] = stack.ask("GET", page).content
+        content = stack.ask("GET", page).content
         yield from ((ticket["number"], ticket["title"]) for ticket in content["results"])
         page = content["next"]
 
@@ -263,12 +372,15 @@ def main() -> int:
     parser.set_defaults(seed=random.SystemRandom().randrange(10**6))
     settings = Settings(**vars(parser.parse_args()))
     print(settings, flush=True)
-    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        verdict = soak(settings, Path(folder))
-        print(verdict.summary())
-        if verdict.violations:
-            print((Path(folder) / "web.log").read_text(errors="replace")[-4000:])
-    return 1 if verdict.violations else 0
+    folder = KEPT / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{settings.seed}"
+    folder.mkdir(parents=True)
+    verdict = soak(settings, folder, lambda line: print(line, flush=True))
+    print(verdict.summary())
+    if not verdict.violations:
+        shutil.rmtree(folder)
+        return 0
+    print(f"kept: {folder} (python -m tests.faults.history {folder / 'history'}/*)")
+    return 1
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Everything it stores lies in the folder that the caller gives. Clients speak to it over HTTP (`Stack.ask`),
 a verifier reads the engine directly (`Stack.engine`), and both are needed: what the application tells is to
-be checked.
+be checked. Under fire the workers are those of `worker`, and the engine lives through a full disk.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,11 @@ from typing import Any
 import urllib3
 
 from sequences.engine import HOST, Engine
+from tests.faults import clock, worker
 from tests.faults.control import ROOT, Proxy, proxy_before
 from tests.faults.proxy import free_port
 
-__all__ = ["Reply", "Stack", "running_stack"]
+__all__ = ["Reply", "Stack", "living_through_a_full_disk", "running_stack"]
 
 USER = "soak"
 PASSWORD = "a password for one run"
@@ -33,24 +34,40 @@ START_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Reply:
-    """An HTTP answer: status, and the body as JSON ({} when it is none)."""
+    """An HTTP answer: status, the body as JSON ({} when it is none), and the headers."""
 
     status: int
     content: dict[str, Any]
+    headers: Mapping[str, str]
 
 
 @dataclass
 class Stack:
-    """A running product; `token` signs every request when it is set."""
+    """A running product; `token` signs every request when it is set. `clock` is the file that wall clocks follow."""
 
     engine: Engine
     proxy: Proxy
-    web: subprocess.Popen[bytes]
+    folder: Path
+    command: Sequence[str]
+    environment: Mapping[str, str]
     address: str
     token: str = ""
+    web: subprocess.Popen[bytes] = field(init=False)
     _pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=64, retries=False))
 
-    def ask(self, method: str, path: str, content: object = None, headers: Mapping[str, str] = {}) -> Reply:
+    @property
+    def clock(self) -> Path:
+        return self.folder / "clock"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        content: object = None,
+        headers: Mapping[str, str] = {},
+        *,
+        patience: float = 90,
+    ) -> Reply:
         """One request, never repeated here. Raises urllib3's HTTPError when there is no answer."""
         signed = {"Authorization": f"Token {self.token}"} if self.token else {}
         url = path if path.startswith("http") else self.address + path
@@ -59,16 +76,27 @@ class Stack:
             url,
             json=content,
             headers={**signed, **headers},
-            timeout=urllib3.Timeout(connect=5, read=90),
+            timeout=urllib3.Timeout(connect=5, read=patience),
         )
         try:
-            return Reply(reply.status, reply.json())
+            return Reply(reply.status, reply.json(), reply.headers)
         except ValueError:
-            return Reply(reply.status, {})
+            return Reply(reply.status, {}, reply.headers)
 
     def sign_in(self) -> None:
         """Get a token with the name and password of the one user."""
         self.token = self.ask("POST", "/api/auth/token/", {"username": USER, "password": PASSWORD}).content["token"]
+
+    def start_web(self) -> None:
+        """Start gunicorn and return when it answers; TimeoutError after a minute."""
+        with (self.folder / "web.log").open("ab") as log:
+            self.web = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
+        self.wait_until_it_answers()
+
+    def stop_web(self) -> None:
+        """Ask gunicorn to end and wait for it. Nothing that it had begun goes on afterwards."""
+        self.web.terminate()
+        self.web.wait()
 
     def wait_until_it_answers(self) -> None:
         """Return when the web server answers; TimeoutError after a minute."""
@@ -83,23 +111,36 @@ class Stack:
 
 
 @contextmanager
-def running_stack(folder: Path, *, workers: int = 2, threads: int = 16, through_proxy: bool = True) -> Iterator[Stack]:
+def running_stack(
+    folder: Path, *, workers: int = 2, threads: int = 16, through_proxy: bool = True, under_fire: bool = False
+) -> Iterator[Stack]:
     """The product, signed in, with a calm proxy, or past it; all of it is stopped at the end."""
-    with Engine(folder / "engine.db") as engine, proxy_before(engine.endpoint) as proxy:
+    engine = Engine(folder / "engine.db")
+    if under_fire and engine.binary:
+        engine.binary = living_through_a_full_disk(engine.binary, folder)
+    with engine, proxy_before(engine.endpoint) as proxy:
         environment = _environment(folder, proxy.endpoint if through_proxy else engine.endpoint)
         for command in (["migrate", "-v0"], ["create_tables"], ["createsuperuser", "--noinput"]):
             subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
         port = free_port()
-        with (folder / "web.log").open("wb") as log:
-            web = subprocess.Popen(_gunicorn(port, workers, threads), cwd=ROOT, env=environment, stdout=log, stderr=log)
+        flags = [f"--config=python:{worker.__name__}"] if under_fire else []
+        gunicorn = [*_gunicorn(port, workers, threads), *flags]
+        stack = Stack(engine, proxy, folder, gunicorn, environment, f"http://{HOST}:{port}")
+        clock.set_offset(stack.clock, 0)
         try:
-            stack = Stack(engine, proxy, web, f"http://{HOST}:{port}")
-            stack.wait_until_it_answers()
+            stack.start_web()
             stack.sign_in()
             yield stack
         finally:
-            web.terminate()
-            web.wait()
+            stack.stop_web()
+
+
+def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
+    """The engine with SIGXFSZ ignored, so that a write behind the largest size is an error and not its end."""
+    script = folder / "engine"
+    script.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec '{binary}' \"$@\"\n")
+    script.chmod(0o700)
+    return script
 
 
 def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
@@ -113,6 +154,7 @@ def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
         *flags,
         "--graceful-timeout=2",
         "--log-level=warning",
+        "--no-control-socket",
     ]
 
 
@@ -127,6 +169,7 @@ def _environment(folder: Path, endpoint: str) -> dict[str, str]:
         "DJANGO_SUPERUSER_EMAIL": "soak@example.org",
         "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
         "DJANGO_SUPERUSER_USERNAME": USER,
+        worker.CLOCK: str(folder / "clock"),
         "SECRET_KEY": "the key of one run" * 4,
         "TABLE_PREFIX": PREFIX,
     }

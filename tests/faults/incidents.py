@@ -1,0 +1,90 @@
+"""What befalls a running product: a worker dies, the engine is cut off or its disk is full, the clocks jump.
+
+Each function returns when all is well again. How long, how far and who is drawn from the caller's random numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import time
+from pathlib import Path
+
+from sequences.engine import Engine
+from tests.faults import clock
+from tests.faults.control import Proxy
+
+__all__ = ["children", "cut_off", "fill_disk", "jump_clocks", "kill_worker", "why_no_full_disk"]
+
+RECOVERY_SECONDS = 60.0
+FARTHEST_SECONDS = 2 * 3600
+
+
+def children(parent: int) -> list[int]:
+    """The ids of a process's children, oldest first."""
+    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return sorted(int(child) for child in listed.split())
+
+
+def kill_worker(master: int, draws: random.Random) -> None:
+    """Kill one worker of a gunicorn master and return when another has taken its place."""
+    before = children(master)
+    victim = draws.choice(before)
+    os.kill(victim, signal.SIGKILL)
+    deadline = time.monotonic() + RECOVERY_SECONDS
+    while victim in (now := children(master)) or len(now) < len(before):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no new worker within {RECOVERY_SECONDS:.0f} s")
+        time.sleep(0.02)
+
+
+def cut_off(proxy: Proxy, draws: random.Random) -> None:
+    """Nobody reaches the engine for a while, and what is under way is lost."""
+    proxy.partition()
+    time.sleep(draws.uniform(0.5, 3))
+    proxy.heal()
+
+
+def jump_clocks(file: Path, draws: random.Random) -> None:
+    """The wall clocks that follow the file are ahead, or behind, by up to two hours."""
+    clock.set_offset(file, draws.uniform(-FARTHEST_SECONDS, FARTHEST_SECONDS))
+
+
+def fill_disk(engine: Engine, draws: random.Random) -> None:
+    """The disk below the engine is full for a while: no file can grow, or be written behind a drawn place.
+
+    A process may be forbidden to write behind a size (RLIMIT_FSIZE), which is a full disk of its own. Its writes then
+    fail with EFBIG, if it ignores SIGXFSZ (see `stack`), and otherwise the signal ends it. dynoxide 1.2.1 lives on,
+    goes on reading, and answers each write with 500 InternalServerError, "commit failed (backend: I/O error: disk I/O
+    error) and rollback also failed (backend: cannot rollback - no transaction is active)"; nothing of it is stored,
+    and once there is room all is as before.
+    """
+    process = engine.process.pid
+    _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (draws.randint(0, _size(engine)), most))
+    time.sleep(draws.uniform(1, 3))
+    if engine.is_running:
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (most, most))
+    else:
+        engine.restart()
+
+
+def why_no_full_disk(engine: Engine) -> str:
+    """Why `fill_disk` cannot be had here; empty where it can."""
+    if engine.fallback:
+        return "moto's server keeps nothing on disk"
+    if not hasattr(resource, "prlimit"):
+        return "this system has no prlimit"
+    try:
+        resource.prlimit(engine.process.pid, resource.RLIMIT_FSIZE)
+    except OSError as error:
+        return f"prlimit is not allowed here ({error.strerror})"
+    return ""
+
+
+def _size(engine: Engine) -> int:
+    """How large the largest of the engine's files is: it is the one that grows."""
+    assert engine.path is not None
+    return max(file.stat().st_size for file in engine.path.parent.glob(f"{engine.path.name}*"))
