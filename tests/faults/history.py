@@ -113,13 +113,17 @@ class Told(NamedTuple):
 
 @dataclass(slots=True)
 class Request:
-    """All attempts of one token. An attempt counts as unknown until something else is told."""
+    """All attempts of one token. An attempt counts as unknown until something else is told.
+
+    `unfounded` counts the replays of what nobody can have stored: every attempt before had failed for certain.
+    """
 
     content: str
     began: float
     oks: list[Told] = field(default_factory=list)
     fails: int = 0
     unknowns: int = 0
+    unfounded: int = 0
 
     @property
     def last_word(self) -> str:
@@ -177,8 +181,9 @@ class History:
         if record["what"] != "unknown":
             request.unknowns -= 1
         if record["what"] == "ok":
-            event = Event(began, record["at"], record["number"])
-            request.oks.append(Told(event, record.get("content"), record.get("replayed", False)))
+            event, replayed = Event(began, record["at"], record["number"]), record.get("replayed", False)
+            request.unfounded += replayed and not request.oks and not request.unknowns
+            request.oks.append(Told(event, record.get("content"), replayed))
         else:
             request.fails += record["what"] == "fail"
             self.reasons[f"{record['what']}: {record.get('why', '')}"] += 1
@@ -232,10 +237,13 @@ def order_in_time(history: History) -> Iterator[str]:
 
 
 def failed_is_absent(history: History) -> Iterator[str]:
-    """What failed for certain, at every attempt, is not stored."""
+    """What failed for certain, at every attempt, is not stored; nor was it when the next attempt came."""
     for token, numbers in history.places.items():
         if _last_word(history, token) == "fail":
             yield f"{token} failed, and is stored under {numbers}"
+    for token, request in history.requests.items():
+        if request.unfounded:
+            yield f"{token} had failed, and was then told to be stored before"
 
 
 def unknown_at_most_once(history: History) -> Iterator[str]:

@@ -62,6 +62,7 @@ BREACHES: dict[str, list[list[Record]]] = {
     "failed_is_absent": [
         [*attempt("a", 0, 1, what="fail"), row(1, "a")],
         [*attempt("a", 0, 1, what="fail"), *attempt("a", 2, 3, what="fail"), row(1, "a")],
+        [*attempt("a", 0, 1, what="fail"), *attempt("a", 2, 3, **AGAIN), row(1, "a")],
     ],
     "unknown_at_most_once": [
         [*attempt("a", 0, 1, what="unknown"), row(1, "a"), row(2, "a")],
@@ -254,6 +255,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a replay has another number": (change_replay("number", 999), "replays_agree"),
     "a replay has another content": (change_replay("content", "something else"), "replays_agree"),
     "a replay is called new": (change_replay("replayed", False), "replays_agree"),
+    "a first answer is called a replay": (change("ok", "replayed", True, "first", "last"), "failed_is_absent"),
     "an answer has another content": (change("ok", "content", "something else"), "stored_as_told"),
     "an answer has another number": (change("ok", "number", 999), "stored_as_told"),
     "a row has another content": (change("stored", "content", "something else"), "stored_as_told"),
