@@ -40,7 +40,7 @@ class _Client:
         self.reset()
 
     def reset(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may send a request while its thread makes the client
         self._client: DynamoDBClient | None = None
         self.account = ""
         self.lives: dict[str, tuple[str, float]] = {}

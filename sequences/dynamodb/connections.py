@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import http.client
 import io
+import queue
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -120,12 +122,37 @@ class _TlsConnection(_Bounded, AWSHTTPSConnection):  # type: ignore[misc]
     """Over HTTPS."""
 
 
+class _Idle:
+    """The connections of a pool that nobody uses, the last one first; stands in for `queue.LifoQueue`.
+
+    That one holds a lock which a signal handler that sends a request would wait for in vain. Each step here is one of
+    a deque's, which nothing comes between.
+    """
+
+    def __init__(self, maxsize: int) -> None:
+        self._most = maxsize
+        self._connections: deque[Any] = deque()
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        try:
+            return self._connections.pop()
+        except IndexError:
+            raise queue.Empty from None
+
+    def put(self, connection: Any, block: bool = True) -> None:
+        if len(self._connections) >= self._most:
+            raise queue.Full
+        self._connections.append(connection)
+
+
 class _Pool(AWSHTTPConnectionPool):
     ConnectionCls = _Connection
+    QueueCls = _Idle  # type: ignore[assignment]
 
 
 class _TlsPool(AWSHTTPSConnectionPool):
     ConnectionCls = _TlsConnection
+    QueueCls = _Idle  # type: ignore[assignment]
 
 
 POOLS = {"http": _Pool, "https": _TlsPool}

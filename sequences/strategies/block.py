@@ -65,7 +65,7 @@ class BlockAllocator(ReservingStrategy):
         super().__init__(config, **clocks)
         self._serving: dict[str | None, Iterator[int]] = {}
         self._supplies: dict[str | None, _Supply] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.fetcher = ThreadPoolExecutor(max_workers=2, thread_name_prefix=f"sequence-{self.alias}")
         atexit.register(_report_unused, weakref.ref(self))
 
