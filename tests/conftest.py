@@ -1,21 +1,26 @@
 """What tests of every room share: an engine, and tables of their own on it.
 
 A test asks for ``tables`` and has empty tables that no other test sees, on the embedded engine; or for
-``moto_tables`` and has them on moto within the process, which is for tests without threads or transactions.
+``moto_tables`` and has them on moto within the process, which is for tests without threads or transactions; or for
+``configured`` and has every configuration of every strategy, in tables that its module shares.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
+from django.test import override_settings
 from moto import mock_aws
 from pytest_django import Settings
 
 from sequences.engine import Engine, find_binary, one_call_at_a_time
 from sequences.registry import strategies
+from sequences.strategies import Strategy
+from tests.faults.control import Proxy, proxy_before
+from tests.sequences.support import SEQUENCES, make
 
 # No test may reach a real account, nor the engine of a `make run` in this folder.
 os.environ.pop("AWS_PROFILE", None)
@@ -67,6 +72,52 @@ def moto_tables(moto_engine: None, table_prefix: str) -> str:
     """Empty tables on moto; their prefix."""
     call_command("create_tables", verbosity=0)
     return table_prefix
+
+
+@pytest.fixture(scope="module")
+def configured(engine: Engine) -> Iterator[str]:
+    """Every configuration on the engine, once a module, as a client costs more to make than most tests to run.
+
+    Its value is the prefix of the tables, which tests of the module share: they keep apart by their scopes.
+    """
+    prefix = f"t{uuid4().hex[:12]}_"
+    with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
+        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
+        strategies.reset()
+        call_command("create_tables", verbosity=0)
+        yield prefix
+    strategies.reset()
+
+
+@pytest.fixture
+def scope() -> str:
+    """A scope that no other test uses."""
+    return uuid4().hex[:12]
+
+
+@pytest.fixture
+def install(configured: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Strategy]:
+    """Put a strategy with other clocks or options in the place of a configured one, for this test."""
+
+    def install(name: str, **changes: Any) -> Strategy:
+        strategy = make(name, **changes)
+        monkeypatch.setitem(strategies._made, name, strategy)
+        return strategy
+
+    return install
+
+
+@pytest.fixture(scope="session")
+def _proxy(engine: Engine) -> Iterator[Proxy]:
+    with proxy_before(engine.endpoint) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(_proxy: Proxy) -> Iterator[Proxy]:
+    """A calm proxy before the engine."""
+    yield _proxy
+    _proxy.calm()
 
 
 def _with_fresh_registry(value: str | None) -> Iterator[Any]:

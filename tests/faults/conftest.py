@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -15,23 +14,10 @@ from sequences import dynamodb
 from sequences.engine import Engine
 from sequences.registry import strategies
 from tests.faults.clients import bare_client, create_faults_table
-from tests.faults.control import Proxy, proxy_before
+from tests.faults.control import Proxy
 from tests.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
 
 PREFIX = "faults_"
-
-
-@pytest.fixture(scope="session")
-def _proxy(engine: Engine) -> Iterator[Proxy]:
-    with proxy_before(engine.endpoint) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def proxy(_proxy: Proxy) -> Iterator[Proxy]:
-    """A calm proxy before the engine."""
-    yield _proxy
-    _proxy.calm()
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +48,6 @@ def other_process(engine: Engine, _behind_proxy: None) -> Iterator[ProcessPoolEx
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, initializer=begin, initargs=(engine.endpoint, PREFIX)) as pool:
         yield pool
-
-
-@pytest.fixture
-def scope() -> str:
-    """A scope that no other test uses."""
-    return uuid4().hex[:12]
 
 
 @pytest.fixture(scope="session")

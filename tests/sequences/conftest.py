@@ -3,43 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
-from typing import Any
-from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
-from django.test import override_settings
 
 from sequences import dynamodb
 from sequences.engine import Engine
-from sequences.registry import strategies
-from sequences.strategies import Strategy
-from tests.sequences.support import SEQUENCES, Clock, Impostor, Processes, Wire, make, tapped
+from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
 
 PROCESSES = 4
-
-
-@pytest.fixture(scope="module")
-def configured(engine: Engine) -> Iterator[str]:
-    """Every configuration on the engine, once a module, as a client costs more to make than most tests to run.
-
-    Its value is the prefix of the tables, which tests of the module share: they keep apart by their scopes.
-    """
-    prefix = f"t{uuid4().hex[:12]}_"
-    with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
-        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
-        strategies.reset()
-        call_command("create_tables", verbosity=0)
-        yield prefix
-    strategies.reset()
-
-
-@pytest.fixture
-def scope() -> str:
-    """A scope that no other test uses."""
-    return uuid4().hex[:12]
 
 
 @pytest.fixture
@@ -53,18 +26,6 @@ def wire(configured: str) -> Iterator[Wire]:
 def clock() -> Clock:
     """A clock that only the test moves."""
     return Clock()
-
-
-@pytest.fixture
-def install(configured: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Strategy]:
-    """Put a strategy with other clocks or options in the place of a configured one, for this test."""
-
-    def install(name: str, **changes: Any) -> Strategy:
-        strategy = make(name, **changes)
-        monkeypatch.setitem(strategies._made, name, strategy)
-        return strategy
-
-    return install
 
 
 @pytest.fixture(scope="module")

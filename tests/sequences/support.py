@@ -243,8 +243,13 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
         "ExpressionAttributeValues": {":scope": {"S": strategy.partition(scope)}},
         "ConsistentRead": True,
     }
-    rows = [dynamodb.unmarshal(item) for item in dynamodb.call("query", request)["Items"]]
-    return {strategy.layout.number(row): row for row in rows}
+    rows = {}
+    while True:
+        page = dynamodb.call("query", request)
+        rows.update({strategy.layout.number(row): row for row in map(dynamodb.unmarshal, page["Items"])})
+        if "LastEvaluatedKey" not in page:
+            return rows
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
 def import_row(name: str, scope: str | None, value: int) -> None:

@@ -1,0 +1,167 @@
+"""Interruptions of the main thread, as the handler of a signal makes them: at a moment, or at a place of the code.
+
+The interpreter lets a handler in when a function is entered and when one has returned. `Alarm` is a real signal after
+a real time; `Place` is exact: it counts those points in our code and strikes at one of them. What a handler *does*, it
+does beside the call that it interrupts, which goes on; what it *throws* comes out of that call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from unittest import mock
+
+import pytest
+from botocore.client import BaseClient
+
+import sequences
+
+__all__ = ["POOL", "Alarm", "Interruption", "Place", "ringing"]
+
+OURS = (*(str(Path(str(package.__file__)).parent) for package in (sequences, futures)), contextlib.__file__)
+"""Our code, and what it lets others do for it."""
+
+POOL = (queue.__file__,)
+"""Where botocore's pool of connections keeps those that are free."""
+
+
+class Interruption:
+    """What a handler does, or throws, once. An error of what it does is raised when the interrupted call is over."""
+
+    def __init__(self, do: Callable[[], object] | None = None, *, throw: type[Exception] | None = None) -> None:
+        self._do = do
+        self._throw = throw
+        self._failure: BaseException | None = None
+        self.came = False
+
+    def come(self) -> None:
+        """Interrupt."""
+        self.came = True
+        if self._throw:
+            raise self._throw
+        try:
+            if self._do:
+                self._do()
+        except BaseException as failure:  # noqa: BLE001 - raised by `settle`
+            self._failure = failure
+
+    def settle(self) -> None:
+        """Raise what went wrong."""
+        if self._failure:
+            raise self._failure
+
+
+class Alarm:
+    """The timer of this process: its signal interrupts once, and fails the test when it comes again."""
+
+    def __init__(self) -> None:
+        self._interruption: Interruption | None = None
+
+    @contextmanager
+    def within(self, seconds: float, *, after: float = 0.0, interruption: Interruption | None = None) -> Iterator[None]:
+        """Fail the test if the block takes longer than `seconds`; interrupt it `after` so long."""
+        self._interruption = interruption
+        signal.setitimer(signal.ITIMER_REAL, after if interruption else seconds, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        if interruption:
+            interruption.settle()
+
+    def rings(self, *_: object) -> None:
+        """Handle the signal."""
+        interruption, self._interruption = self._interruption, None
+        if interruption is None:
+            pytest.fail("the call hangs")
+        interruption.come()
+
+
+@contextmanager
+def ringing() -> Iterator[Alarm]:
+    """An alarm for a test; the timer belongs to somebody else before and after it."""
+    alarm = Alarm()
+    timer, handler = signal.getitimer(signal.ITIMER_REAL), signal.signal(signal.SIGALRM, alarm.rings)
+    try:
+        yield alarm
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        _open_pools()
+
+
+def _open_pools() -> None:
+    """Unlock what a failed test left locked: the tests that follow, and the end of the process, would wait for it."""
+    for thing in gc.get_objects():
+        if isinstance(thing, queue.LifoQueue) and thing.mutex.locked():
+            thing.mutex.release()
+
+
+class Place:
+    """Interrupts at the n-th point at which a handler may be let in; `reached` tells if there was one.
+
+    Counted are the points in `files` and in what these do with threads. Of a point that is passed again on the same
+    way only the first passing counts, and of botocore's none, unless they are asked for.
+    """
+
+    def __init__(self, number: int, interruption: Interruption, *, files: tuple[str, ...] = OURS) -> None:
+        self._number = number
+        self._interruption = interruption
+        self._files = files
+        self._passed: set[tuple[object, ...]] = set()
+
+    @property
+    def reached(self) -> bool:
+        return len(self._passed) >= self._number
+
+    def __enter__(self) -> Place:
+        send = BaseClient._make_api_call  # type: ignore[attr-defined]
+        self._patch = mock.patch.object(BaseClient, "_make_api_call", _unseen(send) if self._files is OURS else send)
+        self._patch.start()
+        sys.setprofile(self._at)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        self._patch.stop()
+        self._interruption.settle()
+
+    def _at(self, frame: FrameType, event: str, _: object) -> None:
+        if event not in ("call", "c_return") or not self._counts(frame):
+            return
+        caller = frame.f_back
+        way = (frame.f_code, frame.f_lasti, event, caller and caller.f_code, caller and caller.f_lasti)
+        if way not in self._passed:
+            self._passed.add(way)
+            if self.reached:
+                sys.setprofile(None)
+                self._interruption.come()
+
+    def _counts(self, frame: FrameType | None) -> bool:
+        while frame and frame.f_code.co_filename == threading.__file__:
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename.startswith(self._files)
+
+
+def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, whose points are not counted."""
+
+    def quietly(*args: Any, **named: Any) -> Any:
+        watching = sys.getprofile()
+        sys.setprofile(None)
+        try:
+            return function(*args, **named)
+        finally:
+            sys.setprofile(watching)
+
+    return quietly

@@ -1,0 +1,173 @@
+"""A put inside a put: a signal's handler, a logging handler, or a function of the application puts into the same scope.
+
+The inner put begins in the thread that is inside the outer one, which may lead a group, wait for another's, or hold a
+lock. It must neither wait for the outer one nor confuse it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from sequences import get_next_value, turns
+from sequences.registry import strategies
+from sequences.strategies import Strategy
+from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
+from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, every_strategy, others_put
+from tests.sequences.support import delete_row, import_row, stored
+
+DEADLINE = 2.0
+ROUNDS = 30
+STRIDE = 5
+"""Of the points of a put, so many are gone on at a time."""
+
+
+@pytest.fixture
+def brief(install: Callable[..., Strategy], name: str, monkeypatch: pytest.MonkeyPatch) -> Strategy:
+    """The strategy with a short deadline; a turn that the outer put holds is not waited for long."""
+    monkeypatch.setattr(turns, "LONGEST_WAIT", 0.002, raising=False)
+    return install(name, deadline=DEADLINE, **BUSY.get(name, {}))
+
+
+@every_strategy
+def test_a_put_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Wherever a put stands when the handler of a signal puts into its scope: both are stored, without a gap."""
+    puts = Puts(name, scope)
+    for number in itertools.count(1, STRIDE):
+        puts.marked = not puts.marked
+        place = Place(number, Interruption(partial(puts.put, f"inner {number}")))
+        with alarm.within(DEADLINE + 1), place:
+            puts.put(f"outer {number}")
+        if not place.reached:
+            break
+    assert len(puts.told) > 40
+    puts.judge()
+
+
+@pytest.mark.parametrize("name", ["atomic", "sort-key"])
+def test_a_put_while_a_connection_changes_hands(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Also where a put takes a connection from the pool, or gives it back: the other put is stored, and so is this."""
+    puts = Puts(name, scope)
+    for number in itertools.count(1):
+        place = Place(number, Interruption(partial(puts.put, f"inner {number}")), files=POOL)
+        with alarm.within(DEADLINE + 1), place:
+            puts.put(f"outer {number}")
+        if not place.reached:
+            break
+    assert len(puts.told) > 10
+    puts.judge()
+
+
+@pytest.mark.parametrize("name", RESERVING)
+def test_a_value_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Wherever a put stands when the handler of a signal takes a value: the value is nobody else's."""
+    puts, values = Puts(name, scope), list[int]()
+    for number in itertools.count(3, 3):
+        place = Place(number, Interruption(lambda: values.append(get_next_value(name, scope=scope))))
+        with alarm.within(DEADLINE + 1), place:
+            puts.put(f"outer {number}")
+        if not place.reached:
+            break
+    assert len(values) > 20
+    assert len({*values, *puts.judge().values()}) == len(values) + len(puts.told)
+
+
+@every_strategy
+def test_a_handler_that_puts(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Puts from a real signal's handler at random moments, while other threads put too: all are stored."""
+    puts, draws = Puts(name, scope), random.Random(name)
+    with others_put(puts, threads=1):
+        for number in range(ROUNDS):
+            inner = Interruption(partial(puts.put, f"inner {number}"))
+            with alarm.within(DEADLINE + 1, after=draws.uniform(0.00001, 0.005), interruption=inner):
+                puts.put(f"outer {number}")
+    assert sum(title.startswith("inner") for title in puts.told) > ROUNDS // 5
+    puts.judge()
+
+
+class PutsToo(logging.Handler):
+    """A logging handler that stores an item for each record that it is not itself the cause of."""
+
+    def __init__(self, puts: Puts) -> None:
+        super().__init__()
+        self.puts = puts
+        self.heard: list[str] = []
+        self.busy = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.busy:
+            return
+        self.busy = True
+        try:
+            self.heard.append(record.getMessage())
+            self.puts.put(f"on hearing: {self.heard[-1]}")
+        finally:
+            self.busy = False
+
+
+@pytest.fixture
+def listener(scope: str, name: str, caplog: pytest.LogCaptureFixture) -> Iterator[PutsToo]:
+    """The handler, at work for every record of `sequences`."""
+    caplog.set_level(logging.DEBUG, "sequences")
+    handler, logger = PutsToo(Puts(name, scope)), logging.getLogger("sequences")
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+
+
+@every_strategy
+def test_a_logging_handler_that_puts(brief: Strategy, scope: str, alarm: Alarm, listener: PutsToo, name: str) -> None:
+    """A put from the handler of the line that tells of an allocation is stored, and so is the next one."""
+    with alarm.within(DEADLINE + 1):
+        for number in range(3):
+            listener.puts.put(f"outer {number}")
+    assert len(listener.heard) >= 3
+    assert len(listener.puts.judge()) == 3 + len(listener.heard)
+
+
+@every_strategy
+def test_a_logging_handler_that_puts_in_the_midst_of_a_write(
+    brief: Strategy, scope: str, alarm: Alarm, listener: PutsToo, name: str
+) -> None:
+    """A put from the handler of a warning that comes while a write is prepared is stored, and so is that write."""
+    if name.startswith("sort-key"):
+        listener.puts.put("the first one")
+        deleted = max(stored(name, scope))
+        delete_row(name, scope, deleted)
+        listener.puts.told = {title: value for title, value in listener.puts.told.items() if value != deleted}
+        time.sleep(0.3)  # until what was remembered of that row is looked up again
+    else:
+        for value in range(1, 10):
+            import_row(name, scope, value)
+    listener.heard.clear()
+    with alarm.within(DEADLINE + 1):
+        listener.puts.put("the one that meets it")
+    assert "moved it to" in listener.heard[0] or "went back" in listener.heard[0]
+    listener.puts.judge()
+
+
+def listed_scopes(cursor: str | None, limit: int) -> tuple[list[str], None]:
+    """What an application may name as its list of scopes: it puts before it answers."""
+    puts.put(f"listed {len(puts.told)}")
+    return [puts.scope], None
+
+
+puts: Puts
+
+
+@pytest.mark.parametrize("name", [name for name in ATTACKED if name not in RESERVING and name != "transactional"])
+def test_a_list_of_scopes_that_puts(install: Callable[..., Strategy], scope: str, alarm: Alarm, name: str) -> None:
+    """A function that lists the scopes may itself put into one."""
+    global puts  # noqa: PLW0603 - a function named in the settings can be told something only this way
+    install(name, deadline=DEADLINE, scopes=f"{__name__}.listed_scopes")
+    puts = Puts(name, scope)
+    with alarm.within(DEADLINE + 1):
+        counters, _ = strategies[name].counters(None, 10)
+    assert [counter.last_value for counter in counters] == [1]
+    puts.judge()
