@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -20,6 +20,9 @@ ATTACKED = [*COUNTERS, "sort-key", "sort-key-increment"]
 
 GAPLESS = [name for name in names_that("gapless") if name in ATTACKED]
 RESERVING = [name for name in names_that("supports_reserve") if name in ATTACKED]
+
+PATIENCE = 5.0
+"""How many seconds another thread may need to end its last put; longer than the deadlines of these tests."""
 
 BUSY = {"block": {"block_size": 2, "max_block_size": 2}}
 """Options with which every put of a strategy does all that any put of it does."""
@@ -64,20 +67,25 @@ def judge(name: str, scope: str | None, told: Mapping[str, int]) -> dict[str, in
 
 @contextmanager
 def others_put(puts: Puts, threads: int = 2) -> Iterator[None]:
-    """Other threads put into the scope all the while; their first error is raised at the end."""
-    done = threading.Event()
+    """Other threads put into the scope all the while; at the end each must have been answered, and with a value."""
+    done, failures = threading.Event(), list[BaseException]()
 
     def go_on(thread: int) -> None:
-        number = 0
-        while not done.is_set():
-            number += 1
-            puts.put(f"{number} of thread {thread}")
-
-    with ThreadPoolExecutor(threads) as pool:
-        running = [pool.submit(go_on, thread) for thread in range(threads)]
         try:
-            yield
-        finally:
-            done.set()
+            for number in itertools.takewhile(lambda _: not done.is_set(), itertools.count(1)):
+                puts.put(f"{number} of thread {thread}")
+        except BaseException as failure:  # noqa: BLE001 - raised by the main thread
+            failures.append(failure)
+
+    running = [threading.Thread(target=go_on, args=(thread,), daemon=True) for thread in range(threads)]
+    for thread in running:
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
         for thread in running:
-            thread.result()
+            thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in running), "another thread hangs"
+    for failure in failures:
+        raise failure

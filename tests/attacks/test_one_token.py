@@ -1,0 +1,85 @@
+"""One idempotency token, sent by many processes at the same moment: one item, and one answer for all of them.
+
+Half of the processes take turns, as on one machine; the other half know nothing of turns, as on machines of their own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from sequences import put_next, turns
+from sequences.engine import Engine
+from sequences.exceptions import IdempotencyMismatch
+from sequences.registry import strategies
+from tests.attacks.support import every_strategy
+from tests.sequences.support import Processes, repeat, stored
+
+PROCESSES = 8
+TOKENS = 6
+
+
+@pytest.fixture(scope="module")
+def many(configured: str, engine: Engine) -> Iterator[Processes]:
+    """The processes, each with its client made."""
+    processes = Processes("fork", PROCESSES, engine.endpoint, configured)
+    assert Counter(processes.run(settle_in)) == {True: PROCESSES // 2, False: PROCESSES // 2}
+    yield processes
+    processes.stop()
+
+
+def settle_in() -> bool:
+    """Leave the machine that all share, or stay, and make the client; whether this process left."""
+    leaves = int(multiprocessing.current_process().name.rpartition("-")[2]) % 2 == 0
+    if leaves:
+        vars(turns)["fcntl"] = None
+        for function in vars(turns).values():  # what was found out on the other machine
+            getattr(function, "cache_clear", bool)()
+    repeat("sort-key", "settling in", f"{os.getpid()}")
+    return leaves
+
+
+def put_own(name: str, scope: str, token: str) -> tuple[str, int] | None:
+    """Store an item that no other process has under the token of all; None where it was refused as another's."""
+    title = f"of {os.getpid()}"
+    try:
+        return title, put_next(name, {"title": title}, scope=scope, idempotency_token=token).value
+    except IdempotencyMismatch:
+        return None
+
+
+@every_strategy
+def test_one_item_a_token(many: Processes, scope: str, name: str) -> None:
+    """Of eight repeats at the same moment one stores the item, and all get its value."""
+    told = list[int]()
+    for number in range(TOKENS):
+        values, replays = zip(*many.run(repeat, name, scope, f"token {number}"), strict=True)
+        assert set(values) == {values[0]}
+        assert Counter(replays) == {True: PROCESSES - 1, False: 1}
+        told.append(values[0])
+    assert_stored(name, scope, told)
+
+
+@every_strategy
+def test_one_item_of_many_a_token(many: Processes, scope: str, name: str) -> None:
+    """Of eight different items under one token, at the same moment, one is stored, and the others are refused."""
+    told = list[int]()
+    for number in range(TOKENS):
+        answers = many.run(put_own, name, scope, f"token {number}")
+        ((title, value),) = (answer for answer in answers if answer)
+        assert stored(name, scope)[value]["title"] == title
+        told.append(value)
+    assert_stored(name, scope, told)
+
+
+def assert_stored(name: str, scope: str, told: list[int]) -> None:
+    """What was told is stored, in that order, and nothing else."""
+    assert sorted(told) == list(stored(name, scope))
+    if strategies[name].ordered_across_processes:
+        assert told == sorted(told)
+    if strategies[name].gapless:
+        assert told == list(range(1, TOKENS + 1))

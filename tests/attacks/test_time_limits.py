@@ -1,0 +1,102 @@
+"""A time limit that a signal's handler throws, as task queues do, anywhere inside a put.
+
+The call that it strikes is over, and its item may be stored or not. Nobody else is harmed: the next calls of the
+process in that scope are answered, and those of other threads that waited with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from sequences import get_next_value
+from sequences.strategies import Strategy
+from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
+from tests.attacks.support import BUSY, RESERVING, Puts, every_strategy, others_put
+
+DEADLINE = 1.0
+ROUNDS = 60
+STRIDE = 3
+"""Of the points of a put, so many are gone on at a time."""
+
+
+class TimeLimit(Exception):
+    """The time of a task is over."""
+
+
+@pytest.fixture
+def brief(install: Callable[..., Strategy], name: str) -> Strategy:
+    """The strategy with a short deadline, within which the call after the limit must be answered."""
+    return install(name, deadline=DEADLINE, **BUSY.get(name, {}))
+
+
+def strike(puts: Puts, alarm: Alarm, place: Place, number: int) -> None:
+    """Put until the limit strikes, and then put again."""
+    puts.marked = not puts.marked
+    with alarm.within(DEADLINE + 1), suppress(TimeLimit), place:
+        puts.put(f"the struck one {number}")
+    with alarm.within(DEADLINE + 1):
+        puts.put(f"the next one {number}")
+
+
+@every_strategy
+def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Wherever the limit strikes, the next put is stored, the struck one at most once, and no gap is left."""
+    puts = Puts(name, scope)
+    for number in itertools.count(1, STRIDE):
+        place = Place(number, Interruption(throw=TimeLimit))
+        strike(puts, alarm, place, number)
+        if not place.reached:
+            break
+    assert number > 50
+    puts.judge()
+
+
+@pytest.mark.parametrize("name", RESERVING)
+def test_a_limit_at_any_point_of_taking_a_value(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Wherever the limit strikes, the next value is handed out, and no value twice."""
+    values = list[int]()
+    for number in itertools.count(1):
+        place = Place(number, Interruption(throw=TimeLimit))
+        with alarm.within(DEADLINE + 1), suppress(TimeLimit), place:
+            values.append(get_next_value(name, scope=scope))
+        with alarm.within(DEADLINE + 1):
+            values.append(get_next_value(name, scope=scope))
+        if not place.reached:
+            break
+    assert number > 10
+    assert len(set(values)) == len(values)
+
+
+@pytest.mark.parametrize("name", ["atomic", "sort-key"])
+def test_a_limit_while_a_connection_changes_hands(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Also where a put takes a connection from the pool, or gives it back."""
+    puts = Puts(name, scope)
+    for number in itertools.count(1):
+        place = Place(number, Interruption(throw=TimeLimit), files=POOL)
+        strike(puts, alarm, place, number)
+        if not place.reached:
+            break
+    assert number > 5
+    puts.judge()
+
+
+@every_strategy
+def test_limits_among_other_threads(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Limits at random moments strike nobody but their own call: what other threads put is stored, all of it."""
+    puts, draws, struck = Puts(name, scope), random.Random(name), 0
+    with others_put(puts):
+        for number in range(ROUNDS):
+            limit = Interruption(throw=TimeLimit)
+            try:
+                with alarm.within(DEADLINE + 1, after=draws.uniform(0.00001, 0.008), interruption=limit):
+                    puts.put(f"the struck one {number}")
+            except TimeLimit:
+                struck += 1
+        puts.put("the last one")
+    assert struck > ROUNDS // 10
+    puts.judge()
