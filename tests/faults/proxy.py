@@ -183,8 +183,16 @@ class FaultProxy:
         if rule.fault == "duplicate":
             self._deliver_later(message, rule.seconds)
         else:
-            await asyncio.sleep(rule.seconds)
+            await self._wait(rule.seconds)
         return message
+
+    async def _wait(self, seconds: float) -> None:
+        """Hold a request back; the engine sees it even when the client has given it up by then."""
+        self._under_way += 1
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._under_way -= 1
 
     async def _pass_on(self, message: Message, client: _Streams, upstream: _Streams) -> bool:
         return await _send(client, (await self._exchange(message, upstream)).wire)

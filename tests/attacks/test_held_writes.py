@@ -1,0 +1,215 @@
+"""Writes that are held back longer than anybody waits, and then delivered: every answer must be true in the end.
+
+A write is held 5 to 12 seconds, longer than a client waits for an answer; some are throttled, or meet another
+transaction. Callers come one after the other, each with a deadline, alone or with many items, with tokens or without.
+What they were told is compared with the table after the last write has been delivered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+
+from sequences import put_next, put_next_many
+from sequences.engine import Engine
+from sequences.exceptions import GaveUp
+from sequences.registry import strategies
+from tests.attacks.support import ATTACKED
+from tests.faults.control import ProxyLog, proxy_before
+from tests.faults.plans import Rule
+from tests.sequences.support import SEQUENCES as CONFIGURED
+from tests.sequences.support import stored
+
+SCOPE = "ABC"
+DEADLINES = [1, 4, 10]
+ALONE_DEADLINE = 4
+FAULTY_SECONDS = 9.0
+"""From then on no further write is held: the last one is delivered 12 seconds later."""
+
+STARTS = [0.0, 0.2, 1.1, 2.3, 3.4, 4.5]
+"""When the callers of a scope come, in seconds."""
+
+FAULTS: list[dict[str, Any]] = [
+    {"fault": "delay", "seconds": 5, "probability": 0.2},
+    {"fault": "delay", "seconds": 8, "probability": 0.15},
+    {"fault": "delay", "seconds": 12, "probability": 0.15},
+    {"fault": "ThrottlingException", "probability": 0.1},
+    {"fault": "cancel-TransactionConflict", "probability": 0.1},
+]
+RULES = [
+    Rule(**{"operation": operation, **fault})
+    for fault in FAULTS
+    for operation in ("PutItem", "UpdateItem", "TransactWriteItems")
+]
+
+
+def with_options(name: str, **options: Any) -> dict[str, Any]:
+    """A configuration with other options."""
+    entry = CONFIGURED[name]
+    return {**entry, "OPTIONS": {**entry.get("OPTIONS", {}), **options}}
+
+
+SEQUENCES = {
+    **{f"{name}-{deadline}": with_options(name, deadline=deadline) for name in ATTACKED for deadline in DEADLINES},
+    **{f"{name}-alone": with_options(name, deadline=ALONE_DEADLINE, group=False) for name in ATTACKED},
+}
+
+
+@dataclass
+class Call:
+    """One call, and what came of it: values for its titles, or an error."""
+
+    sequence: str
+    place: int
+    values: list[int] = field(default_factory=list)
+    error: Exception | None = None
+    seconds: float = 0.0
+
+    @property
+    def titles(self) -> list[str]:
+        """What it stores: every third call has many items."""
+        return [f"{self.place}.{n}" for n in range(3 if self.place % 3 == 2 else 1)]
+
+    @property
+    def tokens(self) -> list[str | None]:
+        """Its idempotency tokens: every second call has some."""
+        return [f"token {title}" if self.place % 2 else None for title in self.titles]
+
+    @property
+    def told(self) -> dict[str, int]:
+        """The values that were answered, by title."""
+        return dict(zip(self.titles, self.values, strict=False))
+
+    def run(self) -> Call:
+        """Come, call, and note what happens."""
+        time.sleep(STARTS[self.place])
+        began = time.monotonic()
+        try:
+            self.values = self.put()
+        except Exception as error:  # noqa: BLE001 - looked at by the tests
+            self.error = error
+        self.seconds = time.monotonic() - began
+        return self
+
+    def put(self) -> list[int]:
+        """Store the items."""
+        items = [{"title": title} for title in self.titles]
+        if len(items) > 1:
+            answers = put_next_many(self.sequence, items, scope=SCOPE, idempotency_tokens=self.tokens)
+        else:
+            answers = [put_next(self.sequence, items[0], scope=SCOPE, idempotency_token=self.tokens[0])]
+        return [answer.value for answer in answers]
+
+    def __str__(self) -> str:
+        fate = repr(self.error) if self.error else f"told {self.values}"
+        return f"{self.sequence}, call {self.place}, {self.seconds:.1f} s: {fate}"
+
+
+@dataclass
+class Aftermath:
+    """Every call, what the proxy did, and the titles that are stored in each sequence, by value."""
+
+    calls: list[Call]
+    log: ProxyLog
+    stored: dict[str, dict[int, str]]
+
+    def count(self, call: Call) -> list[int]:
+        """How often each of its items is stored."""
+        titles = Counter(self.stored[call.sequence].values())
+        return [titles[title] for title in call.titles]
+
+
+@pytest.fixture(scope="module")
+def aftermath(engine: Engine) -> Iterator[Aftermath]:
+    """All the calls at the same time, and the table when everything was delivered; half a minute's work."""
+    configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="held_")
+    with pytest.MonkeyPatch.context() as patch, configured, proxy_before(engine.endpoint) as proxy:
+        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
+        strategies.reset()
+        call_command("create_tables", verbosity=0)
+        calls = [Call(sequence, place) for sequence in SEQUENCES for place in range(len(STARTS))]
+        proxy.follow(*RULES, seed=1)
+        with ThreadPoolExecutor(len(calls)) as threads:
+            running = [threads.submit(call.run) for call in calls]
+            time.sleep(FAULTY_SECONDS)
+            log = proxy.log
+            proxy.calm()
+            calls = [future.result() for future in running]
+        proxy.settle()
+        yield Aftermath(calls, log, read_all())
+    strategies.reset()
+
+
+def read_all() -> dict[str, dict[int, str]]:
+    """The stored titles of every sequence."""
+    return {sequence: {value: row["title"] for value, row in stored(sequence, SCOPE).items()} for sequence in SEQUENCES}
+
+
+def test_it_was_an_attack(aftermath: Aftermath) -> None:
+    """Writes were held, of every kind; calls were answered, some gave up certain and some uncertain of the outcome."""
+    held = Counter(operation for _, operation, fault in aftermath.log.faults if fault == "delay")
+    assert min(held[operation] for operation in ("PutItem", "UpdateItem", "TransactWriteItems")) > 5
+    fates = Counter(call.error.outcome_unknown for call in aftermath.calls if isinstance(call.error, GaveUp))
+    assert min(fates[False], fates[True], len(aftermath.calls) - fates.total()) > 5
+
+
+def test_an_answer_is_a_value_or_a_giving_up(aftermath: Aftermath) -> None:
+    """No other error comes out of a call."""
+    assert [str(call) for call in aftermath.calls if call.error and not isinstance(call.error, GaveUp)] == []
+
+
+def test_a_value_that_was_told_is_stored(aftermath: Aftermath) -> None:
+    """The item of an answered call stands under its value."""
+    lies = [
+        str(call)
+        for call in aftermath.calls
+        if any(aftermath.stored[call.sequence].get(value) != title for title, value in call.told.items())
+    ]
+    assert lies == []
+
+
+def test_nothing_was_stored_means_for_ever(aftermath: Aftermath) -> None:
+    """Where a call was told that nothing was stored, nothing is, also after the last write has been delivered."""
+    certain = [call for call in aftermath.calls if isinstance(call.error, GaveUp) and not call.error.outcome_unknown]
+    assert [str(call) for call in certain if any(aftermath.count(call))] == []
+
+
+def test_no_item_is_stored_twice(aftermath: Aftermath) -> None:
+    """Whatever a call was told, each of its items is stored at most once."""
+    assert [str(call) for call in aftermath.calls if max(aftermath.count(call)) > 1] == []
+
+
+def test_no_gap_is_left(aftermath: Aftermath) -> None:
+    """Where it is promised, the values are 1, 2, 3 and so on."""
+    gaps = {
+        sequence: sorted(values)
+        for sequence, values in aftermath.stored.items()
+        if strategies[sequence].gapless and sorted(values) != list(range(1, len(values) + 1))
+    }
+    assert gaps == {}
+
+
+def test_every_call_ends_in_time(aftermath: Aftermath) -> None:
+    """A call lasts its deadline, and at most a second more, whatever is held."""
+    late = [str(call) for call in aftermath.calls if call.seconds > strategies[call.sequence].option["deadline"] + 1.5]
+    assert late == []
+
+
+def test_a_repeat_finds_what_was_stored(aftermath: Aftermath) -> None:
+    """A call with tokens that gave up is repeated: now each of its items is stored, once, under the value told."""
+    repeated = [call for call in aftermath.calls if call.error and call.tokens[0]]
+    for call in repeated:
+        call.values = call.put()
+    after = Aftermath(aftermath.calls, aftermath.log, read_all())
+    assert len(repeated) > 5
+    assert [str(call) for call in repeated if after.count(call) != [1] * len(call.titles)] == []
+    test_a_value_that_was_told_is_stored(after)
+    test_no_gap_is_left(after)
