@@ -1,17 +1,19 @@
 """Writes that are held back longer than anybody waits, and then delivered: every answer must be true in the end.
 
 A write is held 5 to 12 seconds, longer than a client waits for an answer; some are throttled, or meet another
-transaction. Callers come one after the other, each with a deadline, alone or with many items, with tokens or without.
-What they were told is compared with the table after the last write has been delivered.
+transaction. Callers come one after the other, each with a deadline, alone or with many items, with tokens or without;
+another process, whose writes nobody holds, puts into the same scopes. What all of them were told is compared with the
+table after the last write has been delivered.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -26,13 +28,16 @@ from tests.attacks.support import ATTACKED
 from tests.faults.control import ProxyLog, proxy_before
 from tests.faults.plans import Rule
 from tests.sequences.support import SEQUENCES as CONFIGURED
-from tests.sequences.support import stored
+from tests.sequences.support import Processes, stored
 
 SCOPE = "ABC"
 DEADLINES = [1, 4, 10]
 ALONE_DEADLINE = 4
 FAULTY_SECONDS = 9.0
 """From then on no further write is held: the last one is delivered 12 seconds later."""
+
+RIVALS = 6
+"""So often another process puts into every scope."""
 
 STARTS = [0.0, 0.2, 1.1, 2.3, 3.4, 4.5]
 """When the callers of a scope come, in seconds."""
@@ -113,11 +118,25 @@ class Call:
         return f"{self.sequence}, call {self.place}, {self.seconds:.1f} s: {fate}"
 
 
+def rival(endpoint: str) -> dict[str, dict[int, str]]:
+    """Put into every scope again and again, past the proxy; the titles by their values."""
+    os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
+    told: dict[str, dict[int, str]] = {sequence: {} for sequence in SEQUENCES}
+    began = time.monotonic()
+    for number in range(RIVALS):
+        time.sleep(max(0.0, began + number * FAULTY_SECONDS / RIVALS - time.monotonic()))
+        for sequence in SEQUENCES:
+            title = f"rival {number}"
+            told[sequence][put_next(sequence, {"title": title}, scope=SCOPE).value] = title
+    return told
+
+
 @dataclass
 class Aftermath:
-    """Every call, what the proxy did, and the titles that are stored in each sequence, by value."""
+    """Every call, the rival's items, what the proxy did, and the titles that are stored in each sequence, by value."""
 
     calls: list[Call]
+    rivals: dict[str, dict[int, str]]
     log: ProxyLog
     stored: dict[str, dict[int, str]]
 
@@ -135,16 +154,20 @@ def aftermath(engine: Engine) -> Iterator[Aftermath]:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
         strategies.reset()
         call_command("create_tables", verbosity=0)
+        rivals = Processes("fork", 1, engine.endpoint, "held_")
+        rivals.run(os.getpid)  # forked before there are other threads
         calls = [Call(sequence, place) for sequence in SEQUENCES for place in range(len(STARTS))]
         proxy.follow(*RULES, seed=1)
-        with ThreadPoolExecutor(len(calls)) as threads:
+        with ThreadPoolExecutor(len(calls) + 1) as threads:
+            rivalry = threads.submit(rivals.run, rival, engine.endpoint)
             running = [threads.submit(call.run) for call in calls]
             time.sleep(FAULTY_SECONDS)
             log = proxy.log
             proxy.calm()
             calls = [future.result() for future in running]
         proxy.settle()
-        yield Aftermath(calls, log, read_all())
+        yield Aftermath(calls, rivalry.result()[0], log, read_all())
+        rivals.stop()
     strategies.reset()
 
 
@@ -174,6 +197,8 @@ def test_a_value_that_was_told_is_stored(aftermath: Aftermath) -> None:
         if any(aftermath.stored[call.sequence].get(value) != title for title, value in call.told.items())
     ]
     assert lies == []
+    for sequence, told in aftermath.rivals.items():
+        assert told.items() <= aftermath.stored[sequence].items()
 
 
 def test_nothing_was_stored_means_for_ever(aftermath: Aftermath) -> None:
@@ -208,7 +233,7 @@ def test_a_repeat_finds_what_was_stored(aftermath: Aftermath) -> None:
     repeated = [call for call in aftermath.calls if call.error and call.tokens[0]]
     for call in repeated:
         call.values = call.put()
-    after = Aftermath(aftermath.calls, aftermath.log, read_all())
+    after = replace(aftermath, stored=read_all())
     assert len(repeated) > 5
     assert [str(call) for call in repeated if after.count(call) != [1] * len(call.titles)] == []
     test_a_value_that_was_told_is_stored(after)
