@@ -67,7 +67,8 @@ class Groups:
             finally:
                 self._leave(scope, call)
         finally:
-            self._leave(scope, call)  # once more: an exception from a signal may have struck inside the first
+            if not call.left:  # an exception from a signal struck inside the first
+                self._leave(scope, call)
 
     def _serve(self, scope: str | None, call: Call) -> None:
         with self._lock:
@@ -105,7 +106,10 @@ class Groups:
             call.give_up(TOOK_TOO_LONG, outcome_unknown=queue.batch.write is not None)
 
     def _leave(self, scope: str | None, call: Call) -> None:
-        """Hand over what this caller led, and be waited for no more. May be done twice."""
+        """Hand over what this caller led, and be waited for no more. May be done twice.
+
+        A signal's handler may put in between: while the lock is held, it must find this thread inside.
+        """
         call.gone = True
         with self._lock:
             queue = self._queues.get(scope)
@@ -115,6 +119,7 @@ class Groups:
                 elif not call.answered and call in queue.waiting:
                     queue.waiting.remove(call)
         _here.inside = False
+        call.left = True
 
     def _hand_over(self, scope: str | None, queue: Queue) -> None:
         following = queue.next_leader()

@@ -33,12 +33,13 @@ TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
 class Call:
     """One caller's entries, kept together in one write, and the latch that the caller waits at."""
 
-    __slots__ = ("actions", "deadline", "entries", "gone", "latch", "size")
+    __slots__ = ("actions", "deadline", "entries", "gone", "latch", "left", "size")
 
     def __init__(self, entries: Sequence[Entry], deadline: Deadline) -> None:
         self.entries = entries
         self.deadline = deadline
-        self.gone = False
+        self.gone = False  # it asks for nothing any more
+        self.left = False  # and has handed over what it led
         self.actions = sum(entry.actions for entry in entries)
         self.size = sum(entry.size for entry in entries)
         self.latch = threading.Lock()
@@ -46,7 +47,7 @@ class Call:
 
     @property
     def answered(self) -> bool:
-        return all(entry.answer is not None for entry in self.entries)
+        return None not in [entry.answer for entry in self.entries]
 
     @property
     def waits(self) -> bool:

@@ -16,7 +16,7 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
-from ..exceptions import OutcomeUnknown, SequenceError, TableMissing
+from ..exceptions import OutcomeUnknown, TableMissing
 from .connections import POOLS, within
 from .errors import translate_errors
 
@@ -29,6 +29,8 @@ CONNECT_SECONDS = 1.0
 READ_SECONDS = 3.0
 CONNECTIONS = 64
 
+# What botocore's parser raises when it trips over an answer. Nothing wider: a signal's handler may throw its own.
+UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # What an answer must hold, so that one that lost it on the way is known for damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
@@ -162,9 +164,7 @@ def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SE
         except TableMissing:
             _shared.lives.clear()
             raise
-        except SequenceError:
-            raise
-        except Exception as error:
+        except UNREADABLE as error:
             if not limit.sent:
                 raise  # a mistake of ours
             raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error

@@ -15,6 +15,11 @@ from ..exceptions import InvalidItem
 __all__ = ["fingerprint", "item_size", "marshal", "unmarshal", "used_units"]
 
 
+# What the serializer raises, and what decimal's traps and the depth of a value do. Nothing wider: a signal's handler
+# may throw an exception of its own, as for a time limit, that is not about the item.
+REFUSALS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
+
+
 class _ToWire(TypeSerializer):
     """Refuses at once what DynamoDB would refuse: empty sets, names that are no text, text that is no Unicode."""
 
@@ -64,7 +69,7 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
         try:
             _check_name(name)
             wire[name] = _to_wire.serialize(value)
-        except Exception as error:  # the serializer raises TypeError, and whatever decimal's traps raise
+        except REFUSALS as error:
             raise InvalidItem(f"The attribute {name!r} cannot be stored: {error}") from error
     return wire
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import logging
 import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from operator import length_hint
 from typing import Any
 
@@ -26,6 +28,8 @@ __all__ = ["BlockAllocator"]
 logger = logging.getLogger(__name__)
 
 BLOCKS_HELD = 4096
+MOST_FETCHES = 8
+GLANCE_SECONDS = 0.25
 BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block used up faster than this is doubled, slower than that is halved
 
 
@@ -66,7 +70,7 @@ class BlockAllocator(ReservingStrategy):
         self._serving: dict[str | None, Iterator[int]] = {}
         self._supplies: dict[str | None, _Supply] = {}
         self._lock = threading.RLock()
-        self.fetcher = ThreadPoolExecutor(max_workers=2, thread_name_prefix=f"sequence-{self.alias}")
+        self._fetches: list[_Fetch] = []
         atexit.register(_report_unused, weakref.ref(self))
 
     def reserver(self) -> Writer:
@@ -96,9 +100,10 @@ class BlockAllocator(ReservingStrategy):
         try:
             for value in self._serving.get(scope, ()):  # another thread may have refilled it meanwhile
                 return value
+            before = self._serving.get(scope)
             serving = iter(supply.next_half(deadline))
             value = next(serving)
-            self._serve(scope, supply, serving)
+            self._serve(scope, supply, serving, before)
             return value
         finally:
             supply.lock.release()
@@ -111,10 +116,10 @@ class BlockAllocator(ReservingStrategy):
                 self._bound_memory()
             return supply
 
-    def _serve(self, scope: str | None, supply: _Supply, values: Iterator[int]) -> None:
-        """Serve these values from now on, unless the table they are of was made again meanwhile."""
+    def _serve(self, scope: str | None, supply: _Supply, values: Iterator[int], before: Iterator[int] | None) -> None:
+        """Serve these values from now on, unless the table was made again meanwhile, or a signal's handler was here."""
         with self._lock:
-            if self._supplies.get(scope) is supply:
+            if self._supplies.get(scope) is supply and self._serving.get(scope) is before:
                 self._serving[scope] = values
 
     def _bound_memory(self) -> None:
@@ -143,15 +148,62 @@ class BlockAllocator(ReservingStrategy):
                 raise
             return self.fetch(scope, count // 2, deadline)
 
-    def prefetch(self, scope: str | None, count: int) -> Future[Entry]:
-        """Reserve a block in another thread, for which nobody waits yet: it has a deadline of its own."""
-        return self.fetcher.submit(lambda: self.fetch(scope, count, self.deadline()))
+    def prefetch(self, scope: str | None, count: int) -> _Fetch | None:
+        """Reserve a block in another thread, for which nobody waits yet; None while many are at it."""
+        self._fetches = [fetch for fetch in self._fetches if not fetch.done]
+        if len(self._fetches) >= MOST_FETCHES:
+            return None
+        fetch = _Fetch(self, scope, count)
+        self._fetches.append(fetch)
+        fetch.start()
+        return fetch
 
     @property
     def unused(self) -> int:
         """How many reserved values this process holds and has not handed out."""
         held = sum(length_hint(serving) for serving in list(self._serving.values()))
         return held + sum(supply.unserved for supply in list(self._supplies.values()))
+
+
+class _Fetch:
+    """One block on its way, in a thread and with a deadline of its own.
+
+    A signal's handler may throw an exception into the thread that starts it or waits for it, or take values itself:
+    a bare thread, a lock and the steps of a list survive that, which `threading.Thread` and futures do not.
+    """
+
+    def __init__(self, strategy: BlockAllocator, scope: str | None, count: int) -> None:
+        self._fetch = partial(strategy.fetch, scope, count)
+        self._deadline = strategy.deadline
+        self._running = threading.Lock()
+        self.blocks: list[Entry] = []
+        self.done = False
+
+    def start(self) -> None:
+        self._running.acquire()
+        _thread.start_new_thread(self._run, ())
+
+    def _run(self) -> None:
+        try:
+            self.blocks.append(self._fetch(self._deadline()))
+        except SequenceError:
+            pass  # the caller who needs the block fetches it again, and is told
+        finally:
+            self.done = True
+            self._running.release()
+
+    def wait(self, deadline: Deadline) -> bool:
+        """Whether it is done before the deadline."""
+        while not self.done and not deadline.over:
+            if self._running.acquire(timeout=min(max(deadline.left, 0.0), GLANCE_SECONDS)):
+                self._running.release()
+        return self.done
+
+    def take(self) -> Entry | None:
+        """The block, for one taker; None if it could not be had, or was taken."""
+        with suppress(IndexError):
+            return self.blocks.pop()
+        return None
 
 
 class _Supply:
@@ -163,20 +215,19 @@ class _Supply:
         self._strategy = strategy
         self._scope = scope
         self._halves: deque[range] = deque()
-        self._fetching: Future[Entry] | None = None
+        self._fetching: _Fetch | None = None
         self._size: int = strategy.option["block_size"]
         self._most: int = strategy.option["max_block_size"] or 100 * self._size
         self._began = strategy.timing.clock()
 
     @property
     def unserved(self) -> int:
-        fetched = self._fetching if self._fetching and self._fetching.done() else None
-        waiting = len(fetched.result().values) if fetched and fetched.exception() is None else 0
-        return waiting + sum(len(half) for half in self._halves)
+        fetched = list(self._fetching.blocks) if self._fetching else []
+        return sum(len(block.values) for block in fetched) + sum(len(half) for half in self._halves)
 
     def next_half(self, deadline: Deadline) -> range:
         """The next values to serve. Starts fetching the next block when the second half of this one begins."""
-        if self._halves:
+        with suppress(IndexError):
             half = self._halves.popleft()
             self._resize()
             self._fetching = self._strategy.prefetch(self._scope, self._size)
@@ -189,13 +240,10 @@ class _Supply:
 
     def _fetched(self, deadline: Deadline) -> range:
         """The block that was fetched meanwhile; another one if that failed. A late one stays for others."""
-        try:
-            entry = self._fetching.result(timeout=max(deadline.left, 0.0)) if self._fetching else None
-        except TimeoutError:
-            raise deadline.give_up(TOOK_TOO_LONG) from None
-        except SequenceError:
-            entry = None
-        self._fetching = None
+        fetching = self._fetching
+        if fetching and not fetching.wait(deadline):
+            raise deadline.give_up(TOOK_TOO_LONG)
+        entry = fetching.take() if fetching else None
         entry = entry or self._strategy.fetch(self._scope, self._size, deadline)
         self.units_per_value = entry.write_units / entry.count
         assert isinstance(entry.values, range)

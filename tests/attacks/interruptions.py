@@ -23,16 +23,18 @@ from unittest import mock
 
 import pytest
 from botocore.client import BaseClient
+from urllib3 import connectionpool
 
 import sequences
+from sequences.dynamodb import connections
 
 __all__ = ["POOL", "Alarm", "Interruption", "Place", "ringing"]
 
 OURS = (*(str(Path(str(package.__file__)).parent) for package in (sequences, futures)), contextlib.__file__)
 """Our code, and what it lets others do for it."""
 
-POOL = (queue.__file__,)
-"""Where botocore's pool of connections keeps those that are free."""
+POOL = (connectionpool.__file__, connections.__file__)
+"""Where a connection is taken from the pool of those that are free, and given back."""
 
 
 class Interruption:

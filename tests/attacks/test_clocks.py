@@ -1,4 +1,4 @@
-"""Wall clocks that jump by more than a marker lives: a repeat is known again, as markers expire by the engine's clock."""
+"""Wall clocks that jump by more than a marker lives: a repeat is known again, for markers go by the engine's clock."""
 
 from __future__ import annotations
 

@@ -47,7 +47,13 @@ class Fetches:
         self.fail = 0
         self.open = threading.Event()
         self.open.set()
+        self.allocator = allocator
         monkeypatch.setattr(allocator, "fetch", self)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no fetch is under way."""
+        return all(fetch.done for fetch in self.allocator._fetches) and self.done == len(self.sizes)
 
     def __call__(self, scope: str | None, count: int, deadline: Deadline) -> object:
         self.sizes.append(count)
@@ -82,7 +88,7 @@ class TestFetching:
         fetches.open.clear()
         assert take_some("block", scope, 5) == [6, 7, 8, 9, 10]
         assert fetches.done == 1
-        assert len(fetches.sizes) == 2
+        wait_until(lambda: len(fetches.sizes) == 2)
         assert fetches.threads[1] is not threading.current_thread()
         fetches.open.set()
         wait_until(lambda: fetches.done == 2)
@@ -93,7 +99,7 @@ class TestFetching:
         """In steady state no caller fetches a block itself."""
         for _ in range(200):
             get_next_value("block", scope=scope)
-            wait_until(lambda: fetches.done == len(fetches.sizes))
+            wait_until(lambda: fetches.settled)
         assert fetches.threads.count(threading.current_thread()) == 1
         assert len(fetches.threads) > 1
 
@@ -210,9 +216,9 @@ class TestSizes:
         """Let time pass, and take values until the next block is asked for."""
         clock.now += seconds
         before = len(fetches.sizes)
-        while len(fetches.sizes) == before or fetches.done < len(fetches.sizes) or len(fetches.sizes) < 2:
+        while len(fetches.sizes) == before or not fetches.settled or len(fetches.sizes) < 2:
             get_next_value("block", scope=scope)
-            wait_until(lambda: fetches.done == len(fetches.sizes))
+            wait_until(lambda: fetches.settled)
 
     def test_by_default_they_are_bounded_too(
         self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
