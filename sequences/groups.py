@@ -123,7 +123,7 @@ class Groups:
 
     def _hand_over(self, scope: str | None, queue: Queue) -> None:
         following = queue.next_leader()
-        if following is None:
-            del self._queues[scope]
-        else:
+        if following is not None:
             following.wake()
+        elif self._queues.get(scope) is queue:
+            del self._queues[scope]

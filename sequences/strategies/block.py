@@ -95,9 +95,9 @@ class BlockAllocator(ReservingStrategy):
     def _refill(self, scope: str | None, deadline: Deadline) -> int:
         self.bind(deadline.send)
         supply = self._supply(scope)
-        if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
-            raise deadline.give_up(TOOK_TOO_LONG)
         try:
+            if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
+                raise deadline.give_up(TOOK_TOO_LONG)
             for value in self._serving.get(scope, ()):  # another thread may have refilled it meanwhile
                 return value
             before = self._serving.get(scope)
@@ -106,7 +106,8 @@ class BlockAllocator(ReservingStrategy):
             self._serve(scope, supply, serving, before)
             return value
         finally:
-            supply.lock.release()
+            if supply.lock._is_owned():  # type: ignore[attr-defined]  # a signal may have struck before or after
+                supply.lock.release()
 
     def _supply(self, scope: str | None) -> _Supply:
         with self._lock:

@@ -7,8 +7,9 @@ process in that scope are answered, and those of other threads that waited with 
 from __future__ import annotations
 
 import itertools
+import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -26,6 +27,14 @@ STRIDE = 3
 
 class TimeLimit(Exception):
     """The time of a task is over."""
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Without log lines: the handlers of `logging` keep their lock for ever when an exception strikes in them."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture
