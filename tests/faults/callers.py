@@ -52,10 +52,10 @@ class Caller:
                 self.ask(self._draws.choice(self._recent))
 
     def ask(self, asked: Asked) -> Word:
-        """Ask until the answer is "ok", or patience is over, or it is useless."""
+        """Ask until the answer is "ok", or patience is over, or it is one that must not be."""
         for attempt in range(1, self._attempts + 1):
             word = self._recorder.call(self.name, asked, self._send)
-            if word.what == "ok" or word.refused:
+            if word.what == "ok" or word.wrong:
                 return word
             time.sleep(self._draws.uniform(0, min(1.0, 0.02 * 2**attempt)))
         if self._attempts == MOST_ATTEMPTS:
@@ -80,8 +80,9 @@ def ask_web(stack: Stack, patience: float) -> Callable[[Asked], Word]:
 def meaning(reply: Reply) -> Word:
     """What an HTTP answer says about the ticket that was asked for.
 
-    `outcome_unknown` decides where it is told. Another 4xx refuses the request, of which nothing is stored; asking
-    again is useless but for conflicts and throttling. Whatever else is not a success was not made by the product.
+    `outcome_unknown` decides where it is told. Another 4xx refuses the request, of which nothing is stored; but for
+    conflicts and throttling that is wrong, as every request of ours is right. So is a 500: it is an error that the
+    product does not know. Whatever else is not a success was not made by the product.
     """
     content = reply.content
     if reply.status in (200, 201):
@@ -90,8 +91,8 @@ def meaning(reply: Reply) -> Word:
     if "outcome_unknown" in content:
         return Word("unknown" if content["outcome_unknown"] else "fail", why=why)
     if 400 <= reply.status < 500:
-        return Word("fail", why=why, refused=reply.status not in HEAL)
-    return Word("unknown", why=why)
+        return Word("fail", why=why, wrong=reply.status not in HEAL)
+    return Word("unknown", why=why, wrong=reply.status == 500)
 
 
 def ask_api(asked: Asked) -> Word:
@@ -105,7 +106,7 @@ def ask_api(asked: Asked) -> Word:
     except GaveUp as error:
         return Word("unknown" if error.outcome_unknown else "fail", why=type(error).__name__)
     except SequenceError as error:
-        return Word("fail", why=repr(error)[:100], refused=True)
+        return Word("fail", why=repr(error)[:100], wrong=True)
     except Exception as error:  # noqa: BLE001 - the product promises that there is no other: it is told
-        return Word("unknown", why=repr(error)[:100], refused=True)
+        return Word("unknown", why=repr(error)[:100], wrong=True)
     return Word("ok", allocation.value, replayed=allocation.replayed)

@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 class Word(NamedTuple):
     """What a client was told: `what` is "ok", "fail" or "unknown". `content` is the item's, if the answer holds it.
 
-    `why` is for what is not "ok"; `refused` says that asking again is useless.
+    `why` is for what is not "ok"; `wrong` says that the product must not speak so, whatever is stored.
     """
 
     what: str
@@ -61,7 +61,7 @@ class Word(NamedTuple):
     content: str | None = None
     replayed: bool = False
     why: str = ""
-    refused: bool = False
+    wrong: bool = False
 
 
 class Recorder:
@@ -149,7 +149,7 @@ class Stored(NamedTuple):
 class History:
     """All that happened in one scope; `gapless` and `ordered` are what its strategy promises.
 
-    `reasons` counts why attempts were not "ok", and `refused` lists those that never can be.
+    `reasons` counts why attempts were not "ok", and `wrong` lists what the product must not say.
     """
 
     scope: str
@@ -159,7 +159,7 @@ class History:
     stored: dict[int, Stored] = field(default_factory=dict)
     places: dict[str, list[int]] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
-    refused: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
     _calls: dict[str, float] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
@@ -187,7 +187,7 @@ class History:
         else:
             request.fails += record["what"] == "fail"
             self.reasons[f"{record['what']}: {record.get('why', '')}"] += 1
-            self.refused += [f"{record['token']}: {record.get('why', '')}"] if record.get("refused") else []
+            self.wrong += [f"{record['token']}: {record.get('why', '')}"] if record.get("wrong") else []
 
     def tally(self) -> Counter[str]:
         """How many requests ended with which last word, and how many attempts, replays and stored items there were."""

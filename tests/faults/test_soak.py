@@ -44,14 +44,14 @@ def test_a_broken_promise_is_a_violation() -> None:
     verdict.claim(False, "this does not")
     about = {"scope": "S", "client": "c", "token": "t"}
     invoke = {**about, "what": "invoke", "at": 0, "content": "t 1"}
-    told = {**about, "what": "fail", "at": 1, "why": "422 used", "refused": True}
+    told = {**about, "what": "fail", "at": 1, "why": "422 used", "wrong": True}
     stored = {"what": "stored", "scope": "S", "number": 1, "token": "t", "content": "t 1"}
     (history,) = read(map(json.dumps, [invoke, told, stored]))
     verdict.judge(history)
     assert verdict.violations == [
         "this does not",
         "S: failed_is_absent: t failed, and is stored under [1]",
-        "S: refused: t: 422 used",
+        "S: must not be told: t: 422 used",
     ]
     assert "VIOLATION this does not\n" in verdict.summary()
     assert verdict.summary().endswith("\n3 violations")
@@ -77,12 +77,12 @@ def test_the_api_must_list_what_is_stored() -> None:
         (Reply(503, {**DETAIL, "outcome_unknown": True}, {}), Word("unknown", why="503 It cannot be reached")),
         (Reply(503, {**DETAIL, "outcome_unknown": False}, {}), Word("fail", why="503 It cannot be reached")),
         (Reply(503, {}, {}), Word("unknown", why="503 {}")),
-        (Reply(500, {}, {}), Word("unknown", why="500 {}")),
+        (Reply(500, {}, {}), Word("unknown", why="500 {}", wrong=True)),
         (Reply(502, {}, {}), Word("unknown", why="502 {}")),
         (Reply(409, DETAIL, {}), Word("fail", why="409 It cannot be reached")),
         (Reply(429, DETAIL, {}), Word("fail", why="429 It cannot be reached")),
-        (Reply(422, DETAIL, {}), Word("fail", why="422 It cannot be reached", refused=True)),
-        (Reply(404, DETAIL, {}), Word("fail", why="404 It cannot be reached", refused=True)),
+        (Reply(422, DETAIL, {}), Word("fail", why="422 It cannot be reached", wrong=True)),
+        (Reply(404, DETAIL, {}), Word("fail", why="404 It cannot be reached", wrong=True)),
     ],
 )
 def test_what_an_answer_means(reply: Reply, word: Word) -> None:
@@ -95,11 +95,11 @@ def test_what_an_answer_means(reply: Reply, word: Word) -> None:
     [
         ([Word("unknown"), Word("fail"), Word("ok", 1)], 9, 2),
         ([Word("fail"), Word("unknown"), Word("ok", 1)], 2, 1),
-        ([Word("fail", refused=True), Word("ok", 1)], 9, 0),
+        ([Word("fail", wrong=True), Word("ok", 1)], 9, 0),
     ],
 )
 def test_a_client_asks_until_it_is_answered(tmp_path: Path, words: list[Word], attempts: int, last: int) -> None:
-    """A request is repeated until it is answered, or patience is over, or it is refused for good."""
+    """A request is repeated until it is answered, or patience is over, or it is told what must not be."""
     left = iter(words)
     caller = Caller("c", Recorder(tmp_path), lambda asked: next(left), attempts=attempts, seed=0)
     assert caller.ask(Asked("S", "t", "t 1")) == words[last]
