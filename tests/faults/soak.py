@@ -246,11 +246,12 @@ def _create_under_fire(
     try:
         with ThreadPoolExecutor(len(callers)) as pool:
             _watch([pool.submit(caller.serve, load) for caller in callers], callers, driver, load, say)
-        driver.stop()
+        driver.join()  # every moment of the schedule has come; what it is late with still happens to the writers
         verdict.proxy = stack.proxy.log
         stack.proxy.calm()
         verdict.violations += writers.stop()
     finally:
+        driver.stop()
         writers.kill()
     verdict.incidents.update(incident.kind for incident in driver.done)
     verdict.claim(driver.failure is None, f"the driver failed: {driver.failure!r}")
@@ -294,7 +295,8 @@ def _watch(
     clients: list[Future[None]], callers: list[Caller], driver: Driver, load: Load, say: Callable[[str], object]
 ) -> None:
     """Wait until every client is done, with a line each minute. A client that broke down breaks the run."""
-    while wait(clients, timeout=60 - load.seconds % 60).not_done:
+    minutes = itertools.count(1)
+    while wait(clients, timeout=60 * next(minutes) - load.seconds).not_done:
         words = sum((caller.words for caller in callers), Counter[str]())
         incidents = Counter(incident.kind for incident in driver.done)
         say(f"{load.seconds / 60:.0f} min: {load.given} tickets wanted, {_counts(words)}; {_counts(incidents)}")
