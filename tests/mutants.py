@@ -55,15 +55,14 @@ OWN_TESTS = {
     "sequences/commits.py": ("groups",),
     "sequences/dynamodb/client.py": ("errors",),
     "sequences/dynamodb/connections.py": ("errors",),
-    "sequences/dynamodb/tables.py": ("registry",),
     "sequences/dynamodb/values.py": ("expressions",),
     "sequences/leader.py": ("groups",),
+    "sequences/registry.py": ("tables",),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
     "sequences/strategies/base.py": ("memory", "stored_rows", "sort_key", "counters", "contract"),
     "sequences/strategies/counters.py": ("stored_rows",),
     "sequences/strategies/optimistic.py": ("counters", "contract"),
     "sequences/strategies/transactional.py": ("counters", "contract"),
-    "sequences/tables.py": ("registry",),
     "tickets/store.py": ("services",),
 }
 

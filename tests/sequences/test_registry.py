@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,9 +18,8 @@ from django.test import override_settings
 
 from sequences import dynamodb
 from sequences.checks import check_sequences
-from sequences.dynamodb import client as dynamodb_client
-from sequences.exceptions import InvalidSequence, StorageRefused
-from sequences.registry import DEFAULT_TABLE, parse_config, strategies
+from sequences.exceptions import InvalidSequence
+from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum
 from tests.sequences.support import SEQUENCES, at_once
 
@@ -212,66 +214,6 @@ def _is_anew(mine: object, client: object) -> bool:
         return False
 
 
-class TestTables:
-    def test_created_once(self, tables: str) -> None:
-        """Creating tables again changes nothing, and says so."""
-        from sequences.tables import create_tables
-
-        assert set(create_tables().values()) == {False}
-        assert all(name.startswith(tables) for name in create_tables())
-
-    def test_items_expire(self, tables: str) -> None:
-        """The tables of items delete expired markers; the table of counters deletes nothing."""
-        tables_of_items = {strategies[alias].layout.table for alias in strategies}
-        assert {_expires(table) for table in tables_of_items} <= {"ENABLED", "ENABLING"}
-        assert _expires(dynamodb.table_name("sequences")) == "DISABLED"
-
-    def test_a_table_of_the_old_layout(self, tables: str) -> None:
-        """A table that deletes items by an attribute which items may carry is refused, or changed when asked."""
-        table = strategies[next(iter(strategies))].layout.table
-        for enabled, attribute in ((False, "marker_expires_at"), (True, "expires_at")):
-            _set_expiry(table, attribute, enabled=enabled)
-        with pytest.raises(CommandError, match=r"'expires_at'.*--move-expiry"):
-            call_command("create_tables", verbosity=0)
-        call_command("create_tables", "--move-expiry", verbosity=0)
-        assert _attribute(table) == "marker_expires_at"
-        call_command("create_tables", verbosity=0)
-
-    def test_expiry_that_cannot_be_moved_yet(self, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where DynamoDB wants an hour before it takes another attribute, that is told; nothing is deleted."""
-        table = strategies[next(iter(strategies))].layout.table
-        for enabled, attribute in ((False, "marker_expires_at"), (True, "expires_at")):
-            _set_expiry(table, attribute, enabled=enabled)
-        send = dynamodb_client.call
-
-        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
-            if request.get("TimeToLiveSpecification", {}).get("Enabled"):
-                raise StorageRefused("Time to live has been modified multiple times within a fixed interval")
-            return send(operation, request, **limits)
-
-        monkeypatch.setattr(dynamodb_client, "call", call)
-        with pytest.raises(CommandError, match="up to an hour"):
-            call_command("create_tables", "--move-expiry", verbosity=0)
-        assert _expires(table) == "DISABLED"
-
-
-def _set_expiry(table: str, attribute: str, *, enabled: bool) -> None:
-    wanted = {"Enabled": enabled, "AttributeName": attribute}
-    dynamodb.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted})
-
-
-def _attribute(table: str) -> str:
-    """The attribute by which a table deletes items."""
-    description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
-    return str(description["AttributeName"])
-
-
-def _expires(table: str) -> str:
-    """Whether a table deletes expired items."""
-    description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
-    return str(description["TimeToLiveStatus"])
-
-
 def test_a_mistake_says_where_it_is() -> None:
     """The message begins with the place in the settings, as one writes it."""
     with pytest.raises(InvalidSequence, match=r"^SEQUENCES\['mine'\]\['STEP'\] is 0; "):
@@ -281,3 +223,58 @@ def test_a_mistake_says_where_it_is() -> None:
 def test_a_sequence_may_start_at_0() -> None:
     """0 is a value as any other."""
     assert parse_config("mine", {"STRATEGY": ATOMIC, "START": 0}).start == 0
+
+
+def test_what_there_is_instead(unconfigured: None) -> None:
+    """An unknown alias is answered with all that there are, or that there is none."""
+    one = {"STRATEGY": ATOMIC}
+    for known, words in [({"mine": one, "ours": one}, "'mine', 'ours'"), ({}, "none")]:
+        with override_settings(SEQUENCES=known), pytest.raises(InvalidSequence, match=rf"; there is {words}\.$"):
+            strategies["yours"]
+
+
+def test_a_registry_of_ones_own(unconfigured: None) -> None:
+    """A new registry has nothing in memory, and serves."""
+    with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
+        assert isinstance(Registry()["mine"], AtomicCounter)
+
+
+class SlowCounter(AtomicCounter):
+    """A strategy whose making takes as long as a test says."""
+
+    making = staticmethod(lambda: None)
+
+    def __init__(self, *args: Any, **clocks: Any) -> None:
+        self.making()
+        super().__init__(*args, **clocks)
+
+
+class TestMeeting:
+    @pytest.fixture(autouse=True)
+    def _slow_and_quick(self, unconfigured: None) -> Iterator[None]:
+        slow, quick = {"STRATEGY": f"{__name__}.SlowCounter"}, {"STRATEGY": ATOMIC}
+        with override_settings(SEQUENCES={"slow": slow, "quick": quick}):
+            yield
+
+    def test_it_is_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However long a strategy takes to make, threads that ask for it meanwhile get the same one."""
+        monkeypatch.setattr(SlowCounter, "making", staticmethod(lambda: time.sleep(0.05)))
+        assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["slow"])}) == 1
+
+    def test_others_do_not_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While one strategy is being made, one that was made before is to be had."""
+        quick, begun, release = strategies["quick"], threading.Event(), threading.Event()
+
+        def making() -> None:
+            begun.set()
+            release.wait(30)
+
+        monkeypatch.setattr(SlowCounter, "making", staticmethod(making))
+        with ThreadPoolExecutor(2) as threads:
+            slow = threads.submit(strategies.__getitem__, "slow")
+            assert begun.wait(30)
+            try:
+                assert threads.submit(strategies.__getitem__, "quick").result(5) is quick
+            finally:
+                release.set()
+            assert isinstance(slow.result(30), SlowCounter)
