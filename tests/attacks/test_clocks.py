@@ -1,4 +1,4 @@
-"""Wall clocks that jump by more than a marker lives: a repeat is known again, for markers go by the engine's clock."""
+"""Wall clocks that jump by more than a marker lives. It expires by the engine's clock, so repeats are known again."""
 
 from __future__ import annotations
 

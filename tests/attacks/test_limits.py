@@ -1,0 +1,107 @@
+"""DynamoDB's limits, met exactly and passed by one: 100 actions and 4 MB a transaction, 400 KB an item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sequences import put_next, put_next_many
+from sequences.exceptions import InvalidItem, StorageRefused
+from tests.attacks.support import GAPLESS, every_strategy, judge
+from tests.sequences.support import at_once, stored
+
+LARGE = "x" * 350_000
+MORE_THAN_FIT = 13
+"""So many large items are more than one transaction can hold."""
+
+THREADS = 100
+COUNTS = [49, 50, 51, 98, 99, 100, 101]
+"""Around what one transaction can hold, with a counter and without, with tokens and without."""
+
+
+def nested(levels: int) -> Any:
+    """Lists in lists, so many levels deep."""
+    return [nested(levels - 1)] if levels else "the innermost"
+
+
+BAD: dict[str, Any] = {"an empty set": set(), "too many levels": nested(40), "too many bytes": "x" * 450_000}
+
+
+def titled(count: int) -> list[dict[str, Any]]:
+    """So many small items."""
+    return [{"title": f"item {number}"} for number in range(count)]
+
+
+@every_strategy
+@pytest.mark.parametrize("marked", [False, True], ids=["plain", "with-tokens"])
+def test_many_large_items(configured: str, scope: str, name: str, marked: bool) -> None:
+    """More bytes than one transaction holds are stored by one call, in their order."""
+    items = [{**item, "content": LARGE} for item in titled(MORE_THAN_FIT)]
+    tokens = [item["title"] for item in items] if marked else None
+    answers = put_next_many(name, items, scope=scope, idempotency_tokens=tokens)
+    values = [answer.value for answer in answers]
+    assert values == sorted(values)
+    told = {item["title"]: value for item, value in zip(items, values, strict=True)}
+    assert judge(name, scope, told) == told
+
+
+@every_strategy
+def test_large_items_at_the_same_moment(configured: str, scope: str, name: str) -> None:
+    """Threads whose items are together more than one transaction holds are all answered."""
+
+    def put(number: int) -> int:
+        item = {"title": f"item {number}", "content": LARGE}
+        return put_next(name, item, scope=scope, idempotency_token=f"{number}" if number % 2 else None).value
+
+    told = {f"item {number}": value for number, value in enumerate(at_once(MORE_THAN_FIT, put))}
+    assert judge(name, scope, told) == told
+
+
+@pytest.mark.parametrize("name", GAPLESS)
+@pytest.mark.parametrize("marked", [False, True], ids=["plain", "with-tokens"])
+def test_as_many_items_as_a_transaction_holds(configured: str, scope: str, name: str, marked: bool) -> None:
+    """One call with about as many items as fit has the next values for them, in their order; so has its repeat."""
+    before = 0
+    for count in COUNTS:
+        tokens = [f"{number} of {count}" for number in range(count)] if marked else None
+        for repeat in range(1 + marked):
+            answers = put_next_many(name, titled(count), scope=scope, idempotency_tokens=tokens)
+            assert [answer.value for answer in answers] == list(range(before + 1, before + count + 1))
+            assert {answer.replayed for answer in answers} == {bool(repeat)}
+        before += count
+    assert sorted(stored(name, scope)) == list(range(1, before + 1))
+
+
+@every_strategy
+def test_bad_items_among_many_callers(configured: str, scope: str, name: str) -> None:
+    """Of a hundred threads three bring items that cannot be stored: they are told so, and the others have values."""
+    items = titled(THREADS)
+    for item, content in zip(items[50:], BAD.values(), strict=False):
+        item["content"] = content
+
+    def put(number: int) -> int | InvalidItem | StorageRefused:
+        try:
+            return put_next(
+                name, items[number], scope=scope, idempotency_token=f"{number}" if number % 3 else None
+            ).value
+        except (InvalidItem, StorageRefused) as error:
+            return error
+
+    answers = {item["title"]: answer for item, answer in zip(items, at_once(THREADS, put), strict=True)}
+    told = {title: answer for title, answer in answers.items() if isinstance(answer, int)}
+    assert set(answers) - set(told) == {item["title"] for item in items if "content" in item}
+    assert judge(name, scope, told) == told
+
+
+@every_strategy
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_item_among_many(configured: str, scope: str, name: str, bad: str) -> None:
+    """A call with an item that cannot be stored raises; of the others all are stored or none, and no gap is left."""
+    items = titled(THREADS)
+    items[50]["content"] = BAD[bad]
+    with pytest.raises((InvalidItem, StorageRefused)):
+        put_next_many(name, items, scope=scope)
+    others = {item["title"] for item in items if "content" not in item}
+    assert set(judge(name, scope, {})) in (set(), others)
+    assert put_next(name, {"title": "the next"}, scope=scope).value > len(stored(name, scope)) - 1
