@@ -36,12 +36,13 @@ def titled(count: int) -> list[dict[str, Any]]:
 @every_strategy
 @pytest.mark.parametrize("marked", [False, True], ids=["plain", "with-tokens"])
 def test_many_large_items(configured: str, scope: str, name: str, marked: bool) -> None:
-    """More bytes than one transaction holds are stored by one call, in their order."""
+    """More bytes than one transaction holds are stored by one call, in their order, and none is sent in vain."""
     items = [{**item, "content": LARGE} for item in titled(MORE_THAN_FIT)]
     tokens = [item["title"] for item in items] if marked else None
     answers = put_next_many(name, items, scope=scope, idempotency_tokens=tokens)
     values = [answer.value for answer in answers]
     assert values == sorted(values)
+    assert {answer.attempts for answer in answers} == {1}
     told = {item["title"]: value for item, value in zip(items, values, strict=True)}
     assert judge(name, scope, told) == told
 
