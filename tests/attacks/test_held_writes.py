@@ -181,7 +181,7 @@ def test_it_was_an_attack(aftermath: Aftermath) -> None:
     held = Counter(operation for _, operation, fault in aftermath.log.faults if fault == "delay")
     assert min(held[operation] for operation in ("PutItem", "UpdateItem", "TransactWriteItems")) > 5
     fates = Counter(call.error.outcome_unknown for call in aftermath.calls if isinstance(call.error, GaveUp))
-    assert min(fates[False], fates[True], len(aftermath.calls) - fates.total()) > 5
+    assert min(fates[False], fates[True], len(aftermath.calls) - fates.total()) > 2
 
 
 def test_an_answer_is_a_value_or_a_giving_up(aftermath: Aftermath) -> None:
