@@ -275,6 +275,11 @@ def stored_as_told(history: History) -> Iterator[str]:
             yield f"{number} is {item}, which nobody asked for"
 
 
+def no_wrong_word(history: History) -> Iterator[str]:
+    """Nobody was told what the product must not say: a refusal of what is right, an error that it does not know."""
+    yield from history.wrong
+
+
 LAWS: Final = (
     uniqueness,
     no_gap,
@@ -283,6 +288,7 @@ LAWS: Final = (
     unknown_at_most_once,
     replays_agree,
     stored_as_told,
+    no_wrong_word,
 )
 
 

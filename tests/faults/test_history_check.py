@@ -76,6 +76,7 @@ BREACHES: dict[str, list[list[Record]]] = {
         [*attempt("a", 0, 1, **NEW), {**row(1, "a"), "content": "a wanted"}],
         [row(1, "nobody")],
     ],
+    "no_wrong_word": [[*attempt("a", 0, 1, what="unknown", wrong=True, why="500")]],
 }
 """Small histories, each of which breaks one law and no other."""
 

@@ -38,7 +38,7 @@ def test_every_promise_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_broken_promise_is_a_violation() -> None:
-    """A claim that does not hold is told, one that holds is not; so is a broken law, and a refusal."""
+    """A claim that does not hold is told, one that holds is not; so is every broken law."""
     verdict = Verdict()
     verdict.claim(True, "this holds")
     verdict.claim(False, "this does not")
@@ -51,7 +51,7 @@ def test_a_broken_promise_is_a_violation() -> None:
     assert verdict.violations == [
         "this does not",
         "S: failed_is_absent: t failed, and is stored under [1]",
-        "S: must not be told: t: 422 used",
+        "S: no_wrong_word: t: 422 used",
     ]
     assert "VIOLATION this does not\n" in verdict.summary()
     assert verdict.summary().endswith("\n3 violations")

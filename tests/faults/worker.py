@@ -19,7 +19,7 @@ HASTY_SECONDS = 1.0
 
 
 class Worker(Protocol):
-    """What is used of gunicorn's worker: it was the how manieth to start."""
+    """What is used of gunicorn's worker: its number, counted from the first that was started."""
 
     age: int
 
