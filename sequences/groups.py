@@ -90,7 +90,7 @@ class Groups:
         if call.latch.acquire(timeout=min(GLANCE_SECONDS, left if left > 0 else max(left + LATE_SECONDS, 0.001))):
             return
         with self._lock:
-            if queue.leader is call:
+            if queue.leader is call or call.answered:
                 return
             if queue.leader.lost:
                 self._hand_over(scope, queue)

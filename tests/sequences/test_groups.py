@@ -34,6 +34,7 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.groups import Groups
+from sequences.leader import Call, Queue
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.types import Allocation
@@ -539,6 +540,18 @@ class TestCrashes:
             first.result()
         assert [value(future.result()) for future in others] == [1, 2, 3]
         assert house.groups._queues == {}
+
+    def test_a_glance_just_after_the_answer(self, house: House) -> None:
+        """A caller that looks for its leader just after it was answered leaves the queue of others alone."""
+        leader, late, other = (Call([], house.deadline()) for _ in range(3))
+        queue = house.groups._queues["s"] = Queue(leader)
+        queue.batch.calls.append(late)
+        house.groups._leave("s", leader)
+        assert house.groups._queues == {}
+        after = house.groups._queues["s"] = Queue(other)
+        house.groups._wait("s", queue, late)
+        house.groups._wait("s", queue, late)
+        assert house.groups._queues == {"s": after}
 
     def test_a_caller_that_is_interrupted_while_it_waits(self, house: House, ctrl_c: Callable[[], None]) -> None:
         """A waiting caller that is interrupted, as by Ctrl-C, does not keep those behind it from being written."""
