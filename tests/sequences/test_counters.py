@@ -176,6 +176,20 @@ class TestRogueWriters:
             put_some(name, scope, 1)
         assert sorted(stored(name, scope)) == told
 
+    def test_a_counter_without_its_value_or_items(
+        self, name: str, scope: str, install: Callable[..., Strategy]
+    ) -> None:
+        """Nor does one whose values no item carries: its `highest` still tells."""
+        if name not in RESERVING:
+            pytest.skip("every value has an item")
+        take_some(name, scope, 3)
+        kept = {key: value for key, value in read_counter(name, scope).items() if key != "last_value"}
+        item = {**dynamodb.marshal(kept), **counter_strategy(name).counter_key(scope)}
+        dynamodb.call("put_item", {"TableName": counter_strategy(name).counter_table, "Item": item})
+        install(name)
+        with pytest.raises(SequenceWentBack, match="says None"):
+            take_some(name, scope, 1)
+
     def test_a_fraction(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A counter that somebody set to a fraction is refused with the remedy, and nothing is stored."""
         told = put_some(name, scope, 3)
