@@ -98,12 +98,16 @@ class Groups:
                 self._give_up(queue, call)
 
     def _give_up(self, queue: Queue, call: Call) -> None:
-        """At the deadline leave the queue, unwritten. Out of a batch: only when its leader had time to answer."""
+        """At the deadline leave the queue, unwritten. Out of a batch: only when its leader had time to answer.
+
+        One that was itself given up for lost does not know what became of its write.
+        """
         if call in queue.waiting:
             queue.waiting.remove(call)
             call.give_up(TOOK_TOO_LONG)
         elif call.deadline.left <= -LATE_SECONDS:
-            call.give_up(TOOK_TOO_LONG, outcome_unknown=queue.batch.write is not None)
+            batch = queue.batch
+            call.give_up(TOOK_TOO_LONG, outcome_unknown=batch.write is not None or call not in batch.calls)
 
     def _leave(self, scope: str | None, call: Call) -> None:
         """Hand over what this caller led, and be waited for no more. May be done twice.

@@ -52,11 +52,11 @@ class Call:
     @property
     def waits(self) -> bool:
         """Whether somebody is there who still wants an answer."""
-        return not (self.gone or self.answered)
+        return not (self.lost or self.answered)
 
     @property
     def lost(self) -> bool:
-        """Whether this caller, as a leader, has left without handing over, or is where its deadline cannot reach it."""
+        """Whether this caller has left without an answer, or is where its deadline does not reach it."""
         return self.gone or self.deadline.left < -2 * LATE_SECONDS
 
     def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> None:

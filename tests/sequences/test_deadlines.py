@@ -84,6 +84,20 @@ def slow_and_throttled(operation: str, request: Mapping[str, Any], *, seconds: f
     raise NotWritten("busy")
 
 
+def answering_after(pauses: Mapping[str, float]) -> Callable[..., dict[str, Any]]:
+    """An engine that answers some operations after so many seconds, with nothing, and is too busy for the others."""
+
+    def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+        if operation not in pauses:
+            return slow_and_throttled(operation, request, seconds=seconds)
+        time.sleep(min(seconds, pauses[operation]))
+        if seconds < pauses[operation]:
+            raise OutcomeUnknown("no answer")
+        return {"Items": []}
+
+    return engine
+
+
 class TestOneBudget:
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("call", CALLS)
@@ -104,6 +118,22 @@ class TestOneBudget:
         hasty(name)
         monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
         assert seconds_until_it_gives_up(TAKES[call], name, scope) <= SECONDS + 1
+
+    def test_many_slow_look_ups(
+        self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The markers of many items are looked up within one deadline, however slowly each is answered."""
+        hasty("atomic")
+        monkeypatch.setattr(dynamodb, "call", answering_after({"get_item": 0.2}))
+        assert seconds_until_it_gives_up(CALLS["put many with tokens"], "atomic", scope) <= SECONDS + 1
+
+    def test_a_late_reservation(
+        self, scope: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A reservation gets what the look-up and the reads before it have left of the deadline."""
+        install("atomic", deadline=2.0).bind(dynamodb.call)
+        monkeypatch.setattr(dynamodb, "call", answering_after({"get_item": 1.9, "query": 0.4}))
+        assert seconds_until_it_gives_up(CALLS["put with a token"], "atomic", scope) <= 3.0
 
 
 class TestOneRequest:

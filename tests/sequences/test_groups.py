@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb, put_next, put_next_many
+from sequences import groups as groups_module
 from sequences.commits import MOST_BYTES, Entry, Write, Writer
 from sequences.exceptions import (
     AccessRefused,
@@ -540,6 +541,42 @@ class TestCrashes:
             first.result()
         assert [value(future.result()) for future in others] == [1, 2, 3]
         assert house.groups._queues == {}
+
+    def test_a_leader_that_is_interrupted_while_it_leaves(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It leaves all the same: nothing is kept of its scope, and its thread joins others again."""
+        hand_over, struck = house.groups._hand_over, [KeyboardInterrupt()]
+
+        def interrupted(scope: str | None, queue: Queue) -> None:
+            if struck:
+                raise struck.pop()
+            hand_over(scope, queue)
+
+        monkeypatch.setattr(house.groups, "_hand_over", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            house.put("a")
+        assert house.groups._queues == {}
+        assert not groups_module._here.inside
+
+    def test_a_leader_that_is_gone(self, house: House) -> None:
+        """Who waits behind a leader that left without handing over, or is far beyond its deadline, takes over."""
+        for name in ("gone", "late"):
+            leader = Call([Entry(item={"name": name, "bad": False})], house.deadline())
+            house.groups._queues["s"] = Queue(leader)
+            leader.gone = name == "gone"
+            if name == "late":
+                leader.deadline.seconds = -10.0
+            assert isinstance(house.put(f"after the {name} one").answer, Allocation)
+            assert house.groups._queues == {}
+
+    def test_who_was_given_up_for_lost(self, house: House) -> None:
+        """A leader that comes back after another took over does not know what became of its write."""
+        lost, other = (Call([Entry()], house.deadline()) for _ in range(2))
+        queue = Queue(other)
+        lost.deadline.seconds = -10.0
+        house.groups._wait("s", queue, lost)
+        answer = lost.entries[0].answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
 
     def test_a_glance_just_after_the_answer(self, house: House) -> None:
         """A caller that looks for its leader just after it was answered leaves the queue of others alone."""
