@@ -166,7 +166,16 @@ class Copy:
             path.write_bytes(source)
 
     def failure(self, tests: Suite, seconds: float | None = None) -> str:
-        """The test that fails, or what else went wrong; empty when all pass. There is no time-out without `seconds`."""
+        """The test that fails, each of the suite's times; empty when all pass once. No time-out without `seconds`."""
+        failure = ""
+        for _ in range(tests.times):
+            failure = self.run(tests, seconds)
+            if not failure:
+                break
+        return failure
+
+    def run(self, tests: Suite, seconds: float | None) -> str:
+        """The test that fails first, or what else went wrong; empty when all pass."""
         with self._output.open("wb") as output:
             self._child = ChildProcess([*self._command, *tests.arguments], output=output)
         try:
@@ -212,13 +221,8 @@ class Bench:
 
     def _meet(self, mutation: Mutation, tests: Suite) -> str:
         seconds = max(LEAST_SECONDS, PATIENCE * self.seconds(tests))
-        failure = ""
         with self._copy() as copy, copy.mutated(mutation):
-            for _ in range(tests.times):
-                failure = copy.failure(tests, seconds)
-                if not failure:
-                    break
-        return failure
+            return copy.failure(tests, seconds)
 
     def seconds(self, tests: Suite) -> float:
         """How long tests take without a mutant. Raises BrokenTests when they fail."""

@@ -189,7 +189,7 @@ class Played(Copy):
         yield
         self.mutant = None
 
-    def failure(self, tests: Suite, seconds: float | None = None) -> str:
+    def run(self, tests: Suite, seconds: float | None) -> str:
         self.met.append((self.mutant, tests is WIDER, seconds))
         return self.failures[tests is WIDER].pop(0) if self.mutant else ""
 
@@ -228,7 +228,7 @@ class TestMeeting:
     def test_tests_that_fail_without_a_mutant(self, mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
         """Suite that fail anyway are an error with what they printed, and no kill."""
         copy = Played([], [])
-        monkeypatch.setattr(copy, "failure", lambda tests, seconds=None: "test_one")
+        monkeypatch.setattr(copy, "run", lambda tests, seconds: "test_one")
         with pytest.raises(BrokenTests, match="what the tests printed"):
             killer(mutation, copy)
 
