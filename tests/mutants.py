@@ -69,7 +69,7 @@ OWN_TESTS = {
 
 @dataclass(frozen=True)
 class Suite:
-    """Suite that a mutant meets, as arguments of pytest; `times` is how often they must fail to be believed."""
+    """Tests that a mutant meets, as arguments of pytest; `times` is how often they must fail to be believed."""
 
     arguments: tuple[str, ...]
     times: int = 1
@@ -210,11 +210,8 @@ class Bench:
         for copy in copies:
             self._free.put(copy)
 
-    def killer(self, mutation: Mutation) -> str:
-        """The test that fails with a mutant; empty when it survives all."""
-        return self._killer(mutation, own_tests(mutation.file)) or self._killer(mutation, WIDER)
-
-    def _killer(self, mutation: Mutation, tests: Suite) -> str:
+    def killer(self, mutation: Mutation, tests: Suite) -> str:
+        """The test that fails with a mutant; empty when it survives."""
         decided_by = (mutation, _digest(ROOT / mutation.file), tests, tests.text)
         killer: str = self._results.remember(f"{mutation}", decided_by, lambda: self._meet(mutation, tests))
         return killer
@@ -249,15 +246,18 @@ class Bench:
 
 
 def killers(mutations: Sequence[Mutation], workers: int) -> dict[Mutation, str]:
-    """What killed each of these mutants; empty for a survivor. Raises BrokenTests."""
-    found: dict[Mutation, str] = {}
+    """What killed each of these mutants, by its own tests or the wider; empty for a survivor. Raises BrokenTests."""
+    found = dict.fromkeys(mutations, "")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ThreadPoolExecutor(workers) as threads:
         copies = [Copy(Path(folder) / f"{number}") for number in range(workers)]
+        bench = Bench(copies, Results(RESULTS))
         try:
-            outcomes = threads.map(Bench(copies, Results(RESULTS)).killer, mutations)
-            for mutation, killer in zip(mutations, outcomes, strict=True):
-                found[mutation] = killer
-                print(f"{len(found)}/{len(mutations)} {mutation}: {killer or 'SURVIVED'}", file=sys.stderr)
+            for tests_of in (own_tests, lambda file: WIDER):
+                alive = [mutation for mutation in mutations if not found[mutation]]
+                suites = [tests_of(mutation.file) for mutation in alive]
+                for number, killer in enumerate(threads.map(bench.killer, alive, suites)):
+                    found[alive[number]] = killer
+                    print(f"{number + 1}/{len(alive)} {alive[number]}: {killer or 'alive'}", file=sys.stderr)
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             for copy in copies:

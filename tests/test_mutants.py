@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 
 from tests import mutants
-from tests.mutants import WIDER, Bench, BrokenTests, Copy, Results, Suite, core, judgements, own_tests, report, stale
+from tests.mutants import WIDER, BrokenTests, Copy, Results, Suite, core, judgements, killers, own_tests, report, stale
 from tests.mutations import Mutation, find, sample
 
 CHANGES = [
@@ -174,11 +174,12 @@ def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Played(Copy):
-    """A copy whose tests end as the test says: the failures of own and of wider tests, one after the other."""
+    """A copy whose tests fail as the test says: own and wider ones one after the other; `broken` without a mutant."""
 
     output = "what the tests printed"
 
-    def __init__(self, own: list[str], wider: list[str]) -> None:
+    def __init__(self, own: list[str], wider: list[str], broken: str = "") -> None:
+        self.broken = broken
         self.failures = {False: own, True: wider}
         self.mutant: Mutation | None = None
         self.met: list[tuple[Mutation | None, bool, float | None]] = []
@@ -191,7 +192,10 @@ class Played(Copy):
 
     def run(self, tests: Suite, seconds: float | None) -> str:
         self.met.append((self.mutant, tests is WIDER, seconds))
-        return self.failures[tests is WIDER].pop(0) if self.mutant else ""
+        return self.failures[tests is WIDER].pop(0) if self.mutant else self.broken
+
+    def stop(self) -> None:
+        pass
 
 
 @pytest.fixture
@@ -206,46 +210,51 @@ def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
     return find("sequences/one.py", b"a = 1\n")[0]
 
 
-def killer(mutation: Mutation, copy: Copy) -> str:
-    """What kills the mutation, with the outcomes that the project's folder keeps."""
-    return Bench([copy], Results(mutants.ROOT / ".local" / "results.jsonl")).killer(mutation)
+@pytest.fixture
+def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[[Copy], str]:
+    """A function that tells what kills the mutation in a copy, with the outcomes that the project's folder keeps."""
+
+    def killer(copy: Copy) -> str:
+        monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
+        return killers([mutation], 1)[mutation]
+
+    monkeypatch.setattr(mutants, "RESULTS", mutants.ROOT / ".local" / "results.jsonl")
+    return killer
 
 
 class TestMeeting:
-    def test_own_tests_kill(self, mutation: Mutation) -> None:
+    def test_own_tests_kill(self, mutation: Mutation, killer: Callable[[Copy], str]) -> None:
         """What a module's own tests kill meets no others; they passed without it, and have a time-out with it."""
         copy = Played(["test_one"], [])
-        assert killer(mutation, copy) == "test_one"
+        assert killer(copy) == "test_one"
         assert copy.met == [(None, False, None), (mutation, False, 60.0)]
 
     @pytest.mark.parametrize(
         ("failures", "killed_by"), [([""], ""), (["test_two", ""], ""), (["test_two", "test_two"], "test_two")]
     )
-    def test_a_wider_kill_must_repeat(self, mutation: Mutation, failures: list[str], killed_by: str) -> None:
+    def test_a_wider_kill_must_repeat(self, killer: Callable[[Copy], str], failures: list[str], killed_by: str) -> None:
         """What survives its own tests is killed by the wider ones if they fail twice."""
-        assert killer(mutation, Played([""], failures)) == killed_by
+        assert killer(Played([""], failures)) == killed_by
 
-    def test_tests_that_fail_without_a_mutant(self, mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Suite that fail anyway are an error with what they printed, and no kill."""
-        copy = Played([], [])
-        monkeypatch.setattr(copy, "run", lambda tests, seconds: "test_one")
+    def test_tests_that_fail_without_a_mutant(self, killer: Callable[[Copy], str]) -> None:
+        """Tests that fail anyway are an error with what they printed, and no kill."""
         with pytest.raises(BrokenTests, match="what the tests printed"):
-            killer(mutation, copy)
+            killer(Played([], [], broken="test_one"))
 
-    def test_outcomes_are_kept(self, mutation: Mutation) -> None:
+    def test_outcomes_are_kept(self, killer: Callable[[Copy], str]) -> None:
         """A later run asks for nothing again, whether the mutant was killed or not."""
-        assert killer(mutation, Played([""], [""])) == ""
+        assert killer(Played([""], [""])) == ""
         again = Played([], [])
-        assert killer(mutation, again) == ""
+        assert killer(again) == ""
         assert again.met == []
 
     @pytest.mark.parametrize("edited", ["sequences/one.py", "tests/sequences/test_one.py", "tests/conftest.py"])
-    def test_an_edit_makes_an_outcome_unknown(self, mutation: Mutation, edited: str) -> None:
+    def test_an_edit_makes_an_outcome_unknown(self, killer: Callable[[Copy], str], edited: str) -> None:
         """Where the module, its tests, or what tests share changed, the mutant meets them again."""
-        assert killer(mutation, Played([""], [""])) == ""
+        assert killer(Played([""], [""])) == ""
         with (mutants.ROOT / edited).open("a") as file:
             file.write("# edited\n")
-        assert killer(mutation, Played(["test_one"], [])) == "test_one"
+        assert killer(Played(["test_one"], [])) == "test_one"
 
     def test_a_run_that_was_stopped(self, tmp_path: Path) -> None:
         """A line that was half written is forgotten, and the lines before it are not."""
