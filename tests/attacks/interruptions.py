@@ -40,7 +40,7 @@ POOL = (connectionpool.__file__, connections.__file__)
 class Interruption:
     """What a handler does, or throws, once. An error of what it does is raised when the interrupted call is over."""
 
-    def __init__(self, do: Callable[[], object] | None = None, *, throw: type[Exception] | None = None) -> None:
+    def __init__(self, do: Callable[[], object] | None = None, *, throw: type[BaseException] | None = None) -> None:
         self._do = do
         self._throw = throw
         self._failure: BaseException | None = None
@@ -68,6 +68,7 @@ class Alarm:
 
     def __init__(self) -> None:
         self._interruption: Interruption | None = None
+        self.hung = False
 
     @contextmanager
     def within(self, seconds: float, *, after: float = 0.0, interruption: Interruption | None = None) -> Iterator[None]:
@@ -85,6 +86,7 @@ class Alarm:
         """Handle the signal."""
         interruption, self._interruption = self._interruption, None
         if interruption is None:
+            self.hung = True
             pytest.fail("the call hangs")
         interruption.come()
 
@@ -99,14 +101,18 @@ def ringing() -> Iterator[Alarm]:
     finally:
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *timer)
-        _open_pools()
+        if alarm.hung:
+            _unlock()
 
 
-def _open_pools() -> None:
+def _unlock() -> None:
     """Unlock what a failed test left locked: the tests that follow, and the end of the process, would wait for it."""
     for thing in gc.get_objects():
-        if isinstance(thing, queue.LifoQueue) and thing.mutex.locked():
-            thing.mutex.release()
+        lock: Any = getattr(thing, "mutex", None) if isinstance(thing, queue.Queue) else None
+        if isinstance(thing, futures.ThreadPoolExecutor):
+            lock = vars(thing)["_idle_semaphore"]._cond._lock
+        if lock and lock.locked():
+            lock.release()
 
 
 class Place:
@@ -140,6 +146,8 @@ class Place:
 
     def _at(self, frame: FrameType, event: str, _: object) -> None:
         if event not in ("call", "c_return") or not self._counts(frame):
+            return
+        if frame.f_code.co_name == "<genexpr>":  # also entered to be closed, which no handler comes between
             return
         caller = frame.f_back
         way = (frame.f_code, frame.f_lasti, event, caller and caller.f_code, caller and caller.f_lasti)

@@ -1,7 +1,8 @@
 """A time limit that a signal's handler throws, as task queues do, anywhere inside a put.
 
 The call that it strikes is over, and its item may be stored or not. Nobody else is harmed: the next calls of the
-process in that scope are answered, and those of other threads that waited with it.
+process in that scope are answered, and those of other threads that waited with it. Nothing is logged here: a limit that
+strikes Python's own logging may leave a handler locked for ever.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import suppress
 
 import pytest
 
-from sequences import get_next_value
+from sequences import get_next_value, put_next
 from sequences.strategies import Strategy
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
 from tests.attacks.support import BUSY, RESERVING, Puts, every_strategy, others_put
@@ -26,7 +27,14 @@ STRIDE = 3
 
 
 class TimeLimit(Exception):
-    """The time of a task is over."""
+    """The time of a task is over: an error like others, as Celery's is."""
+
+
+class Interrupt(BaseException):
+    """Somebody wants the task to end: no error, as Ctrl-C is none."""
+
+
+LIMITS = (TimeLimit, Interrupt)
 
 
 @pytest.fixture(autouse=True)
@@ -38,15 +46,18 @@ def _quiet() -> Iterator[None]:
 
 
 @pytest.fixture
-def brief(install: Callable[..., Strategy], name: str) -> Strategy:
+def brief(install: Callable[..., Strategy], scope: str, name: str, caplog: pytest.LogCaptureFixture) -> Strategy:
     """The strategy with a short deadline, within which the call after the limit must be answered."""
-    return install(name, deadline=DEADLINE, **BUSY.get(name, {}))
+    caplog.set_level(logging.CRITICAL, "sequences")
+    strategy = install(name, deadline=DEADLINE, **BUSY.get(name, {}))
+    put_next(name, {"title": "the first one"}, scope=scope)
+    return strategy
 
 
 def strike(puts: Puts, alarm: Alarm, place: Place, number: int) -> None:
     """Put until the limit strikes, and then put again."""
     puts.marked = not puts.marked
-    with alarm.within(DEADLINE + 1), suppress(TimeLimit), place:
+    with alarm.within(DEADLINE + 1), suppress(*LIMITS), place:
         puts.put(f"the struck one {number}")
     with alarm.within(DEADLINE + 1):
         puts.put(f"the next one {number}")
@@ -57,7 +68,7 @@ def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: s
     """Wherever the limit strikes, the next put is stored, the struck one at most once, and no gap is left."""
     puts = Puts(name, scope)
     for number in itertools.count(1, STRIDE):
-        place = Place(number, Interruption(throw=TimeLimit))
+        place = Place(number, Interruption(throw=LIMITS[number % 2]))
         strike(puts, alarm, place, number)
         if not place.reached:
             break
@@ -70,8 +81,8 @@ def test_a_limit_at_any_point_of_taking_a_value(brief: Strategy, scope: str, ala
     """Wherever the limit strikes, the next value is handed out, and no value twice."""
     values = list[int]()
     for number in itertools.count(1):
-        place = Place(number, Interruption(throw=TimeLimit))
-        with alarm.within(DEADLINE + 1), suppress(TimeLimit), place:
+        place = Place(number, Interruption(throw=LIMITS[number % 2]))
+        with alarm.within(DEADLINE + 1), suppress(*LIMITS), place:
             values.append(get_next_value(name, scope=scope))
         with alarm.within(DEADLINE + 1):
             values.append(get_next_value(name, scope=scope))
@@ -86,7 +97,7 @@ def test_a_limit_while_a_connection_changes_hands(brief: Strategy, scope: str, a
     """Also where a put takes a connection from the pool, or gives it back."""
     puts = Puts(name, scope)
     for number in itertools.count(1):
-        place = Place(number, Interruption(throw=TimeLimit), files=POOL)
+        place = Place(number, Interruption(throw=LIMITS[number % 2]), files=POOL)
         strike(puts, alarm, place, number)
         if not place.reached:
             break
@@ -100,11 +111,11 @@ def test_limits_among_other_threads(brief: Strategy, scope: str, alarm: Alarm, n
     puts, draws, struck = Puts(name, scope), random.Random(name), 0
     with others_put(puts):
         for number in range(ROUNDS):
-            limit = Interruption(throw=TimeLimit)
+            limit = Interruption(throw=LIMITS[number % 2])
             try:
                 with alarm.within(DEADLINE + 1, after=draws.uniform(0.00001, 0.008), interruption=limit):
                     puts.put(f"the struck one {number}")
-            except TimeLimit:
+            except LIMITS:
                 struck += 1
         puts.put("the last one")
     assert struck > ROUNDS // 10
