@@ -1,0 +1,152 @@
+"""Forks of a process in the midst of its work: nothing that the parent has in memory is used by a child.
+
+The parent has used every strategy: it remembers tails and counters, holds blocks that are half used and an open client,
+has a thread that fetches blocks, and a put of another thread is under way while it forks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import NamedTuple
+
+import pytest
+
+from sequences import get_next_value, put_next
+from sequences.strategies import Strategy
+from tests.attacks.interruptions import Interruption, Place
+from tests.attacks.support import ATTACKED, BUSY, RESERVING, judge
+
+CONTEXT = multiprocessing.get_context("fork")
+CHILDREN = 4
+ROUNDS = 2
+STRIDE = 25
+"""Of the points of a put, so many are gone on at a time."""
+
+PATIENCE = 20.0
+"""Seconds after which a process hangs; the deadline of a call is 10."""
+
+
+class Told(NamedTuple):
+    """What calls of one strategy got: values of items by title, and values without items."""
+
+    items: dict[str, int]
+    values: list[int]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Thousands of lines would only slow the processes down."""
+    caplog.set_level(logging.CRITICAL, "sequences")
+
+
+def use(scope: str, who: str, count: int) -> dict[str, Told]:
+    """Store items and take values of every strategy."""
+    told = {}
+    for name in ATTACKED:
+        titles = [f"{number} of {who}" for number in range(count)]
+        items = {title: put_next(name, {"title": title}, scope=scope).value for title in titles}
+        values = [get_next_value(name, scope=scope) for _ in titles] if name in RESERVING else []
+        told[name] = Told(items, values)
+    return told
+
+
+def child(scope: str, meeting: Callable[[], object], answer: Connection) -> None:
+    """Use everything in a forked process, at the same moment as the others."""
+    meeting()
+    try:
+        answer.send(use(scope, f"child {os.getpid()}", 2))
+    except BaseException as error:  # noqa: BLE001 - told to the parent
+        answer.send(repr(error))
+
+
+@contextmanager
+def busy(scope: str, threads: int) -> Iterator[list[dict[str, Told]]]:
+    """Threads of this process use everything all the while."""
+    done, told = threading.Event(), list[dict[str, Told]]()
+
+    def go_on(thread: int) -> None:
+        for number in itertools.takewhile(lambda _: not done.is_set(), itertools.count()):
+            told.append(use(scope, f"thread {thread}, round {number}", 2))
+
+    running = [threading.Thread(target=go_on, args=(thread,), daemon=True) for thread in range(threads)]
+    for thread in running:
+        thread.start()
+    try:
+        yield told
+    finally:
+        done.set()
+        for thread in running:
+            thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in running), "a thread of the parent hangs"
+
+
+def fork_children(scope: str) -> list[dict[str, Told]]:
+    """Fork children that use everything at the same moment as this thread; what all of them got."""
+    meeting = CONTEXT.Barrier(CHILDREN + 1)
+    pipes = [CONTEXT.Pipe(duplex=False) for _ in range(CHILDREN)]
+    children = [CONTEXT.Process(target=child, args=(scope, meeting.wait, answer)) for _, answer in pipes]
+    for process in children:
+        process.start()
+    meeting.wait(PATIENCE)
+    here = use(scope, f"parent of {children[0].pid}", 2)
+    answers: list[dict[str, Told] | str] = [
+        answer.recv() if answer.poll(PATIENCE) else "it hangs" for answer, _ in pipes
+    ]
+    for process in children:
+        process.kill()
+    assert [answer for answer in answers if isinstance(answer, str)] == []
+    return [here, *(answer for answer in answers if not isinstance(answer, str))]
+
+
+def test_forks_of_a_busy_parent(configured: str, scope: str) -> None:
+    """Children and parent that put at once store their items under values of their own, and none of them hangs."""
+    told = [use(scope, "the parent before", 5)]
+    with busy(scope, threads=2) as others:
+        for _ in range(ROUNDS):
+            told += fork_children(scope)
+    told += others
+    assert len(told) > (CHILDREN + 1) * ROUNDS
+    for name in ATTACKED:
+        items = {title: value for answers in told for title, value in answers[name].items.items()}
+        values = [value for answers in told for value in answers[name].values]
+        assert judge(name, scope, items) == items
+        assert len({*items.values(), *values}) == len(items) + len(values), name
+
+
+@pytest.mark.parametrize("name", ["atomic", "block", "sort-key"])
+def test_a_fork_at_any_point_of_a_put(install: Callable[..., Strategy], scope: str, name: str) -> None:
+    """Wherever a put of one thread stands when another one forks: the child's put is stored, and so is this one."""
+    install(name, **BUSY.get(name, {}))
+    told = {}
+    for number in itertools.count(1, STRIDE):
+        place = Place(number, Interruption(lambda: told.update(fork_elsewhere(name, scope))))
+        with place:
+            told[f"outer {number}"] = put_next(name, {"title": f"outer {number}"}, scope=scope).value
+        if not place.reached:
+            break
+    assert len(told) > 10
+    assert judge(name, scope, told) == told
+
+
+def fork_elsewhere(name: str, scope: str) -> dict[str, int]:
+    """Let another thread fork a child that puts; its item and value."""
+    reading, writing = CONTEXT.Pipe(duplex=False)
+
+    def put() -> None:
+        title = f"child {os.getpid()}"
+        writing.send({title: put_next(name, {"title": title}, scope=scope).value})
+
+    process = CONTEXT.Process(target=put, daemon=True)
+    forking = threading.Thread(target=process.start)
+    forking.start()
+    forking.join()
+    assert reading.poll(PATIENCE), "the child hangs"
+    answer: dict[str, int] = reading.recv()
+    return answer
