@@ -7,24 +7,33 @@ has a thread that fetches blocks, and a put of another thread is under way while
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 import multiprocessing
 import os
+import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from sequences import get_next_value, put_next
 from sequences.strategies import Strategy
+from tests.attacks import preloaded
 from tests.attacks.interruptions import Interruption, Place
 from tests.attacks.support import ATTACKED, BUSY, RESERVING, judge
+from tests.faults.clients import bare_client
+from tests.faults.incidents import kill_worker
+from tests.faults.stack import PREFIX, Stack, running_stack
+from tests.sequences.support import at_once
 
 CONTEXT = multiprocessing.get_context("fork")
 CHILDREN = 4
+CLIENTS = 8
 ROUNDS = 2
 STRIDE = 25
 """Of the points of a put, so many are gone on at a time."""
@@ -150,3 +159,48 @@ def fork_elsewhere(name: str, scope: str) -> dict[str, int]:
     assert reading.poll(PATIENCE), "the child hangs"
     answer: dict[str, int] = reading.recv()
     return answer
+
+
+@pytest.fixture
+def preloaded_stack(tmp_path: Path, engine: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    """gunicorn with three workers, whose master has imported the application, and goes on using it."""
+    monkeypatch.setenv(preloaded.TOLD, str(tmp_path / "told"))
+    options: dict[str, Any] = {"workers": 3, "threads": 4, "through_proxy": False}
+    with running_stack(tmp_path, config=preloaded.__name__, **options) as stack:
+        yield stack
+
+
+def test_a_preloading_gunicorn(preloaded_stack: Stack) -> None:
+    """Workers that are forked from a busy master, also after they were killed, number without gaps and duplicates."""
+    stack, draws = preloaded_stack, random.Random(1)
+
+    def ask(client: int) -> tuple[int, list[int]]:
+        ticket = stack.ask("POST", f"/api/projects/{preloaded.PROJECT}/tickets/", {"title": f"of client {client}"})
+        values = stack.ask("POST", "/api/sequences/orders/next/", {"count": 2})
+        return ticket.content["number"], values.content["values"]
+
+    answers = at_once(CLIENTS, ask)
+    for _ in range(3):
+        kill_worker(stack.web.pid, draws)
+        answers += at_once(CLIENTS, ask)
+    stack.stop_web()
+    by_master = [json.loads(line) for line in (stack.folder / "told").read_text().splitlines()]
+    tickets = [number for number, _ in answers] + [told["ticket"] for told in by_master]
+    orders = [value for _, values in answers for value in values] + [told["order"] for told in by_master]
+    assert len(by_master) > 3
+    assert len(set(tickets)) == len(tickets)
+    assert len(set(orders)) == len(orders)
+    stored = stored_numbers(stack)
+    assert set(tickets) <= set(stored)
+    assert stored == list(range(1, len(stored) + 1))
+
+
+def stored_numbers(stack: Stack) -> list[int]:
+    """The numbers of the project's tickets, read from the engine."""
+    query = bare_client(stack.engine.endpoint).get_paginator("query")
+    pages = query.paginate(
+        TableName=f"{PREFIX}tickets",
+        KeyConditionExpression="pk = :project AND sk > :zero",
+        ExpressionAttributeValues={":project": {"S": preloaded.PROJECT}, ":zero": {"N": "0"}},
+    )
+    return [int(item["sk"]["N"]) for page in pages for item in page["Items"]]

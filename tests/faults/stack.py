@@ -112,9 +112,19 @@ class Stack:
 
 @contextmanager
 def running_stack(
-    folder: Path, *, workers: int = 2, threads: int = 16, through_proxy: bool = True, under_fire: bool = False
+    folder: Path,
+    *,
+    workers: int = 2,
+    threads: int = 16,
+    through_proxy: bool = True,
+    under_fire: bool = False,
+    config: str = "",
 ) -> Iterator[Stack]:
-    """The product, signed in, with a calm proxy, or past it; all of it is stopped at the end."""
+    """The product, signed in, with a calm proxy, or past it; all of it is stopped at the end.
+
+    `config` is the module that gunicorn reads as its configuration.
+    """
+    config = worker.__name__ if under_fire else config
     engine = Engine(folder / "engine.db")
     if under_fire and engine.binary:
         engine.binary = living_through_a_full_disk(engine.binary, folder)
@@ -123,7 +133,7 @@ def running_stack(
         for command in (["migrate", "-v0"], ["create_tables"], ["createsuperuser", "--noinput"]):
             subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
         port = free_port()
-        flags = [f"--config=python:{worker.__name__}"] if under_fire else []
+        flags = [f"--config=python:{config}"] if config else []
         gunicorn = [*_gunicorn(port, workers, threads), *flags]
         stack = Stack(engine, proxy, folder, gunicorn, environment, f"http://{HOST}:{port}")
         clock.set_offset(stack.clock, 0)
