@@ -78,6 +78,8 @@ class Deadline:
     timing: Timing = field(default_factory=Timing)
     seconds: float = DEADLINE_SECONDS
     attempts: int = 0
+    failure: StorageError | None = None
+    """What the last request that failed met."""
 
     def __post_init__(self) -> None:
         self.began = self.timing.clock()
@@ -99,8 +101,12 @@ class Deadline:
         """Send one request, which may end a little after the deadline, so that it is not begun in vain."""
         seconds = self.left + GRACE_SECONDS
         if seconds <= 0:
-            raise NotWritten(f"{operation}: not sent, for the deadline has passed.")
-        return dynamodb.call(operation, request, seconds=seconds)
+            raise NotWritten(f"{operation}: not sent, for the deadline has passed. {self.failure or ''}")
+        try:
+            return dynamodb.call(operation, request, seconds=seconds)
+        except StorageError as error:
+            self.failure = error
+            raise
 
     def pause(self) -> None:
         """Sleep a random time below a bound that doubles with every attempt (full jitter), within the deadline."""

@@ -33,7 +33,7 @@ __all__ = ["POOL", "Alarm", "Interruption", "Place", "ringing"]
 OURS = (*(str(Path(str(package.__file__)).parent) for package in (sequences, futures)), contextlib.__file__)
 """Our code, and what it lets others do for it."""
 
-POOL = (connectionpool.__file__, connections.__file__)
+POOL = (connectionpool.__file__, connections.__file__, queue.__file__)
 """Where a connection is taken from the pool of those that are free, and given back."""
 
 
