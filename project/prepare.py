@@ -24,7 +24,8 @@ def main() -> int:
         django.setup()
         logging.disable(logging.INFO)  # nobody at the terminal asked how each sample got its number
         call_command("migrate", verbosity=0, interactive=False)
-        call_command("create_tables", stdout=io.StringIO())
+        # The data of a development run are its own: tables of an older layout are changed without asking.
+        call_command("create_tables", move_expiry=bool(password), stdout=io.StringIO())
         if settings.STATIC_ROOT:
             call_command("collectstatic", verbosity=0, interactive=False)
         if password:

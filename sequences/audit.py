@@ -43,7 +43,10 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Void:
-    """A value that was used and withdrawn: who did it, when and why, as the item's attribute `void` says."""
+    """A value that was used and withdrawn: who did it, when and why, as the item's attribute `void` says.
+
+    Under that name, anything without one of `by`, `at` and `reason` is the application's own.
+    """
 
     value: int
     by: str
