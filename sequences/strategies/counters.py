@@ -78,7 +78,7 @@ class CounterStrategy(Strategy):
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
         self.counter_table = dynamodb.table_name(self.option["counter_table"])
-        self.tables = [self.layout.table, self.counter_table]
+        self.tables = [self.counter_table, *([self.layout.table] if self.option["check_items"] else [])]
         self._met: Recent[bool] = Recent(SCOPES_MET)
         self._highest_seen: Recent[int] = Recent()
         self._behind: Recent[bool] = Recent()

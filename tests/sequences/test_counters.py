@@ -149,6 +149,13 @@ class TestRogueWriters:
         put_some(name, scope, 1)
         assert wire.operations.count("Query") == 1
 
+    def test_values_need_no_table_of_items(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Without `check_items` values are handed out also where there is no table of items at all."""
+        if name not in RESERVING:
+            pytest.skip("every value has an item")
+        install(name, check_items=False, TABLE="there_is_none")
+        assert take_some(name, scope, 2) == [nth(name, 1), nth(name, 2)]
+
     def test_a_marker_proves_what_was_handed_out(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A process that answers a repeat knows from its marker how far the counter had come."""
         put_some(name, scope, 2)
