@@ -149,10 +149,9 @@ class TestRogueWriters:
         put_some(name, scope, 1)
         assert wire.operations.count("Query") == 1
 
+    @pytest.mark.parametrize("name", RESERVING)
     def test_values_need_no_table_of_items(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """Without `check_items` values are handed out also where there is no table of items at all."""
-        if name not in RESERVING:
-            pytest.skip("every value has an item")
         install(name, check_items=False, TABLE="there_is_none")
         assert take_some(name, scope, 2) == [nth(name, 1), nth(name, 2)]
 
@@ -183,12 +182,11 @@ class TestRogueWriters:
             put_some(name, scope, 1)
         assert sorted(stored(name, scope)) == told
 
+    @pytest.mark.parametrize("name", RESERVING)
     def test_a_counter_without_its_value_or_items(
         self, name: str, scope: str, install: Callable[..., Strategy]
     ) -> None:
         """Nor does one whose values no item carries: its `highest` still tells."""
-        if name not in RESERVING:
-            pytest.skip("every value has an item")
         take_some(name, scope, 3)
         kept = {key: value for key, value in read_counter(name, scope).items() if key != "last_value"}
         item = {**dynamodb.marshal(kept), **counter_strategy(name).counter_key(scope)}
