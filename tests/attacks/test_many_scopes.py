@@ -1,0 +1,122 @@
+"""A process that meets more and more scopes, in good days and bad ones, remembers a bounded number of them.
+
+The engine is stubbed here, for speed: it stores everything and has nothing, and now and then refuses, throttles, or
+says that another writer was faster.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from sequences import dynamodb, get_last_value, get_next_value, put_next
+from sequences.exceptions import NotWritten, OutcomeUnknown, Reason, SequenceError, StorageRefused, WriteCancelled
+from sequences.registry import strategies
+from sequences.strategies import Strategy, base, block, counters
+
+SCOPES = 12_000
+LOOKS = 3
+"""So often what is remembered is counted on the way."""
+
+BOUND = base.SCOPES_REMEMBERED
+FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "tests", "_pytest")
+
+
+def bad_day(request: Mapping[str, Any], draws: random.Random) -> SequenceError:
+    """What a write may meet."""
+    actions = [next(iter(action.values())) for action in request.get("TransactItems", ())] or [request]
+    taken = Reason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
+    reasons = [taken if "title" in action.get("Item", {}) else Reason("None") for action in actions]
+    lost = WriteCancelled("lost", tuple(reasons) if taken in reasons else (taken,) * len(reasons))
+    return draws.choice([lost, NotWritten("throttled"), OutcomeUnknown("no answer"), StorageRefused("refused")])
+
+
+def stubbed_engine() -> Callable[..., dict[str, Any]]:
+    """An engine as the application sees it; one write of thirty fails."""
+    draws = random.Random(1)
+
+    def call(operation: str, request: Mapping[str, Any], **_: object) -> dict[str, Any]:
+        if operation in ("put_item", "update_item", "transact_write_items") and draws.random() < 0.03:
+            raise bad_day(request, draws)
+        amount = request.get("ExpressionAttributeValues", {}).get(":amount", {"N": "1"})
+        return {"Items": [], "Attributes": {"last_value": amount}, "Table": {"TableId": "the one life"}}
+
+    return call
+
+
+def remembered(prefix: str) -> tuple[int, int]:
+    """How many scopes with this prefix the fullest thing holds that the app can reach, and all things together."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "sequences"]
+    ahead: list[object] = [vars(module) for module in modules]
+    found, seen, most = set[str](), set[int](), 0
+    while ahead:
+        thing = ahead.pop()
+        if id(thing) in seen or is_foreign(thing):
+            continue
+        seen.add(id(thing))
+        held = gc.get_referents(thing)
+        scopes = {text for text in held if isinstance(text, str) and text.startswith(prefix)}
+        most = max(most, len(scopes))
+        found |= scopes
+        ahead.extend(held)
+    return most, len(found)
+
+
+def is_foreign(thing: object) -> bool:
+    """Whether it leads out of the app."""
+    module = thing.__module__ if isinstance(thing, type) else type(thing).__module__
+    return isinstance(thing, ModuleType) or str(module).partition(".")[0] in FOREIGN
+
+
+@pytest.fixture
+def stubbed(
+    install: Callable[..., Strategy], name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    """The strategy on the stubbed engine, without long pauses, with all its bounds at the lowest of them."""
+    caplog.set_level(logging.CRITICAL, "sequences")
+    monkeypatch.setattr(counters, "SCOPES_MET", BOUND)
+    monkeypatch.setattr(block, "BLOCKS_HELD", BOUND)
+    strategies.reset()
+    dynamodb.account()
+    install(name, deadline=0.01)
+    monkeypatch.setattr(dynamodb, "call", stubbed_engine())
+    yield
+    strategies.reset()
+
+
+@pytest.mark.parametrize("name", ["atomic", "transactional", "block", "sort-key"])
+def test_what_is_remembered_is_bounded(stubbed: None, name: str) -> None:
+    """However many scopes there were, those that are remembered are never more than the bound says."""
+    prefix = uuid4().hex
+    files = open_files()
+    for number in range(SCOPES):
+        scope = f"{prefix} {number}"
+        with suppress(SequenceError):
+            put_next(name, {"title": "x"}, scope=scope, idempotency_token="a token" if number % 2 else None)
+        if number % 20 == 0 and strategies[name].supports_reserve:
+            with suppress(SequenceError):
+                get_next_value(name, scope=scope)
+        if number % 20 == 1:
+            with suppress(SequenceError):
+                get_last_value(name, scope=scope)
+        if number % (SCOPES // LOOKS) == SCOPES // LOOKS - 1:
+            most, together = remembered(prefix)
+            assert BOUND / 2 < most <= BOUND
+            assert together < 2 * BOUND  # what is seldom noted may be of scopes that are else forgotten
+    assert open_files() <= files + 2
+
+
+def open_files() -> int:
+    """How many files this process has open."""
+    return len(list(Path(f"/proc/{os.getpid()}/fd").iterdir()))
