@@ -1,0 +1,224 @@
+"""What stands in logs: scopes, values and what the engine met; never an item's content, a token or a credential."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+
+from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences.exceptions import GaveUp, SequenceError
+from sequences.registry import strategies
+from tests.attacks.support import ATTACKED, RESERVING, every_strategy
+from tests.faults.control import Proxy
+from tests.faults.plans import CANCELLATIONS, LOSSES, REJECTIONS, Rule
+from tests.sequences.support import SEQUENCES as CONFIGURED
+from tests.sequences.support import delete_row, import_row, set_counter, stored
+
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "AKIANOBODYMAYREADTHIS",
+    "AWS_SECRET_ACCESS_KEY": "a-secret-nobody-may-read",
+    "AWS_SESSION_TOKEN": "a-session-nobody-may-read",
+}
+CONTENT = "content nobody may read"
+NUMBER = 424242424242
+TOKEN = "token nobody may read"
+SECRETS = [*CREDENTIALS.values(), CONTENT, str(NUMBER), TOKEN]
+
+FAULTS = [*LOSSES, *REJECTIONS, *(f"cancel-{reason}" for reason in CANCELLATIONS), "drop-close"]
+DEADLINE = 0.1
+
+SEQUENCES: dict[str, dict[str, Any]] = {
+    name: {**CONFIGURED[name], "OPTIONS": {**CONFIGURED[name].get("OPTIONS", {}), "deadline": DEADLINE}}
+    for name in ATTACKED
+}
+SEQUENCES |= {f"full-{name}": {**entry, "MAXIMUM": 1} for name, entry in SEQUENCES.items()}
+SEQUENCES |= {f"nowhere-{name}": {**SEQUENCES[name], "TABLE": "no_such_table"} for name in ATTACKED}
+
+
+class Records(logging.Handler):
+    """Every record of `sequences`, at any level, with all that it carries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(f"{logging.Formatter().format(record)} {vars(record)!r}")
+
+    def assert_silent(self) -> None:
+        """No secret is in any of them."""
+        assert [text for text in self.texts if any(secret in text for secret in SECRETS)] == []
+
+    def said(self, words: str) -> bool:
+        """Whether a record holds these words."""
+        return any(words in text for text in self.texts)
+
+
+@pytest.fixture
+def records(caplog: pytest.LogCaptureFixture) -> Iterator[Records]:
+    """What `sequences` logs during the test."""
+    caplog.set_level(logging.DEBUG, "sequences")
+    records, logger = Records(), logging.getLogger("sequences")
+    logger.addHandler(records)
+    yield records
+    logger.removeHandler(records)
+
+
+@pytest.fixture(scope="module")
+def with_credentials(_proxy: Proxy) -> Iterator[None]:
+    """Every strategy behind the proxy, with credentials of its own and little patience, and tables."""
+    configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="logs_")
+    with pytest.MonkeyPatch.context() as patch, configured:
+        for variable, value in {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": _proxy.endpoint}.items():
+            patch.setenv(variable, value)
+        strategies.reset()
+        call_command("create_tables", verbosity=0)
+        dynamodb.delete_table(dynamodb.table_name("no_such_table"))
+        yield
+    strategies.reset()
+
+
+def item(**more: object) -> dict[str, Any]:
+    """An item that nobody may read."""
+    return {"title": CONTENT, "amount": NUMBER, "deep": {"list": [CONTENT.encode(), {CONTENT}]}, **more}
+
+
+def call_all(name: str, scope: str) -> None:
+    """Call every function, whatever comes of it."""
+    calls: list[Callable[[], object]] = [
+        lambda: put_next(name, item(), scope=scope),
+        lambda: put_next(name, item(), scope=scope, idempotency_token=TOKEN),
+        lambda: put_next(name, item(other=True), scope=scope, idempotency_token=TOKEN),
+        lambda: put_next_many(name, [item(), item()], scope=scope, idempotency_tokens=[TOKEN, f"{TOKEN} too"]),
+        lambda: put_next(name, item(token=CONTENT), scope=scope),
+        lambda: put_next(name, item(large=CONTENT * 20_000), scope=scope),
+        lambda: put_next(name, item(empty=set(), bad=object()), scope=scope, idempotency_token=f"{TOKEN}\n"),
+        lambda: put_next(name, item(pk=CONTENT, sk=NUMBER), scope=scope),
+        lambda: put_next(name, item(pk=CONTENT, sk=NUMBER), scope=scope),
+        lambda: get_last_value(name, scope=scope),
+    ]
+    if strategies[name].supports_reserve:
+        calls += [lambda: get_next_value(name, scope=scope)] * 20
+    for call in calls:
+        with suppress(SequenceError):
+            call()
+
+
+@every_strategy
+def test_puts_and_refusals(with_credentials: None, records: Records, scope: str, name: str) -> None:
+    """Puts, repeats and refused items are logged without what is in them."""
+    for sequence in (name, f"full-{name}", f"nowhere-{name}"):
+        call_all(sequence, scope)
+    assert records.said("value 1")
+    assert records.said("replayed")
+    records.assert_silent()
+
+
+@every_strategy
+def test_failures_and_giving_up(with_credentials: None, proxy: Proxy, records: Records, scope: str, name: str) -> None:
+    """Whatever fault a call meets, once or until its deadline, is logged without what was sent."""
+    for fault in FAULTS:
+        for count in (1, None):
+            proxy.follow(Rule(fault=fault, count=count, seconds=0.2))
+            with suppress(SequenceError):
+                put_next(name, item(), scope=f"{scope} {fault}", idempotency_token=TOKEN if count else None)
+            if name in RESERVING:
+                with suppress(SequenceError):
+                    get_next_value(name, scope=f"{scope} {fault}")
+    proxy.partition()
+    with suppress(SequenceError):
+        put_next(name, item(), scope=scope, idempotency_token=TOKEN)
+    proxy.heal()
+    assert records.said("gave up")
+    records.assert_silent()
+
+
+@every_strategy
+def test_a_giving_up_is_told(with_credentials: None, proxy: Proxy, records: Records, scope: str, name: str) -> None:
+    """Each call that gives up is warned of, whatever it wanted."""
+    calls: list[Callable[[], object]] = [
+        lambda: put_next(name, item(), scope=scope),
+        lambda: put_next(name, item(), scope=scope, idempotency_token=TOKEN),
+        lambda: put_next_many(name, [item(), item()], scope=scope),
+    ]
+    if name in RESERVING:
+        calls.append(lambda: get_next_value(name, scope=scope))
+    proxy.follow(Rule(fault="ThrottlingException"))
+    for call in calls:
+        records.texts.clear()
+        with pytest.raises(GaveUp):
+            call()
+        assert records.said("gave up")
+        records.assert_silent()
+
+
+@every_strategy
+def test_repairs(with_credentials: None, records: Records, scope: str, name: str) -> None:
+    """What is noticed of imported and deleted rows, and of counters that were set back, is logged without content."""
+    if name.startswith("sort-key"):
+        put_next_many(name, [item(), item()], scope=scope)
+        delete_row(name, scope, max(stored(name, scope)))
+    else:
+        for value in range(1, 10):
+            import_row(name, scope, value)
+        call_all(name, scope)
+        set_counter(name, scope, last_value=1)
+    strategies[name].option["tail_seconds"] = 0.0
+    call_all(name, scope)
+    assert records.said("went back" if name.startswith("sort-key") else "moved it to")
+    records.assert_silent()
+
+
+@contextmanager
+def garbled(status: int) -> Iterator[None]:
+    """Answers are an error page that repeats the request, as a gateway may send."""
+    sent: dict[str, bytes] = {}
+
+    def note(request: Any, **_: object) -> None:
+        sent["body"] = request.body
+
+    def garble(response_dict: dict[str, Any], **_: object) -> None:
+        response_dict.update(status_code=status, body=b"<h1>Sorry</h1> you sent " + sent["body"])
+
+    events = dynamodb.shared_client().meta.events
+    events.register("before-send.dynamodb", note)
+    events.register("before-parse.dynamodb", garble)
+    try:
+        yield
+    finally:
+        events.unregister("before-send.dynamodb", note)
+        events.unregister("before-parse.dynamodb", garble)
+
+
+@pytest.mark.parametrize("status", [200, 400, 429, 502])
+@pytest.mark.parametrize("name", ["atomic", "sort-key"])
+def test_an_answer_that_repeats_the_request(
+    with_credentials: None, records: Records, scope: str, name: str, status: int
+) -> None:
+    """What a gateway says in place of the engine is not logged, as it may hold what was sent."""
+    put_next(name, item(), scope=scope)
+    with garbled(status):
+        call_all(name, scope)
+    assert len(records.texts) > 1 or status == 400
+    records.assert_silent()
+
+
+def test_a_password_in_the_address(
+    with_credentials: None, records: Records, scope: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine's address is not logged with the password that it may hold."""
+    monkeypatch.setenv(
+        "AWS_ENDPOINT_URL_DYNAMODB", f"http://somebody:{CREDENTIALS['AWS_SECRET_ACCESS_KEY']}@127.0.0.1:1"
+    )
+    strategies.reset()
+    with suppress(SequenceError):
+        put_next("sort-key", item(), scope=scope)
+    strategies.reset()
+    assert records.said("gave up")
+    records.assert_silent()
