@@ -16,7 +16,7 @@ from sequences.exceptions import GaveUp, SequenceError
 from sequences.registry import strategies
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
 from tests.faults.control import Proxy
-from tests.faults.plans import CANCELLATIONS, LOSSES, REJECTIONS, Rule
+from tests.faults.plans import Rule
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import delete_row, import_row, set_counter, stored
 
@@ -30,8 +30,11 @@ NUMBER = 424242424242
 TOKEN = "token nobody may read"
 SECRETS = [*CREDENTIALS.values(), CONTENT, str(NUMBER), TOKEN]
 
-FAULTS = [*LOSSES, *REJECTIONS, *(f"cancel-{reason}" for reason in CANCELLATIONS), "drop-close"]
-DEADLINE = 0.1
+FAULTS = [
+    *("lose-500", "lose-checksum", "lose-truncated", "drop-close"),
+    *("AccessDeniedException", "ThrottlingException", "cancel-ValidationError", "cancel-TransactionConflict"),
+]
+DEADLINE = 0.05
 
 SEQUENCES: dict[str, dict[str, Any]] = {
     name: {**CONFIGURED[name], "OPTIONS": {**CONFIGURED[name].get("OPTIONS", {}), "deadline": DEADLINE}}
@@ -159,7 +162,9 @@ def test_a_giving_up_is_told(with_credentials: None, proxy: Proxy, records: Reco
 
 
 @every_strategy
-def test_repairs(with_credentials: None, records: Records, scope: str, name: str) -> None:
+def test_repairs(
+    with_credentials: None, records: Records, scope: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is noticed of imported and deleted rows, and of counters that were set back, is logged without content."""
     if name.startswith("sort-key"):
         put_next_many(name, [item(), item()], scope=scope)
@@ -169,7 +174,7 @@ def test_repairs(with_credentials: None, records: Records, scope: str, name: str
             import_row(name, scope, value)
         call_all(name, scope)
         set_counter(name, scope, last_value=1)
-    strategies[name].option["tail_seconds"] = 0.0
+    monkeypatch.setitem(strategies[name].option, "tail_seconds", 0.0)
     call_all(name, scope)
     assert records.said("went back" if name.startswith("sort-key") else "moved it to")
     records.assert_silent()
@@ -177,7 +182,7 @@ def test_repairs(with_credentials: None, records: Records, scope: str, name: str
 
 @contextmanager
 def garbled(status: int) -> Iterator[None]:
-    """Answers are an error page that repeats the request, as a gateway may send."""
+    """Answers to writes of items are an error page that repeats the request, as a gateway may send."""
     sent: dict[str, bytes] = {}
 
     def note(request: Any, **_: object) -> None:
@@ -187,13 +192,18 @@ def garbled(status: int) -> Iterator[None]:
         response_dict.update(status_code=status, body=b"<h1>Sorry</h1> you sent " + sent["body"])
 
     events = dynamodb.shared_client().meta.events
-    events.register("before-send.dynamodb", note)
-    events.register("before-parse.dynamodb", garble)
+    handlers: dict[str, Callable[..., object]] = {
+        "before-send.dynamodb": note,
+        "before-parse.dynamodb.PutItem": garble,
+        "before-parse.dynamodb.TransactWriteItems": garble,
+    }
+    for event, handler in handlers.items():
+        events.register(event, handler)
     try:
         yield
     finally:
-        events.unregister("before-send.dynamodb", note)
-        events.unregister("before-parse.dynamodb", garble)
+        for event, handler in handlers.items():
+            events.unregister(event, handler)
 
 
 @pytest.mark.parametrize("status", [200, 400, 429, 502])
