@@ -181,18 +181,19 @@ def test_repairs(
 
 
 @contextmanager
-def garbled(status: int) -> Iterator[None]:
+def garbled(status: int) -> Iterator[list[bytes]]:
     """Answers to writes of items are an error page that repeats the request, as a gateway may send."""
-    sent: dict[str, bytes] = {}
+    sent, pages = [b""], list[bytes]()
 
     def note(request: Any, **_: object) -> None:
-        sent["body"] = request.body
+        sent[0] = request.body
 
     def garble(response_dict: dict[str, Any], **_: object) -> None:
-        response_dict.update(status_code=status, body=b"<h1>Sorry</h1> you sent " + sent["body"])
+        pages.append(b"<h1>Sorry</h1> you sent " + sent[0])
+        response_dict.update(status_code=status, body=pages[-1], headers={})
 
     events = dynamodb.shared_client().meta.events
-    handlers: dict[str, Callable[..., object]] = {
+    handlers: dict[str, Callable[..., None]] = {
         "before-send.dynamodb": note,
         "before-parse.dynamodb.PutItem": garble,
         "before-parse.dynamodb.TransactWriteItems": garble,
@@ -200,7 +201,7 @@ def garbled(status: int) -> Iterator[None]:
     for event, handler in handlers.items():
         events.register(event, handler)
     try:
-        yield
+        yield pages
     finally:
         for event, handler in handlers.items():
             events.unregister(event, handler)
@@ -213,9 +214,9 @@ def test_an_answer_that_repeats_the_request(
 ) -> None:
     """What a gateway says in place of the engine is not logged, as it may hold what was sent."""
     put_next(name, item(), scope=scope)
-    with garbled(status):
+    with garbled(status) as pages:
         call_all(name, scope)
-    assert len(records.texts) > 1 or status == 400
+    assert any(CONTENT.encode() in page for page in pages)
     records.assert_silent()
 
 
