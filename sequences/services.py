@@ -46,7 +46,11 @@ def get_next_value(sequence: str, *, scope: str | None = None) -> int:
     """
     if scope is not None:
         check_scope(scope)
-    return strategies[sequence].next_value(scope)
+    try:
+        return strategies[sequence].next_value(scope)
+    except GaveUp as gave_up:
+        _warn(sequence, scope, gave_up)
+        raise
 
 
 def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> range | list[int]:
@@ -58,7 +62,11 @@ def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> r
         raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
     check_scope(scope)
     strategy = strategies[sequence]
-    return strategy.reserve(scope, count, strategy.deadline())
+    try:
+        return strategy.reserve(scope, count, strategy.deadline())
+    except GaveUp as gave_up:
+        _warn(sequence, scope, gave_up)
+        raise
 
 
 def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
@@ -121,7 +129,11 @@ def _put(
     deadline = strategy.deadline()
     entries = [_entry(strategy, item, token) for item, token in zip(items, tokens, strict=True)]
     for chunk in _chunks(entries, strategy.most_actions):
-        strategy.put(scope, chunk, deadline)
+        try:
+            strategy.put(scope, chunk, deadline)
+        except GaveUp as early:  # a marker could not be looked up
+            _warn(sequence, scope, early)
+            raise
         if gave_up := next((entry.answer for entry in chunk if isinstance(entry.answer, GaveUp)), None):
             for entry in entries:
                 entry.settle(gave_up)
@@ -133,13 +145,17 @@ def _answer(sequence: str, scope: str | None, entry: Entry) -> Allocation | Sequ
     answer = entry.answer
     assert isinstance(answer, Allocation | SequenceError)
     if isinstance(answer, GaveUp):
-        logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, answer)
+        _warn(sequence, scope, answer)
     elif isinstance(answer, Allocation):
         logger.info(
             "sequence %s scope %s: value %d, attempts %d%s",
             sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
         )  # fmt: skip
     return answer
+
+
+def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
+    logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, gave_up)
 
 
 def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> Entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -105,31 +106,38 @@ def translate_errors(operation: str) -> Iterator[None]:
         raise _translate_answer(operation, error) from error
     except _CONFIGURATION_ERRORS as error:
         raise NotConfigured(
-            f"DynamoDB cannot be used: {error} Set AWS_DEFAULT_REGION and credentials (AWS_ACCESS_KEY_ID and "
+            f"DynamoDB cannot be used: {_said(error)} Set AWS_DEFAULT_REGION and credentials (AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, a profile or a role), or AWS_ENDPOINT_URL_DYNAMODB for another engine."
         ) from error
     except _NEVER_SENT as error:
-        raise NotWritten(f"{operation}: the engine is not reachable: {error} {_where()}") from error
+        raise NotWritten(f"{operation}: the engine is not reachable: {_said(error)} {_where()}") from error
     except _ANSWER_LOST as error:
-        raise OutcomeUnknown(f"{operation}: the answer was lost: {error}") from error
+        raise OutcomeUnknown(f"{operation}: the answer was lost: {_said(error)}") from error
     except botocore.exceptions.BotoCoreError as error:
-        raise StorageRefused(f"{operation}: {error}") from error
+        raise StorageRefused(f"{operation}: {_said(error)}") from error
     except ValueError as error:
         if "endpoint" in str(error).lower():
             raise NotConfigured(
-                f"{error}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
+                f"{_said(error)}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
             ) from error
         raise
 
 
+def _said(error: object) -> str:
+    """What an error says, without the name and password that an address in it may hold."""
+    return re.sub(r"//[^/\s]*@", "//", str(error))
+
+
 def _where() -> str:
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
+    endpoint = _said(os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", ""))
     return f"Is an engine running at AWS_ENDPOINT_URL_DYNAMODB={endpoint}?" if endpoint else "Is the network up?"
 
 
 def _translate_answer(operation: str, error: botocore.exceptions.ClientError) -> StorageError:
     code = error.response.get("Error", {}).get("Code", "")
-    text = f"{operation}: {code}: {error.response.get('Error', {}).get('Message', '')}"
+    said = error.response.get("Error", {}).get("Message", "")
+    # A page of some gateway has its status for a code; it may repeat what was sent, and tells nothing.
+    text = f"{operation}: {code}: {said}" if code.isidentifier() else f"{operation}: HTTP {code}, not from DynamoDB."
     match ERROR_FATES.get(code, _fate_by_status(error)):
         case Fate.CANCELLED:
             return WriteCancelled(text, _reasons(code, error.response))
