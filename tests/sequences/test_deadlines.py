@@ -15,9 +15,9 @@ import pytest
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
 from sequences.strategies import Strategy
-from tests.sequences.support import COUNTERS, SORT_KEYS, Impostor
+from tests.sequences.support import Impostor
 
-NAMES = [*COUNTERS, *SORT_KEYS]
+NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 SECONDS = 0.5
 """The deadline of every call here."""
 ITEMS = [{"n": n} for n in range(250)]
@@ -109,7 +109,7 @@ class TestOneBudget:
         monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
         assert seconds_until_it_gives_up(CALLS[call], name, scope) <= SECONDS + 1
 
-    @pytest.mark.parametrize("name", [name for name in COUNTERS if "transactional" not in name])
+    @pytest.mark.parametrize("name", ["atomic", "optimistic-update", "block"])
     @pytest.mark.parametrize("call", TAKES)
     def test_a_busy_engine_and_a_reservation(
         self, name: str, scope: str, call: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
