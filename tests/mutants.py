@@ -53,16 +53,20 @@ OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
 OWN_TESTS = {
     "sequences/commits.py": ("groups",),
-    "sequences/dynamodb/client.py": ("errors",),
-    "sequences/dynamodb/connections.py": ("errors",),
+    "sequences/dynamodb/client.py": ("errors", "lives"),
+    "sequences/dynamodb/connections.py": ("errors", "deadlines"),
+    "sequences/dynamodb/tables.py": ("lives",),
     "sequences/dynamodb/values.py": ("expressions",),
-    "sequences/leader.py": ("groups",),
+    "sequences/groups.py": ("deadlines",),
+    "sequences/leader.py": ("groups", "deadlines"),
     "sequences/registry.py": ("tables",),
+    "sequences/retries.py": ("deadlines",),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
-    "sequences/strategies/base.py": ("memory", "stored_rows", "sort_key", "counters", "contract"),
+    "sequences/strategies/base.py": ("memory", "stored_rows", "sort_key", "lives", "counters", "contract"),
+    "sequences/strategies/block.py": ("lives",),
     "sequences/strategies/counters.py": ("stored_rows",),
     "sequences/strategies/optimistic.py": ("counters", "contract"),
-    "sequences/strategies/transactional.py": ("counters", "contract"),
+    "sequences/strategies/transactional.py": ("counters", "lives", "contract"),
     "tickets/store.py": ("services",),
 }
 
