@@ -149,7 +149,7 @@ def test_the_core() -> None:
 
 def test_the_tests_of_a_module() -> None:
     """A module meets the tests of its name and those that are mapped to it; one that has none, its room's."""
-    assert own_tests("sequences/groups.py").arguments == ("tests/sequences/test_groups.py",)
+    assert own_tests("sequences/turns.py").arguments == ("tests/sequences/test_turns.py",)
     assert "tests/sequences/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
     assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences",)
 
