@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from sequences import put_next, put_next_many
+from sequences.dynamodb import client
 from sequences.exceptions import InvalidItem, StorageRefused
+from sequences.registry import strategies
 from tests.attacks.support import GAPLESS, every_strategy, judge
 from tests.sequences.support import at_once, stored
 
@@ -34,11 +36,10 @@ def titled(count: int) -> list[dict[str, Any]]:
 
 
 @every_strategy
-@pytest.mark.parametrize("marked", [False, True], ids=["plain", "with-tokens"])
-def test_many_large_items(configured: str, scope: str, name: str, marked: bool) -> None:
+def test_many_large_items(configured: str, scope: str, name: str) -> None:
     """More bytes than one transaction holds are stored by one call, in their order, and none is sent in vain."""
     items = [{**item, "content": LARGE} for item in titled(MORE_THAN_FIT)]
-    tokens = [item["title"] for item in items] if marked else None
+    tokens = [item["title"] if number % 2 else None for number, item in enumerate(items)]
     answers = put_next_many(name, items, scope=scope, idempotency_tokens=tokens)
     values = [answer.value for answer in answers]
     assert values == sorted(values)
@@ -106,3 +107,13 @@ def test_a_bad_item_among_many(configured: str, scope: str, name: str, bad: str)
     others = {item["title"] for item in items if "content" not in item}
     assert set(judge(name, scope, {})) in (set(), others)
     assert put_next(name, {"title": "the next"}, scope=scope).value > len(stored(name, scope)) - 1
+
+
+def test_more_callers_than_connections(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more requests are under way than the client keeps connections, each is answered at once all the same."""
+    monkeypatch.setattr(client, "CONNECTIONS", 2)
+    strategies.reset()
+    put_next("sort-key", {"title": "the first one"}, scope=scope)
+    answers = at_once(20, lambda number: put_next("sort-key", {"title": "x"}, scope=f"{scope} {number}"))
+    assert {(answer.value, answer.attempts) for answer in answers} == {(1, 1)}
+    strategies.reset()

@@ -20,7 +20,7 @@ from tests.attacks.support import every_strategy
 from tests.sequences.support import Processes, repeat, stored
 
 PROCESSES = 8
-TOKENS = 6
+TOKENS = 5
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
 from tests.attacks.support import BUSY, RESERVING, Puts, every_strategy, others_put
 
 DEADLINE = 1.0
-ROUNDS = 60
-STRIDE = 3
+ROUNDS = 40
+STRIDE = 5
 """Of the points of a put, so many are gone on at a time."""
 
 
@@ -80,7 +80,7 @@ def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: s
 def test_a_limit_at_any_point_of_taking_a_value(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
     """Wherever the limit strikes, the next value is handed out, and no value twice."""
     values = list[int]()
-    for number in itertools.count(1):
+    for number in itertools.count(1, 3):
         place = Place(number, Interruption(throw=LIMITS[number % 2]))
         with alarm.within(DEADLINE + 1), suppress(*LIMITS), place:
             values.append(get_next_value(name, scope=scope))
