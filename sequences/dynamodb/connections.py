@@ -144,6 +144,9 @@ class _Idle:
             raise queue.Full
         self._connections.append(connection)
 
+    def qsize(self) -> int:
+        return len(self._connections)
+
 
 class _Pool(AWSHTTPConnectionPool):
     ConnectionCls = _Connection
