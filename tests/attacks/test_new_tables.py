@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.synchronize import Event
 
 import pytest
 
@@ -84,13 +85,14 @@ def table_names() -> set[str]:
     return names | {dynamodb.table_name("sequences")}
 
 
-def make_anew(endpoint: str, names: set[str], outage: float) -> None:
-    """Delete tables and make them again, as somebody does who knows nothing of us."""
+def make_anew(endpoint: str, names: set[str], wanted: Event) -> None:
+    """Delete tables and, when they are wanted, make them again, as somebody does who knows nothing of us."""
     client = bare_client(endpoint)
     known = {name: client.describe_table(TableName=name)["Table"] for name in names}
     for name in names:
         client.delete_table(TableName=name)
-    time.sleep(outage)
+    time.sleep(OUTAGE)
+    wanted.wait()
     for name, table in known.items():
         client.create_table(
             TableName=name,
@@ -143,12 +145,14 @@ def life(way: str, others: Processes, engine: Engine) -> Life:
 
 def end_and_begin(way: str, others: Processes, endpoint: str) -> None:
     """Have another process make the tables anew, while ours call in vain or do nothing."""
-    names = table_names()
-    another = multiprocessing.get_context("fork").Process(target=make_anew, args=(endpoint, names, OUTAGE))
+    context = multiprocessing.get_context("fork")
+    wanted = context.Event()
+    another = context.Process(target=make_anew, args=(endpoint, table_names(), wanted), daemon=True)
     another.start()
     if "meanwhile" in way:
         met = wait_for_the_outage(others, way)
         assert isinstance(met, TableMissing)
+    wanted.set()
     another.join(10)
     assert another.exitcode == 0
 
