@@ -325,4 +325,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: the tests are ended and the copies removed
     sys.exit(main())
