@@ -27,9 +27,9 @@ from .commits import Entry, Writer
 from .leader import LATE_SECONDS, TOOK_TOO_LONG, Call, Leader, Queue
 from .retries import Deadline
 
-__all__ = ["Groups"]
+__all__ = ["GLANCE_SECONDS", "Groups"]
 
-GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether its leader is still there
+GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether what it waits for is still to come
 
 
 class _Here(threading.local):

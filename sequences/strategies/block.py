@@ -16,6 +16,7 @@ from typing import Any
 
 from ..commits import Entry, Writer
 from ..exceptions import SequenceError, SequenceExhausted
+from ..groups import GLANCE_SECONDS
 from ..leader import TOOK_TOO_LONG
 from ..retries import Deadline
 from ..types import SequenceConfig
@@ -29,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 BLOCKS_HELD = 4096
 MOST_FETCHES = 8
-GLANCE_SECONDS = 0.25
 BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block used up faster than this is doubled, slower than that is halved
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from sequences.strategies import Strategy
 from tests.sequences.support import Impostor
 
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
+RESERVING = ["atomic", "optimistic-update", "block"]
 SECONDS = 0.5
 """The deadline of every call here."""
 ITEMS = [{"n": n} for n in range(250)]
@@ -99,25 +101,14 @@ def answering_after(pauses: Mapping[str, float]) -> Callable[..., dict[str, Any]
 
 
 class TestOneBudget:
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("call", CALLS)
+    @pytest.mark.parametrize(("name", "call"), [*product(NAMES, CALLS.values()), *product(RESERVING, TAKES.values())])
     def test_a_busy_engine(
-        self, name: str, scope: str, call: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+        self, name: str, scope: str, call: Call, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Marker look-ups, reads, reservations, writes and pauses share one deadline."""
+        """Marker look-ups, reads, reservations, writes and pauses share one deadline; so do values without items."""
         hasty(name)
         monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
-        assert seconds_until_it_gives_up(CALLS[call], name, scope) <= SECONDS + 1
-
-    @pytest.mark.parametrize("name", ["atomic", "optimistic-update", "block"])
-    @pytest.mark.parametrize("call", TAKES)
-    def test_a_busy_engine_and_a_reservation(
-        self, name: str, scope: str, call: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """So it is for values without items."""
-        hasty(name)
-        monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
-        assert seconds_until_it_gives_up(TAKES[call], name, scope) <= SECONDS + 1
+        assert seconds_until_it_gives_up(call, name, scope) <= SECONDS + 1
 
     def test_many_slow_look_ups(
         self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
