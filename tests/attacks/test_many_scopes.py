@@ -66,7 +66,7 @@ def remembered(prefix: str) -> tuple[int, int]:
             continue
         seen.add(id(thing))
         held = gc.get_referents(thing)
-        scopes = {text for text in held if isinstance(text, str) and text.startswith(prefix)}
+        scopes = {text for text in held if type(text) is str and text.startswith(prefix)}
         most = max(most, len(scopes))
         found |= scopes
         ahead.extend(held)
@@ -74,9 +74,13 @@ def remembered(prefix: str) -> tuple[int, int]:
 
 
 def is_foreign(thing: object) -> bool:
-    """Whether it leads out of the app."""
-    module = thing.__module__ if isinstance(thing, type) else type(thing).__module__
-    return isinstance(thing, ModuleType) or str(module).partition(".")[0] in FOREIGN
+    """Whether it leads out of the app.
+
+    Only its type is asked: the proxy of something that is gone answers no other question.
+    """
+    kind = type(thing)
+    module = thing.__module__ if issubclass(kind, type) else kind.__module__
+    return issubclass(kind, ModuleType) or str(module).partition(".")[0] in FOREIGN
 
 
 @pytest.fixture
