@@ -5,8 +5,9 @@
     caller C           --joins, waits----------+-> B leads: [write B C D]
     caller D              --joins, waits------/
 
-There is no timer and no thread of our own: a lone caller leads at once and waits for nobody. What a group writes and
-how an answer is read is a `Writer`'s knowledge; this module knows who leads, when to try again, and when to give up.
+There is no timer and no thread of our own: a lone caller leads at once and waits for nobody, and the first one after a
+group only lets those run that the group has answered. What a group writes and how an answer is read is a `Writer`'s
+knowledge; this module knows who leads, when to try again, and when to give up.
 
 The guarantees, each held by a test:
 
@@ -21,6 +22,7 @@ The guarantees, each held by a test:
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 
 from .commits import Entry, Writer
@@ -30,6 +32,7 @@ from .retries import Deadline
 __all__ = ["GLANCE_SECONDS", "Groups"]
 
 GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether what it waits for is still to come
+YIELDS = 4  # so often the first caller after a group lets others run; microseconds each where nobody wants to
 
 
 class _Here(threading.local):
@@ -49,6 +52,7 @@ class Groups:
         self._joins = joins
         self._lock = threading.Lock()
         self._queues: dict[str | None, Queue] = {}
+        self._shared: tuple[str | None, ...] = ()  # the scope whose last write several callers shared
 
     def submit(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> None:
         """Return when every entry is answered: by this caller as the leader of a group, or by another leader.
@@ -78,6 +82,9 @@ class Groups:
                 queue = self._queues[scope] = Queue(call)
             else:
                 queue.waiting.append(call)
+            follows_group = not waits and scope in self._shared
+        if follows_group:
+            _let_others_come()
         while not call.answered:
             if queue.leader is call:
                 Leader(self._writer, scope, queue, self._lock).run(waited=waits)
@@ -131,3 +138,13 @@ class Groups:
             following.wake()
         elif self._queues.get(scope) is queue:
             del self._queues[scope]
+            self._shared = (scope,) if queue.shared else ()
+
+
+def _let_others_come() -> None:
+    """Let those run whom the last group has just answered, so that who comes again shares the next write.
+
+    Else the first to come again would write alone, while all the others wait for it.
+    """
+    for _ in range(YIELDS):
+        time.sleep(0)

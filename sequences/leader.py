@@ -88,13 +88,17 @@ class Batch:
 
 
 class Queue:
-    """The calls of one scope: the one that leads, those that it has taken into its batch, and those that wait."""
+    """The calls of one scope: the one that leads, those that it has taken into its batch, and those that wait.
 
-    __slots__ = ("batch", "leader", "waiting")
+    `shared` says that the last batch was of several calls.
+    """
+
+    __slots__ = ("batch", "leader", "shared", "waiting")
 
     def __init__(self, leader: Call) -> None:
         self.leader = leader
         self.batch = Batch([leader])
+        self.shared = False
         self.waiting: deque[Call] = deque()
 
     def next_leader(self) -> Call | None:
@@ -153,6 +157,7 @@ class Leader:
                 call = waiting.popleft()
                 room, space = room - call.actions, space - call.size
                 self.batch.calls.append(call)
+            self.queue.shared = len(self.batch.calls) > 1
 
     def _pending(self) -> list[Entry]:
         """The unanswered entries; of two that one transaction cannot hold (the same token), the first."""

@@ -197,6 +197,32 @@ class TestWhoLeads:
         assert [value(future.result()) for future in [first, *others]] == list(range(1, 12))
         assert house.line.items == [["first"], [f"{n}" for n in range(10)]]
 
+    def test_the_first_after_a_group(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The first caller after a group lets those run that it has answered, and writes them along."""
+        with house.busy() as first:
+            others = [house.join("a"), house.join("b")]
+        for future in [first, *others]:
+            future.result()
+        monkeypatch.setattr(groups_module, "_let_others_come", lambda: others.append(house.join("d")))
+        house.put("c")
+        assert value(others[-1].result()) == 5
+        assert house.line.items == [["first"], ["a", "b"], ["c", "d"]]
+
+    @pytest.mark.parametrize(("scopes", "times"), [(["s"], 0), (["t"], 1), (["t", "t"], 1)])
+    def test_who_lets_nobody_run(
+        self, house: House, monkeypatch: pytest.MonkeyPatch, scopes: list[str], times: int
+    ) -> None:
+        """A caller that follows a group of another scope, or a lone caller, leads at once."""
+        let_run: list[None] = []
+        monkeypatch.setattr(groups_module, "_let_others_come", lambda: let_run.append(None))
+        with house.busy(scope="t") as first:
+            others = [house.join(f"{n}", scope="t") for n in range(2)]
+        for future in [first, *others]:
+            future.result()
+        for scope in scopes:
+            house.put("a", scope=scope)
+        assert len(let_run) == times
+
     def test_units_are_shared(self, house: House) -> None:
         """The units of a group are shared by its entries, and so are its attempts."""
         with house.busy():
