@@ -322,6 +322,29 @@ class TestBounds:
         monkeypatch.setattr(audit_module, "read", one_by_one)
         assert audited("sorted").unexplained == 0
 
+    def test_a_batch_that_returns_nothing_is_sent_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An engine that returns nothing of a batch gets a pause before it is asked again."""
+        fill("sorted", 2, tokens=True)
+        pauses: list[None] = []
+
+        def throttled(operation: str, request: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+            if operation == "batch_get_item" and len(pauses) < 3:
+                return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
+            return retries.read(operation, request, **options)
+
+        monkeypatch.setattr(audit_module, "read", throttled)
+        monkeypatch.setattr(Deadline, "pause", lambda _: pauses.append(None))
+        assert audited("sorted").unexplained == 0
+        assert len(pauses) == 3
+
+    def test_a_marker_without_a_value_is_found(self) -> None:
+        """A marker that names no value is found, though there is no item to ask for."""
+        strategy = strategies["sorted"]
+        marker = {**strategy.marker_key(SCOPE, "t1"), **dynamodb.marshal({"token": "t1"})}
+        dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": marker})
+        (orphan,) = audited("sorted").orphans.listed
+        assert orphan == Orphan(token="t1", value=None, problem="the marker names no value")
+
 
 def run(*arguments: str) -> str:
     """What the command prints."""

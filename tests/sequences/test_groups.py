@@ -55,6 +55,7 @@ class Ledger(Writer):
         self.last_value = 0
         self.prepared: list[list[Entry]] = []
         self.crash: Exception | None = None
+        self.refusal: SequenceError | None = None
 
     def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
         if self.crash:
@@ -81,7 +82,9 @@ class Ledger(Writer):
             entry.settle(allocation)
 
     def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
-        """A lost race: everybody goes round again."""
+        """A lost race: everybody goes round again, unless the look at what won is refused."""
+        if self.refusal:
+            raise self.refusal
 
 
 class Line:
@@ -400,6 +403,13 @@ class TestBadItems:
             house.line.plan = [LOST_RACE, error]
         assert {future.result().answer for future in [first, *others]} == {error}
         assert len(house.line.requests) == 2
+
+    def test_a_race_that_is_not_explained(self, house: House) -> None:
+        """Where the look at who won is refused, so is the caller, and nothing is sent again."""
+        house.line.plan = [LOST_RACE]
+        house.ledger.refusal = refusal = AccessRefused("no")
+        assert house.put("a").answer is refusal
+        assert house.line.items == [["a"]]
 
     def test_after_an_ambiguous_answer(self, house: House) -> None:
         """A permanent refusal of a write that may be stored leaves its outcome unknown."""

@@ -18,7 +18,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     WriteCancelled,
 )
-from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, new_token, read, write_once
+from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, heals, new_token, read, write_once
 from tests.sequences.support import Clock
 
 REQUEST = {"TableName": "t"}
@@ -122,6 +122,22 @@ class TestDeadline:
     def test_tokens(self) -> None:
         """No two tokens are equal."""
         assert len({new_token() for _ in range(1000)}) == 1000
+
+
+HEALING = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
+
+
+@pytest.mark.parametrize("codes", [[HEALING[0]], [HEALING[1]], [HEALING[2]], [*HEALING, "None"]])
+def test_cancellations_that_heal(codes: list[str]) -> None:
+    """A write that was cancelled only for what heals may succeed unchanged, whatever part of the reasons it met."""
+    assert heals(tuple(map(Reason, codes)))
+    assert not heals(tuple(map(Reason, [*codes, "ConditionalCheckFailed"])))
+
+
+@pytest.mark.parametrize("codes", [[], ["None"]])
+def test_nothing_to_heal(codes: list[str]) -> None:
+    """A cancellation without a reason does not heal."""
+    assert not heals(tuple(map(Reason, codes)))
 
 
 Send = Callable[[Deadline], object]

@@ -216,6 +216,18 @@ class TestCounts:
         assert get_next_values(1000, "atomic", scope=scope) == range(1, 1001)
         assert wire.operations == ["Query", "UpdateItem"]
 
+    @pytest.mark.parametrize(
+        ("count", "length", "parts"),
+        [(99, 1, [99]), (100, 1, [100]), (101, 1, [100, 1]), (14, 300_000, [13, 1]), (3, 390_000, [3])],
+    )
+    def test_many_items(self, scope: str, wire: Wire, count: int, length: int, parts: list[int]) -> None:
+        """Many items are as few transactions as 100 items and 4 MB allow, in their order."""
+        allocations = put_next_many("sort-key", [{"title": "x" * length}] * count, scope=scope)
+        assert [allocation.value for allocation in allocations] == list(range(1, count + 1))
+        sent = [len(body.get("TransactItems", [body])) for body in wire.bodies("TransactWriteItems")]
+        assert sent == [part for part in parts if part > 1]
+        assert wire.operations.count("PutItem") == parts.count(1)
+
     def test_unknown_sequences(self, scope: str) -> None:
         """An unknown alias is told, with those that there are."""
         uses: list[Callable[[], object]] = [

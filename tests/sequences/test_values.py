@@ -103,6 +103,12 @@ class TestRefusals:
         assert named in str(caught.value)
         assert stored("sort-key", scope) == {}
 
+    @pytest.mark.parametrize("empty", [set(), frozenset()])
+    def test_an_empty_set(self, empty: object) -> None:
+        """The error says what is wrong with a set that is empty, of whose type nobody can tell."""
+        with pytest.raises(InvalidItem, match=r"a set must not be empty$"):
+            dynamodb.marshal({"labels": empty})
+
     @pytest.mark.parametrize("name", ["token", "marker_expires_at"])
     def test_reserved_names(self, configured: str, scope: str, name: str) -> None:
         """An item must not carry what the sequence writes, nor that by which DynamoDB lets go of markers."""
