@@ -151,7 +151,7 @@ def test_the_tests_of_a_module() -> None:
     """A module meets the tests of its name and those that are mapped to it; one that has none, its room's."""
     assert own_tests("sequences/turns.py").arguments == ("tests/sequences/test_turns.py",)
     assert "tests/sequences/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
-    assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences",)
+    assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences", "tests/test_readme.py")
 
 
 def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,19 +211,19 @@ def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
 
 
 @pytest.fixture
-def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[[Copy], str]:
+def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """A function that tells what kills the mutation in a copy, with the outcomes that the project's folder keeps."""
 
-    def killer(copy: Copy) -> str:
+    def killer(copy: Copy, narrow: bool = False) -> str:
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
-        return killers([mutation], 1)[mutation]
+        return killers([mutation], 1, narrow=narrow)[mutation]
 
     monkeypatch.setattr(mutants, "RESULTS", mutants.ROOT / ".local" / "results.jsonl")
     return killer
 
 
 class TestMeeting:
-    def test_own_tests_kill(self, mutation: Mutation, killer: Callable[[Copy], str]) -> None:
+    def test_own_tests_kill(self, mutation: Mutation, killer: Callable[..., str]) -> None:
         """What a module's own tests kill meets no others; they passed without it, and have a time-out with it."""
         copy = Played(["test_one"], [])
         assert killer(copy) == "test_one"
@@ -232,16 +232,22 @@ class TestMeeting:
     @pytest.mark.parametrize(
         ("failures", "killed_by"), [([""], ""), (["test_two", ""], ""), (["test_two", "test_two"], "test_two")]
     )
-    def test_a_wider_kill_must_repeat(self, killer: Callable[[Copy], str], failures: list[str], killed_by: str) -> None:
+    def test_a_wider_kill_must_repeat(self, killer: Callable[..., str], failures: list[str], killed_by: str) -> None:
         """What survives its own tests is killed by the wider ones if they fail twice."""
         assert killer(Played([""], failures)) == killed_by
 
-    def test_tests_that_fail_without_a_mutant(self, killer: Callable[[Copy], str]) -> None:
+    def test_the_wider_tests_may_be_left_out(self, killer: Callable[..., str]) -> None:
+        """Where only its own tests are asked for, what survives them survives."""
+        copy = Played([""], [])
+        assert killer(copy, narrow=True) == ""
+        assert [suite for _, suite, _ in copy.met] == [False, False]
+
+    def test_tests_that_fail_without_a_mutant(self, killer: Callable[..., str]) -> None:
         """Tests that fail anyway are an error with what they printed, and no kill."""
         with pytest.raises(BrokenTests, match="what the tests printed"):
             killer(Played([], [], broken="test_one"))
 
-    def test_outcomes_are_kept(self, killer: Callable[[Copy], str]) -> None:
+    def test_outcomes_are_kept(self, killer: Callable[..., str]) -> None:
         """A later run asks for nothing again, whether the mutant was killed or not."""
         assert killer(Played([""], [""])) == ""
         again = Played([], [])
@@ -249,7 +255,7 @@ class TestMeeting:
         assert again.met == []
 
     @pytest.mark.parametrize("edited", ["sequences/one.py", "tests/sequences/test_one.py", "tests/conftest.py"])
-    def test_an_edit_makes_an_outcome_unknown(self, killer: Callable[[Copy], str], edited: str) -> None:
+    def test_an_edit_makes_an_outcome_unknown(self, killer: Callable[..., str], edited: str) -> None:
         """Where the module, its tests, or what tests share changed, the mutant meets them again."""
         assert killer(Played([""], [""])) == ""
         with (mutants.ROOT / edited).open("a") as file:
@@ -270,7 +276,7 @@ def test_the_exit_status(
 ) -> None:
     """It is 0 when enough mutants are killed, 1 when too few are, and 2 when the tests fail without a mutant."""
 
-    def killers(drawn: list[Mutation], workers: int) -> dict[Mutation, str]:
+    def killers(drawn: list[Mutation], workers: int, *, narrow: bool) -> dict[Mutation, str]:
         if killed_by is None:
             raise BrokenTests
         return dict.fromkeys(drawn, killed_by)

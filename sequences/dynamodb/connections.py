@@ -126,20 +126,20 @@ class _Idle:
     """The connections of a pool that nobody uses, the last one first; stands in for `queue.LifoQueue`.
 
     That one holds a lock which a signal handler that sends a request would wait for in vain. Each step here is one of
-    a deque's, which nothing comes between.
+    a deque's, which nothing comes between. Nobody is ever waited for, whatever the caller asks.
     """
 
     def __init__(self, maxsize: int) -> None:
         self._most = maxsize
         self._connections: deque[Any] = deque()
 
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+    def get(self, **_: object) -> Any:
         try:
             return self._connections.pop()
         except IndexError:
             raise queue.Empty from None
 
-    def put(self, connection: Any, block: bool = True) -> None:
+    def put(self, connection: Any, **_: object) -> None:
         if len(self._connections) >= self._most:
             raise queue.Full
         self._connections.append(connection)

@@ -149,6 +149,11 @@ class TestTheModel:
         """An unknown error that is the engine's or a timeout leaves it open; an unknown refusal is permanent."""
         assert type(translated(answered("NeverHeardOf", status))) is kind
 
+    def test_a_page_of_a_gateway(self) -> None:
+        """What something between us and DynamoDB says is left out: it may repeat the request."""
+        ours = translated(answered("502", 502))
+        assert str(ours) == "put_item: HTTP 502, not from DynamoDB."
+
     def test_remedies(self) -> None:
         """A missing table and refused credentials name what to do."""
         assert "create_tables" in str(translated(answered("ResourceNotFoundException")))

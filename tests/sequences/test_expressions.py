@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -108,6 +109,17 @@ class TestKeys:
         assert PADDED.key("p", 42) == {"pk": {"S": "p"}, "sk": {"S": "0042"}}
         assert PADDED.number({"sk": "0042"}) == 42
 
+    def test_a_fraction_is_no_number(self) -> None:
+        """A sort key that is a fraction, or not written as the layout writes numbers, is of a stray row."""
+        assert LAYOUT.number_or_none({"sk": Decimal("1.5")}) is None
+        assert LAYOUT.number_or_none({"sk": 1}) == 1
+        assert [PADDED.number_or_none({"sk": text}) for text in ("42", "00042", "٠٠٤٢", "0042")] == [
+            None,
+            None,
+            None,
+            42,
+        ]
+
     def test_own_names(self) -> None:
         """A layout names its keys as its table does."""
         layout = Layout(table="t", partition_name="project", sort_name="number")
@@ -120,7 +132,9 @@ class TestKeys:
         assert query["KeyConditionExpression"] == "#partition = :partition"
         assert (query["ScanIndexForward"], query["Limit"], query["ConsistentRead"]) == (True, 5, False)
         assert query["ExclusiveStartKey"] == after
-        assert "ExclusiveStartKey" not in expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1)
+        plain = expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1)
+        assert "ExclusiveStartKey" not in plain
+        assert plain["ConsistentRead"] is True
 
     def test_odd_attribute_names(self) -> None:
         """An attribute's name may hold what an expression may not."""
@@ -152,6 +166,20 @@ class TestCounters:
         first = expressions.add_to_counter("counters", KEY, floor=None, **ADDITION)["ConditionExpression"]
         assert "attribute_not_exists(#last_value)" in first
         assert ":floor" not in first
+
+    def test_the_whole_condition(self) -> None:
+        """Each part holds on its own; a counter that is not there is begun by who has seen no value of it."""
+        in_order = "#last_value <= :room AND (attribute_not_exists(#highest) OR #last_value >= #highest)"
+        ours = "(attribute_not_exists(#token) OR #token <> :token)"
+        missing = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
+        conditions = [
+            expressions.add_to_counter("counters", KEY, floor=floor, **ADDITION)["ConditionExpression"]
+            for floor in (3, None)
+        ]
+        assert conditions == [
+            f"{in_order} AND #last_value >= :floor AND {ours}",
+            f"(({missing}) OR ({in_order})) AND {ours}",
+        ]
 
     @pytest.mark.parametrize("build", [expressions.advance_counter, expressions.put_counter])
     def test_optimistic_writes(self, build: Any) -> None:

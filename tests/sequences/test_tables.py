@@ -9,8 +9,9 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from sequences import dynamodb, get_next_value
-from sequences.exceptions import StorageRefused
+from sequences.exceptions import NotWritten, StorageRefused, TableMissing
 from sequences.expressions import MARKER_EXPIRY
+from sequences.registry import strategies
 from sequences.tables import create_tables
 
 PATH = "sequences.strategies"
@@ -50,6 +51,21 @@ def expiry(table: str) -> str:
     """The attribute by which items are deleted; empty if none are."""
     description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
     return str(description.get("AttributeName", "")) if description["TimeToLiveStatus"] == "ENABLED" else ""
+
+
+def test_a_missing_table_has_no_life(table_prefix: str) -> None:
+    """Whoever asks for the life of a table that is not there hears that it is missing."""
+    with pytest.raises(TableMissing):
+        dynamodb.life_of("no_such_table", send=dynamodb.call)
+
+
+def test_an_engine_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making a table where nobody listens is refused in our words."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
+    strategies.reset()
+    with pytest.raises(NotWritten, match="create_table"):
+        dynamodb.create_table("a_table", ("pk", "sk"), "N")
+    strategies.reset()
 
 
 def test_shapes() -> None:

@@ -60,6 +60,10 @@ class TestFingerprint:
         """What DynamoDB takes for equal is equal: numbers by value, sets in any order."""
         assert fingerprint({"a": one}) == fingerprint({"a": other})
 
+    def test_in_any_order(self) -> None:
+        """An item is the same whatever order its attributes are given in, at any depth."""
+        assert fingerprint({"a": 1, "m": {"b": 2, "c": 3}}) == fingerprint({"m": {"c": 3, "b": 2}, "a": 1})
+
     @pytest.mark.parametrize("name", ["SS", "NS", "BS"])
     @pytest.mark.parametrize("alias", ["sort-key", "transactional", "atomic"])
     def test_a_token_for_another_item(self, configured: str, scope: str, alias: str, name: str) -> None:
