@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ from sequences.exceptions import (
     TableMissing,
     WriteCancelled,
 )
-from sequences.groups import Groups
+from sequences.groups import GLANCE_SECONDS, Groups
 from sequences.leader import Call, Queue
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
@@ -478,6 +479,17 @@ class TestGivingUp:
         assert [value(first.result()), value(second.result())] == [1, 2]
         assert house.line.items == [["first"], ["first", "b"]]
 
+    def test_nobody_leaves_while_a_leader_takes_along(self, house: House) -> None:
+        """Who is late leaves the queue before or after a leader takes calls out of it, and not meanwhile."""
+        house.timing, house.seconds = Timing(), 0.5
+        with house.busy() as first:
+            late = house.join("late")
+            with house.groups._lock:
+                time.sleep(0.5 + 2 * GLANCE_SECONDS)
+                assert house.waiting == 1
+            assert isinstance(late.result().answer, SequenceUnavailable)
+        first.result()
+
     def test_only_the_late_give_up(self, house: House) -> None:
         """In a write that is refused for long, who came later may go on when the first gives up."""
         house.line.plan = [THROTTLED] * 3
@@ -627,7 +639,7 @@ class TestCrashes:
         assert house.groups._queues == {"s": after}
 
     def test_a_caller_that_is_interrupted_while_it_waits(self, house: House, ctrl_c: Callable[[], None]) -> None:
-        """A waiting caller that is interrupted, as by Ctrl-C, does not keep those behind it from being written."""
+        """A waiting caller that is interrupted, as by Ctrl-C, is not written, and those behind it are."""
 
         def interrupt() -> None:
             wait_until(lambda: house.waiting == 1)
@@ -641,6 +653,7 @@ class TestCrashes:
             wait_until(lambda: house.waiting >= 1)
         first.result()
         assert isinstance(after.result().answer, Allocation)
+        assert house.line.items == [["first"], ["after"]]
 
     def test_a_caller_that_is_interrupted_while_it_is_written(self, house: House, ctrl_c: Callable[[], None]) -> None:
         """Nor does one that was taken along by a leader who then leaves without an answer for it."""
