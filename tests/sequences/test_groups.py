@@ -645,6 +645,7 @@ class TestCrashes:
             wait_until(lambda: house.waiting == 1)
             ctrl_c()
 
+        house.line.plan = [THROTTLED]
         with house.busy() as first:
             house.threads.submit(interrupt)
             with pytest.raises(KeyboardInterrupt):
@@ -653,7 +654,7 @@ class TestCrashes:
             wait_until(lambda: house.waiting >= 1)
         first.result()
         assert isinstance(after.result().answer, Allocation)
-        assert house.line.items == [["first"], ["after"]]
+        assert house.line.items == [["first"], ["first", "after"]]
 
     def test_a_caller_that_is_interrupted_while_it_is_written(self, house: House, ctrl_c: Callable[[], None]) -> None:
         """Nor does one that was taken along by a leader who then leaves without an answer for it."""
