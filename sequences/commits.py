@@ -70,7 +70,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """One prepared write, sent again as it is: the request, and what each of its actions is for.
+    """One prepared write, sent again as it is: the request, and what each of its actions is for, if there are many.
 
     `life` is that of the tables for which it was prepared: what it proves holds for no other.
     """
@@ -79,8 +79,8 @@ class Write:
     request: Mapping[str, Any]
     entries: tuple[Entry, ...]
     values: tuple[int, ...]
-    roles: tuple[tuple[str, int], ...]
-    token: str = ""
+    token: str
+    roles: tuple[tuple[str, int], ...] = ()
     life: object = None
 
 

@@ -71,7 +71,6 @@ class Addition(CounterWriter):
             request=request,
             entries=tuple(fitting),
             values=(),
-            roles=(("counter", 0),),
             token=token,
             life=life,
         )

@@ -69,7 +69,6 @@ class _ReadThenWrite(CounterWriter):
             request={**request, **expressions.REPORT_UNITS},
             entries=tuple(fitting),
             values=(row.last_value,),
-            roles=(("counter", 0),),
             token=row.token,
             life=life,
         )

@@ -236,6 +236,24 @@ class TestRogueWriters:
         assert seen >= told[0]
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+    def test_a_hint_saves_the_read(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """A process that follows another one of its machine knows the counter without reading it."""
+        put_some(name, scope, 3)
+        install(name)
+        wire.clear()
+        assert put_some(name, scope, 1) == [nth(name, 4)]
+        assert wire.operations == ["Query", "TransactWriteItems"]
+
+    @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+    def test_a_lost_race_tells_the_counter(self, name: str, scope: str, wire: Wire) -> None:
+        """Who was slower learns from the refusal where the counter is, and does not read it."""
+        put_some(name, scope, 1)
+        set_counter(name, scope, last_value=nth(name, 7), highest=nth(name, 7))
+        wire.clear()
+        assert put_some(name, scope, 1) == [nth(name, 8)]
+        assert wire.operations == ["TransactWriteItems", "TransactWriteItems"]
+
+    @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_an_outdated_hint(self, name: str, scope: str) -> None:
         """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
         told = put_some(name, scope, 3)

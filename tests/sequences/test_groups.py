@@ -65,8 +65,7 @@ class Ledger(Writer):
         self.prepared.append(list(entries))
         values = tuple(range(self.last_value + 1, self.last_value + 1 + len(entries)))
         request = {"scope": scope, "items": [entry.item for entry in entries], "values": values}
-        roles = tuple(("item", index) for index in range(len(entries)))
-        return Write(operation="write", request=request, entries=tuple(entries), values=values, roles=roles)
+        return Write(operation="write", request=request, entries=tuple(entries), values=values, token="")
 
     def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
         self.last_value = write.values[-1]
