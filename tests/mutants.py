@@ -63,7 +63,7 @@ OWN_TESTS = {
     "sequences/registry.py": ("tables",),
     "sequences/retries.py": ("deadlines",),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
-    "sequences/strategies/base.py": ("memory", "stored_rows", "sort_key", "lives", "counters", "contract"),
+    "sequences/strategies/base.py": ("memory", "stored_rows", "registry", "sort_key", "lives", "counters", "contract"),
     "sequences/strategies/block.py": ("lives",),
     "sequences/strategies/counters.py": ("stored_rows",),
     "sequences/strategies/optimistic.py": ("counters", "contract"),

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -352,8 +353,12 @@ class TestImportedRows:
         """A row that lacks what ours have is shown, listed, and can be changed; the numbers go on after it."""
         row = {"pk": "ABC", "sk": 1, "title": "Imported"}
         dynamodb.call("put_item", {"TableName": dynamodb.table_name("tickets"), "Item": dynamodb.marshal(row)})
-        assert selectors.get_ticket(ABC_1).status == Status.OPEN
+        imported = selectors.get_ticket(ABC_1)
+        assert (imported.status, imported.reporter, imported.version) == (Status.OPEN, "", 1)
+        assert imported.created_at == imported.updated_at == datetime(1970, 1, 1, tzinfo=UTC)
         assert stored_titles() == ["Imported"]
+        with pytest.raises(StaleVersion):
+            services.update_ticket(ABC_1, version=2, changes={"status": "done"}, by="ann")
         changed = services.update_ticket(ABC_1, version=1, changes={"status": "done"}, by="ann")
         assert (changed.status, changed.version) == (Status.DONE, 2)
         with pytest.raises(StaleVersion):
