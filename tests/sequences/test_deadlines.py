@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from sequences.commits import Entry
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
+from sequences.retries import Deadline, new_token
 from sequences.strategies import Strategy
-from tests.sequences.support import Impostor
+from tests.sequences.support import Impostor, wait_until
 
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 RESERVING = ["atomic", "optimistic-update", "block"]
@@ -171,6 +173,36 @@ class TestGroups:
         with ThreadPoolExecutor(12) as threads:
             took = list(threads.map(after, [n * SECONDS / 12 for n in range(12)]))
         assert max(took) <= SECONDS + 1
+
+    def test_a_leader_with_more_time(
+        self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A caller keeps its own deadline in a write whose leader has a later one."""
+        strategy, busy = hasty("sort-key"), threading.Event()
+
+        def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+            if operation == "query":
+                return {"Items": []}
+            if operation == "put_item":
+                busy.set()
+                wait_until(lambda: strategy.items._queues[scope].waiting)
+                raise NotWritten("throttled")
+            time.sleep(min(seconds, 3.0))
+            raise OutcomeUnknown("no answer")
+
+        def put(seconds: float) -> float:
+            began, entry = time.monotonic(), Entry(token=new_token())
+            strategy.items.submit(scope, [entry], Deadline(seconds=seconds))
+            assert isinstance(entry.answer, GaveUp)
+            assert entry.answer.outcome_unknown
+            return time.monotonic() - began
+
+        monkeypatch.setattr(dynamodb, "call", engine)
+        with ThreadPoolExecutor(1) as threads:
+            leader = threads.submit(put, 4.0)
+            assert busy.wait(10)
+            assert put(SECONDS) <= SECONDS + 1
+            assert leader.result() <= 5.0
 
     def test_the_write_goes_on_for_the_others(self, scope: str, hasty: Callable[[str], Strategy]) -> None:
         """When the leader's deadline passes with its answer lost, the others of its write still get their numbers."""
