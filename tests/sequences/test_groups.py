@@ -489,6 +489,18 @@ class TestGivingUp:
             assert isinstance(late.result().answer, SequenceUnavailable)
         first.result()
 
+    def test_nobody_is_taken_along_while_one_leaves(self, house: House) -> None:
+        """A leader takes calls out of the queue before or after somebody leaves it, and not meanwhile."""
+        with house.busy() as first:
+            other = house.join("b")
+            house.line.plan = [THROTTLED]
+            with house.groups._lock:
+                house.line.open.set()
+                time.sleep(0.2)
+                assert house.waiting == 1
+        assert [value(future.result()) for future in (first, other)] == [1, 2]
+        assert house.line.items == [["first"], ["first", "b"]]
+
     def test_only_the_late_give_up(self, house: House) -> None:
         """In a write that is refused for long, who came later may go on when the first gives up."""
         house.line.plan = [THROTTLED] * 3
