@@ -18,7 +18,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     WriteCancelled,
 )
-from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, heals, new_token, read, write_once
+from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, heals, may_hide, new_token, read, write_once
 from tests.sequences.support import Clock
 
 REQUEST = {"TableName": "t"}
@@ -138,6 +138,25 @@ def test_cancellations_that_heal(codes: list[str]) -> None:
 def test_nothing_to_heal(codes: list[str]) -> None:
     """A cancellation without a reason does not heal."""
     assert not heals(tuple(map(Reason, codes)))
+
+
+@pytest.mark.parametrize(
+    ("codes", "hidden"), [(["ConditionalCheckFailed"], False), (["ValidationError", "TransactionConflict"], True)]
+)
+def test_what_may_be_hidden(codes: list[str], hidden: bool) -> None:
+    """An action that met a conflict was refused before its condition was looked at: it may be stored already."""
+    assert may_hide(tuple(map(Reason, codes))) is hidden
+
+
+def test_a_request_that_is_too_late(line: Engine, deadline: Deadline, clock: Clock) -> None:
+    """A request is not sent beyond the deadline, and the error tells what the last one met."""
+    line.plan = [THROTTLED]
+    with pytest.raises(NotWritten):
+        deadline.send("put_item", REQUEST)
+    clock.now += 1000.0
+    with pytest.raises(NotWritten, match=f"not sent, for the deadline has passed. {THROTTLED}"):
+        deadline.send("put_item", REQUEST)
+    assert line.requests == [REQUEST]
 
 
 Send = Callable[[Deadline], object]
