@@ -74,6 +74,11 @@ class TestScopes:
         value = put_next(name, {}, scope=scope, idempotency_token="a token").value
         assert list(stored(name, scope)) == [value]
 
+    @pytest.mark.parametrize("scope", ["no\u00a0break", "zero\u200dwidth", "\ue000"])
+    def test_not_printable(self, scope: str) -> None:
+        """A scope may hold spaces, formats and private characters that cannot be seen, but are no control characters."""
+        assert put_next("sort-key", {}, scope=scope).value == 1
+
     def test_none_is_no_text(self) -> None:
         """No scope at all is another one than any text."""
         get_next_value("atomic")
@@ -265,6 +270,23 @@ class TestLog:
         (record,) = caplog.records
         assert record.levelno == logging.WARNING
         assert "secret" not in caplog.text
+
+    @pytest.mark.parametrize("count", [None, 5])
+    def test_values_that_are_given_up(
+        self,
+        scope: str,
+        install: Callable[..., Strategy],
+        wire: Wire,
+        caplog: pytest.LogCaptureFixture,
+        count: int | None,
+    ) -> None:
+        """Giving up on values without an item is one warning too."""
+        install("atomic", deadline=0.05)
+        wire.lose("UpdateItem", times=1000)
+        with caplog.at_level(logging.INFO, "sequences"), pytest.raises(SequenceUnavailable):
+            get_next_values(count, "atomic", scope=scope) if count else get_next_value("atomic", scope=scope)
+        (record,) = caplog.records
+        assert f"sequence atomic scope {scope}: gave up" in record.message
 
     def test_nothing_is_tried_after_a_give_up(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """Of more items than a transaction holds, those behind one that gave up are not tried any more."""
