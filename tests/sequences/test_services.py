@@ -76,7 +76,7 @@ class TestScopes:
 
     @pytest.mark.parametrize("scope", ["no\u00a0break", "zero\u200dwidth", "\ue000"])
     def test_not_printable(self, scope: str) -> None:
-        """A scope may hold spaces, formats and private characters that cannot be seen, but are no control characters."""
+        """A scope may hold spaces, formats and private characters, which cannot be seen but control nothing."""
         assert put_next("sort-key", {}, scope=scope).value == 1
 
     def test_none_is_no_text(self) -> None:
