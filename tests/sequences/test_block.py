@@ -269,6 +269,26 @@ def test_the_registry_serves_one_allocator() -> None:
     assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1
 
 
+def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+    """A block is served before what is remembered is forgotten, or after it, and not meanwhile."""
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with allocator._lock:
+            held.set()
+            go_on.wait(30)
+
+    with ThreadPoolExecutor(2) as threads:
+        wire.before("UpdateItem", lambda: (threads.submit(hold), held.wait(30)))
+        taking = threads.submit(get_next_value, "block", scope=scope)
+        assert held.wait(30)
+        wait_until(lambda: "UpdateItem" in wire.operations)
+        time.sleep(0.2)
+        assert scope not in allocator._serving
+        go_on.set()
+        assert taking.result() == 1
+
+
 def test_threads_that_meet_at_a_new_scope(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
     """However many threads ask for the first value of a scope at once, one block is reserved for all of them."""
     slow = Meeting(scope)

@@ -58,6 +58,7 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": {"scopes": 1}}, r"\['scopes'\].*dotted path"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"counter_table": ""}}, r"\['counter_table'\].*name of a table"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 0}}, r"\['width'\].*from 1 to 38"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 39}}, r"\['width'\].*from 1 to 38"),
     ({"STRATEGY": SORT_KEY, "STEP": 2}, r"\['STEP'\] must be 1"),
     ({"STRATEGY": SORT_KEY, "OPTIONS": {"on_conflict": "retry"}}, "'requery', 'increment'"),
     ({"STRATEGY": SORT_KEY, "OPTIONS": {"sort_key": "text"}}, "'number', 'padded'"),
@@ -162,6 +163,13 @@ class TestRegistry:
         """Every alias of the setting is listed and has its strategy."""
         assert list(strategies) == list(SEQUENCES)
         assert {strategies[alias].alias for alias in strategies} == set(SEQUENCES)
+
+    @pytest.mark.parametrize("width", [1, 38])
+    def test_the_narrowest_and_the_widest(self, unconfigured: None, width: int) -> None:
+        """A padded number may have 1 to 38 digits, which are as many as DynamoDB keeps."""
+        options = {"sort_key": "padded", "width": width}
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": SORT_KEY, "OPTIONS": options}}):
+            assert strategies["mine"].maximum == 10**width - 1
 
     def test_one_object_a_process(self, unconfigured: None) -> None:
         """Threads that ask at the same moment get one object, made once."""
