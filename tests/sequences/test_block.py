@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sequences import get_last_value, get_next_value, get_next_values, put_next
-from sequences.exceptions import SequenceUnavailable
+from sequences.exceptions import SequenceExhausted, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.retries import Deadline
 from sequences.strategies import BlockAllocator, Strategy
@@ -267,6 +267,14 @@ class TestUnused:
 def test_the_registry_serves_one_allocator() -> None:
     """All threads of a process share the blocks."""
     assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1
+
+
+def test_near_the_maximum(install: Callable[..., Strategy], scope: str) -> None:
+    """Where no whole block is left, a smaller one is served, up to the last value."""
+    install("block", block_size=10, MAXIMUM=13)
+    assert take_some("block", scope, 13) == list(range(1, 14))
+    with pytest.raises(SequenceExhausted):
+        get_next_value("block", scope=scope)
 
 
 def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
