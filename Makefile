@@ -7,4 +7,4 @@ NEW_ENOUGH = import sys; sys.version_info >= (3, 11) or sys.exit("error: Python 
 .PHONY: run test check bars bench bench-peers mutants soak
 run test check bars bench bench-peers mutants soak:
 	@$(PYTHON) -c '$(NEW_ENOUGH)'
-	@$(PYTHON) project/run.py $@ $(ARGS)
+	@$(PYTHON) -m project.commands.bootstrap $@ $(ARGS)

@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run one command with the development settings, where the environment names no others."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -215,7 +215,7 @@ def _report(values: Figures) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
     os.environ |= {"AWS_ACCESS_KEY_ID": "bars", "AWS_SECRET_ACCESS_KEY": "bars", "AWS_DEFAULT_REGION": "us-east-1"}
     django.setup()
     logging.disable(logging.CRITICAL)

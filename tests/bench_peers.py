@@ -126,7 +126,7 @@ def engine(folder: Path) -> Iterator[None]:
     try:
         with Engine(folder / "engine.db") as running:
             os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = running.endpoint
-            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
             for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
                 os.environ.setdefault(name, "bench")
             os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")

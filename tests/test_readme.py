@@ -82,8 +82,8 @@ class TestTables:
 
     def test_the_table_of_the_environment_names_what_the_settings_read(self) -> None:
         """Every variable that the settings read is in the table."""
-        sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "project").glob("*.py"))
-        read = set(re.findall(r'(?:environ\.get|environ\.setdefault|environment_\w+)\("(\w+)"', sources))
+        sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "project").rglob("*.py"))
+        read = set(re.findall(r'(?:environ\.get|environ\.setdefault|environment\.\w+)\("(\w+)"', sources))
         assert read
         assert read - INTERNAL <= named_in_table("Environment")
 

@@ -69,7 +69,7 @@ def begin(endpoint: str, prefix: str) -> None:
         AWS_ACCESS_KEY_ID="test",
         AWS_SECRET_ACCESS_KEY="test",
         AWS_DEFAULT_REGION="eu-central-1",
-        DJANGO_SETTINGS_MODULE="project.settings",
+        DJANGO_SETTINGS_MODULE="project.settings.development",
     )
     import django
     from django.conf import settings

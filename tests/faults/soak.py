@@ -29,7 +29,7 @@ from pathlib import Path
 
 from django.utils.module_loading import import_string
 
-from project import base
+from project.settings import base
 from sequences.engine import Engine
 from tests.faults.callers import MOST_ATTEMPTS, Caller, ask_web
 from tests.faults.clients import bare_client

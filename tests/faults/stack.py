@@ -175,7 +175,7 @@ def _environment(folder: Path, endpoint: str) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": "soak",
         "AWS_DEFAULT_REGION": "eu-central-1",
         "DATABASE_URL": f"sqlite:///{folder / 'web.sqlite3'}",
-        "DJANGO_SETTINGS_MODULE": "project.settings",
+        "DJANGO_SETTINGS_MODULE": "project.settings.development",
         "DJANGO_SUPERUSER_EMAIL": "soak@example.org",
         "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
         "DJANGO_SUPERUSER_USERNAME": USER,

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from project import base
+from project.settings import base
 from sequences import dynamodb
 from sequences.engine import Engine
 from sequences.exceptions import IdempotencyMismatch, SequenceError

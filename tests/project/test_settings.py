@@ -10,7 +10,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
-from project import base, settings
+from project import environment, paths
+from project.settings import development
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
@@ -21,7 +22,7 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     usual = {name: value for name, value in os.environ.items() if name not in read_by_settings}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
-        cwd=base.ROOT,
+        cwd=paths.ROOT,
         env=usual | environment,
         capture_output=True,
         text=True,
@@ -30,7 +31,7 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
 
 class TestProduction:
-    SETTINGS = ("--settings", "project.production")
+    SETTINGS = ("--settings", environment.PRODUCTION)
 
     def test_it_demands_a_secret_key(self) -> None:
         """Without SECRET_KEY nothing starts, and the message says what to set."""
@@ -63,11 +64,11 @@ class TestProduction:
 
     def test_it_makes_nothing_up(self, tmp_path: Path) -> None:
         """A loopback engine gets no placeholder credentials in production."""
-        program = "import os, project.production; print(sorted(n for n in os.environ if n.startswith('AWS_')))"
+        program = "import os, project.settings.production; print(sorted(n for n in os.environ if n.startswith('AWS_')))"
         environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 50, "ALLOWED_HOSTS": "example.com"}
         done = subprocess.run(
             [sys.executable, "-c", program],
-            cwd=base.ROOT,
+            cwd=paths.ROOT,
             env=environment | {ENDPOINT: "http://127.0.0.1:8001"},
             capture_output=True,
             text=True,
@@ -80,20 +81,20 @@ class TestSecretKey:
     def test_it_is_made_once(self, tmp_path: Path) -> None:
         """The second reader gets the key of the first."""
         path = tmp_path / "fresh" / "secret_key"
-        key = settings.stored_secret_key(path)
+        key = development.stored_secret_key(path)
         assert len(key) >= 50
-        assert settings.stored_secret_key(path) == key
+        assert development.stored_secret_key(path) == key
 
     def test_only_its_owner_can_read_it(self, tmp_path: Path) -> None:
         """The file is closed to group and others."""
         path = tmp_path / "secret_key"
-        settings.stored_secret_key(path)
+        development.stored_secret_key(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
     def test_no_draft_is_left(self, tmp_path: Path) -> None:
         """Nothing but the key lies in its folder afterwards."""
-        settings.stored_secret_key(tmp_path / "secret_key")
-        settings.stored_secret_key(tmp_path / "secret_key")
+        development.stored_secret_key(tmp_path / "secret_key")
+        development.stored_secret_key(tmp_path / "secret_key")
         assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
 
 
@@ -103,7 +104,7 @@ class TestRunningEngine:
         monkeypatch.setenv(ENDPOINT, "to be restored")
         monkeypatch.delenv(ENDPOINT)
         (tmp_path / "endpoint").write_text("http://127.0.0.1:20001\n")
-        settings.find_running_engine(tmp_path / "endpoint")
+        development.find_running_engine(tmp_path / "endpoint")
         assert os.environ[ENDPOINT] == "http://127.0.0.1:20001"
 
     @pytest.mark.parametrize(("given", "used"), [("http://elsewhere:8000", "http://elsewhere:8000"), ("", None)])
@@ -113,7 +114,7 @@ class TestRunningEngine:
         """An address that is given stays, and an empty one means none at all."""
         monkeypatch.setenv(ENDPOINT, given)
         (tmp_path / "endpoint").write_text("http://127.0.0.1:20001")
-        settings.find_running_engine(tmp_path / "endpoint")
+        development.find_running_engine(tmp_path / "endpoint")
         assert os.environ.get(ENDPOINT) == used
 
 
@@ -135,21 +136,21 @@ class TestPlaceholderCredentials:
     def test_an_engine_on_this_machine_needs_none(self, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """For a loopback address, key, secret and Region are made up."""
         monkeypatch.setenv(ENDPOINT, endpoint)
-        settings.use_placeholder_credentials()
+        development.use_placeholder_credentials()
         assert self.given() == ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
 
     @pytest.mark.parametrize("endpoint", ["", "https://dynamodb.eu-west-1.amazonaws.com", "http://10.0.0.1:8000"])
     def test_any_other_engine_gets_none(self, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """For AWS, and for another machine, nothing is made up."""
         monkeypatch.setenv(ENDPOINT, endpoint)
-        settings.use_placeholder_credentials()
+        development.use_placeholder_credentials()
         assert self.given() == []
 
     def test_credentials_that_are_given_stay(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A key of one's own is not mixed with a placeholder."""
         monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
         monkeypatch.setenv("AWS_PROFILE", "mine")
-        settings.use_placeholder_credentials()
+        development.use_placeholder_credentials()
         assert self.given() == ["AWS_DEFAULT_REGION", "AWS_PROFILE"]
 
 
@@ -158,23 +159,23 @@ class TestEnvironment:
     def test_a_flag_is_yes_or_no(self, word: str, flag: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         """The usual words for yes and no are understood."""
         monkeypatch.setenv("DEBUG", word)
-        assert base.environment_flag("DEBUG") is flag
+        assert environment.flag("DEBUG") is flag
 
     def test_another_word_is_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A flag that is neither yes nor no is not taken for either."""
         monkeypatch.setenv("DEBUG", "maybe")
         with pytest.raises(ImproperlyConfigured, match="DEBUG is 'maybe': set it to 1 or 0"):
-            base.environment_flag("DEBUG")
+            environment.flag("DEBUG")
 
     def test_a_broken_database_address_is_refused_by_name(self) -> None:
         """What is no database URL is reported as DATABASE_URL."""
         with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
-            base.database("what://is.this/")
+            environment.database("what://is.this/")
 
     def test_other_databases_keep_their_own_options(self) -> None:
         """Only SQLite gets SQLite's options."""
-        assert "OPTIONS" not in base.database("postgres://someone@localhost/tickets")
-        assert base.database("sqlite:////tmp/x.sqlite3")["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+        assert "OPTIONS" not in environment.database("postgres://someone@localhost/tickets")
+        assert environment.database("sqlite:////tmp/x.sqlite3")["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
     def test_debug_is_off_unless_it_is_asked_for(self) -> None:
         """With no environment at all nobody is shown a stack trace."""

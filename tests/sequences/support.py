@@ -384,7 +384,7 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
         AWS_ACCESS_KEY_ID="tests",
         AWS_SECRET_ACCESS_KEY="tests",
         AWS_DEFAULT_REGION="us-east-1",
-        DJANGO_SETTINGS_MODULE="project.settings",
+        DJANGO_SETTINGS_MODULE="project.settings.development",
     )
     import django
     from django.conf import settings

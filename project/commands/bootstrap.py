@@ -1,7 +1,7 @@
 """From a fresh clone to a running command: what ``make`` calls, with nothing installed.
 
 It makes a virtual environment under ``.local/``, installs the pinned requirements there and the embedded
-engine, both only when they changed, and then becomes the command that was asked for. It imports only the
+engine, both only when they changed, and then becomes the command that was asked for. It needs only the
 standard library.
 """
 
@@ -15,15 +15,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-LOCAL = ROOT / ".local"
-VENV_PYTHON = LOCAL / "venv" / "bin" / "python"
+from project import environment
+from project.paths import ENGINE, LOCAL, ROOT, VENV
 
 # What a command becomes: a module, with its first arguments, that the environment's Python runs.
 COMMANDS = {
-    "run": ["project.server"],
+    "run": ["project.commands.serve"],
     "test": ["pytest"],
-    "check": ["project.check"],
+    "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
     "bars": ["tests.bars"],
     "bench-peers": ["tests.bench_peers"],
@@ -41,16 +40,17 @@ def main(command: str, arguments: list[str]) -> None:
     try:
         check_python()
         if command == "run":
-            check_port(os.environ.get("PORT") or "8000")
+            check_port(environment.port())
         set_up(with_engine=needs_engine(command))
     except SetupError as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:
         sys.exit(130)
     if command == "bench":  # empty: not even the engine that `make run` has going, but one of its own
-        os.environ.setdefault("AWS_ENDPOINT_URL_DYNAMODB", "")
+        os.environ.setdefault(environment.ENDPOINT, "")
     os.chdir(ROOT)
-    os.execv(VENV_PYTHON, [str(VENV_PYTHON), "-m", *COMMANDS[command], *arguments])  # noqa: S606 - no shell
+    python = VENV / "bin" / "python"
+    os.execv(python, [str(python), "-m", *COMMANDS[command], *arguments])  # noqa: S606 - no shell
 
 
 def fail(error: Exception) -> int:
@@ -83,10 +83,7 @@ def check_port(text: str) -> None:
 
 def needs_engine(command: str) -> bool:
     """Whether the command may start an engine of its own."""
-    if command not in {"run", "bench"}:
-        return True
-    in_production = os.environ.get("DJANGO_SETTINGS_MODULE") == "project.production"
-    return not in_production and not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
+    return command not in {"run", "bench"} or environment.needs_own_engine()
 
 
 def set_up(with_engine: bool) -> None:
@@ -94,9 +91,9 @@ def set_up(with_engine: bool) -> None:
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        install_requirements(ROOT / "requirements.txt", VENV_PYTHON.parent.parent)
+        install_requirements(ROOT / "requirements.txt", VENV)
         if with_engine:
-            install_engine(ROOT / "package.json", LOCAL / "engine")
+            install_engine(ROOT / "package.json", ENGINE)
 
 
 def install_requirements(requirements: Path, venv: Path) -> None:
@@ -174,5 +171,5 @@ def say(line: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        sys.exit(f"usage: run.py {{{','.join(COMMANDS)}}} [arguments]")
+        sys.exit(f"usage: bootstrap.py {{{','.join(COMMANDS)}}} [arguments]")
     main(sys.argv[1], sys.argv[2:])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from project import run
-
-ROOT = run.ROOT
+from project.commands import bootstrap
+from project.environment import PRODUCTION
+from project.paths import ROOT
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -31,6 +31,12 @@ def complaints(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if not line.startswith("make")]
 
 
+def test_it_needs_nothing_that_is_installed() -> None:
+    """The bootstrap can be imported by a Python that knows no package but its own."""
+    program = [sys.executable, "-S", "-c", "import project.commands.bootstrap"]
+    assert subprocess.run(program, cwd=ROOT, check=False).returncode == 0
+
+
 def test_a_busy_port_is_one_line() -> None:
     """A port that somebody listens on is named, with the remedy, before any set-up."""
     with socket.socket() as server:
@@ -47,8 +53,8 @@ def test_a_busy_port_is_one_line() -> None:
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5", "²"])
 def test_a_port_that_is_none_is_one_line(port: str) -> None:
     """What is no port number is refused by name."""
-    with pytest.raises(run.SetupError, match=r"PORT is .*: set it to a number from 1 to 65535"):
-        run.check_port(port)
+    with pytest.raises(bootstrap.SetupError, match=r"PORT is .*: set it to a number from 1 to 65535"):
+        bootstrap.check_port(port)
 
 
 def test_an_old_python_is_one_line(tmp_path: Path) -> None:
@@ -66,8 +72,8 @@ def test_an_old_python_is_one_line(tmp_path: Path) -> None:
 def test_a_python_without_venv_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Debian's python3-venv is missing, the package to install is named."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(run.SetupError, match="apt-get install python3-venv"):
-        run.check_python()
+    with pytest.raises(bootstrap.SetupError, match="apt-get install python3-venv"):
+        bootstrap.check_python()
 
 
 def test_a_missing_npm_is_a_warning(
@@ -76,7 +82,7 @@ def test_a_missing_npm_is_a_warning(
     """Without npm the set-up goes on, and says in one line what that means and what to do."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("DYNOXIDE", raising=False)
-    run.install_engine(ROOT / "package.json", tmp_path / "engine")
+    bootstrap.install_engine(ROOT / "package.json", tmp_path / "engine")
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "npm is missing, so the engine will forget all data" in said
@@ -91,7 +97,7 @@ def test_an_npm_that_fails_is_tried_again_next_time(
     npm.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     monkeypatch.delenv("DYNOXIDE", raising=False)
-    run.install_engine(ROOT / "package.json", tmp_path / "engine")
+    bootstrap.install_engine(ROOT / "package.json", tmp_path / "engine")
     assert "npm could not install the engine" in capsys.readouterr().out
     assert not (tmp_path / "engine" / "package.json").exists()
 
@@ -109,23 +115,23 @@ def test_requirements_that_are_installed_are_left_alone(tmp_path: Path, monkeypa
         started.append(command)
         return True
 
-    monkeypatch.setattr(run, "succeeds", record)
-    run.install_requirements(requirements, venv)
+    monkeypatch.setattr(bootstrap, "succeeds", record)
+    bootstrap.install_requirements(requirements, venv)
     assert started == []
     requirements.write_text("django==5.3\n")
-    run.install_requirements(requirements, venv)
+    bootstrap.install_requirements(requirements, venv)
     assert "install" in started[-1]
     started.clear()
-    run.install_requirements(requirements, venv)
+    bootstrap.install_requirements(requirements, venv)
     assert started == []
 
 
 def test_requirements_that_fail_are_one_line_and_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failed installation the next set-up tries again."""
     (tmp_path / "requirements.txt").write_text("")
-    monkeypatch.setattr(run, "succeeds", lambda command, quiet=True: False)
-    with pytest.raises(run.SetupError):
-        run.install_requirements(tmp_path / "requirements.txt", tmp_path / "venv")
+    monkeypatch.setattr(bootstrap, "succeeds", lambda command, quiet=True: False)
+    with pytest.raises(bootstrap.SetupError):
+        bootstrap.install_requirements(tmp_path / "requirements.txt", tmp_path / "venv")
     assert not (tmp_path / "venv" / "installed").exists()
 
 
@@ -134,7 +140,7 @@ def test_requirements_that_fail_are_one_line_and_not_recorded(tmp_path: Path, mo
     [
         ("run", {}, True),
         ("run", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, False),
-        ("run", {"DJANGO_SETTINGS_MODULE": "project.production"}, False),
+        ("run", {"DJANGO_SETTINGS_MODULE": PRODUCTION}, False),
         ("bench", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, False),
         ("test", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, True),
     ],
@@ -147,4 +153,4 @@ def test_the_engine_is_installed_for_those_who_start_one(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert run.needs_engine(command) is needed
+    assert bootstrap.needs_engine(command) is needed

@@ -9,14 +9,15 @@ import os
 
 from django.core.exceptions import ImproperlyConfigured
 
-from project.base import *
-from project.base import LOCAL, environment_list
+from project import environment
+from project.paths import LOCAL
+from project.settings.base import *
 
 SECRET_KEY = os.environ.get("SECRET_KEY", "")
 if not SECRET_KEY:
     raise ImproperlyConfigured("SECRET_KEY is not set: set it to 50 or more random characters, and keep them.")
 
-ALLOWED_HOSTS = environment_list("ALLOWED_HOSTS")
+ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is not set: name the site's hosts, with commas between them.")
 

@@ -9,8 +9,10 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from project.base import *
-from project.base import LOCAL, environment_list
+from project import environment
+from project.environment import ENDPOINT
+from project.paths import ENGINE_ENDPOINT, LOCAL
+from project.settings.base import *
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -30,15 +32,15 @@ def stored_secret_key(path: Path) -> str:
 
 def find_running_engine(path: Path) -> None:
     """Send boto3 to the engine whose address is in this file, unless the environment names one, or an empty one."""
-    if "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ and path.exists():
-        os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = path.read_text(encoding="ascii").strip()
-    if os.environ.get("AWS_ENDPOINT_URL_DYNAMODB") == "":
-        del os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+    if ENDPOINT not in os.environ and path.exists():
+        os.environ[ENDPOINT] = path.read_text(encoding="ascii").strip()
+    if os.environ.get(ENDPOINT) == "":
+        del os.environ[ENDPOINT]
 
 
 def use_placeholder_credentials() -> None:
     """boto3 demands credentials and a Region; an engine on this machine takes any."""
-    if urlsplit(os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", "")).hostname not in LOOPBACK:
+    if urlsplit(os.environ.get(ENDPOINT, "")).hostname not in LOOPBACK:
         return
     if "AWS_ACCESS_KEY_ID" not in os.environ and "AWS_PROFILE" not in os.environ:
         os.environ["AWS_ACCESS_KEY_ID"] = "local"
@@ -46,11 +48,11 @@ def use_placeholder_credentials() -> None:
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
 
 
-find_running_engine(LOCAL / "engine" / "endpoint")
+find_running_engine(ENGINE_ENDPOINT)
 use_placeholder_credentials()
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or stored_secret_key(LOCAL / "secret_key")
-ALLOWED_HOSTS = environment_list("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
 # Static files come straight from the apps: nothing is collected.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False

@@ -13,21 +13,18 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
-from project.prepare import DEMO
-from project.run import fail
+from project import environment
+from project.commands.bootstrap import fail
+from project.commands.prepare import DEMO
+from project.paths import ENGINE_DATA, ENGINE_ENDPOINT
 from sequences.engine import FALLBACK_WARNING, HOST, ChildProcess, Engine, EngineError, answers
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / ".local" / "data" / "engine.db"
-ENDPOINT = ROOT / ".local" / "engine" / "endpoint"
-ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 WEB_START_SECONDS = 60.0
 WEB_STOP_SECONDS = 15.0
 WATCH_SECONDS = 0.1
 
-logger = logging.getLogger("project.server")
+logger = logging.getLogger("project.serve")
 
 
 class ServerError(Exception):
@@ -49,14 +46,11 @@ def main() -> int:
 
 def run(stopping: threading.Event) -> int:
     """Start what is needed, from the engine up, and stop it in the opposite order."""
-    settings = os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
-    in_production = settings == "project.production"
-    port = int(os.environ.get("PORT") or "8000")
-    password = "" if in_production else secrets.token_urlsafe(12)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", environment.DEVELOPMENT)
+    port = int(environment.port())
+    password = "" if environment.in_production() else secrets.token_urlsafe(12)
     with ExitStack() as stack:
-        engine = None
-        if not in_production and not os.environ.get(ENDPOINT_VARIABLE):
-            engine = stack.enter_context(running_engine())
+        engine = stack.enter_context(running_engine()) if environment.needs_own_engine() else None
         prepare(password)
         web = start_web(port, stopping)
         stack.callback(web.stop, WEB_STOP_SECONDS)
@@ -69,20 +63,20 @@ def run(stopping: threading.Event) -> int:
 @contextmanager
 def running_engine() -> Iterator[Engine]:
     """The engine with this folder's data; our children and the folder's other commands find it."""
-    with Engine(DATA) as engine:
-        os.environ[ENDPOINT_VARIABLE] = engine.endpoint
-        ENDPOINT.parent.mkdir(parents=True, exist_ok=True)
-        ENDPOINT.write_text(engine.endpoint)
+    with Engine(ENGINE_DATA) as engine:
+        os.environ[environment.ENDPOINT] = engine.endpoint
+        ENGINE_ENDPOINT.parent.mkdir(parents=True, exist_ok=True)
+        ENGINE_ENDPOINT.write_text(engine.endpoint)
         try:
             yield engine
         finally:
-            ENDPOINT.unlink(missing_ok=True)
+            ENGINE_ENDPOINT.unlink(missing_ok=True)
 
 
 def prepare(password: str) -> None:
     """Bring the databases up to date."""
     os.environ["DEMO_PASSWORD"] = password
-    child = ChildProcess([sys.executable, "-m", "project.prepare"])
+    child = ChildProcess([sys.executable, "-m", "project.commands.prepare"])
     del os.environ["DEMO_PASSWORD"]  # the web server has no need to know it
     code = child.process.wait()
     child.kill()  # what may be left of it
@@ -110,7 +104,7 @@ def say_where(port: int, password: str, engine: Engine | None) -> None:
     if password:
         print(f"  Sign in as {DEMO} with the password {password} (a new one at each start)")
     if engine:
-        print(f"  {FALLBACK_WARNING if engine.fallback else f'The data is kept in {DATA.parent}'}")
+        print(f"  {FALLBACK_WARNING if engine.fallback else f'The data is kept in {ENGINE_DATA.parent}'}")
     print("  Ctrl-C stops.\n", flush=True)
 
 

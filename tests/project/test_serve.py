@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from project.environment import PRODUCTION
 from sequences.engine import Engine, find_binary
 from tests.project.site import Browser, Program, Site, copy_project, free_port, processes, running_site
 
@@ -200,7 +201,7 @@ def test_nothing_is_left_of_a_stopped_run(site: Site, engine_file: str, folder: 
 
 def test_a_killed_run_leaves_nothing_in_the_way(site: Site, engine_file: str) -> None:
     """After kill -9 of the run itself, its children end too, and the next start finds port and data free."""
-    (run,) = processes(f"{site.folder}/.local/venv/bin/python\0-m\0project.server")
+    (run,) = processes(f"{site.folder}/.local/venv/bin/python\0-m\0project.commands.serve")
     os.kill(run, signal.SIGKILL)
     assert site.wait() != 0
     site.start()
@@ -222,8 +223,8 @@ def test_another_engine_is_used_where_one_is_named(site: Site, tmp_path: Path) -
 
 
 def test_production_without_its_settings_is_one_line(tmp_path: Path) -> None:
-    """Under project.production a missing SECRET_KEY is said, and nothing is made up or started."""
-    site = Site(copy_project(tmp_path / "project"), free_port(), {"DJANGO_SETTINGS_MODULE": "project.production"})
+    """Under the settings for production a missing SECRET_KEY is said, and nothing is made up or started."""
+    site = Site(copy_project(tmp_path / "project"), free_port(), {"DJANGO_SETTINGS_MODULE": PRODUCTION})
     with pytest.raises(AssertionError, match="SECRET_KEY is not set"):
         site.start()
     assert "Traceback" not in site.text

@@ -10,6 +10,8 @@ import time
 
 from django.core.management.utils import get_random_secret_key
 
+from project import environment
+
 CHECKS = {
     "lint": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
@@ -23,7 +25,7 @@ CHECKS = {
         "--fail-level",
         "WARNING",
         "--settings",
-        "project.production",
+        environment.PRODUCTION,
     ],
 }
 

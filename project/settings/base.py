@@ -4,46 +4,12 @@
 """
 
 import os
-from pathlib import Path
-from typing import Any
 
-import dj_database_url
-from django.core.exceptions import ImproperlyConfigured
-
-ROOT = Path(__file__).resolve().parent.parent
-LOCAL = ROOT / ".local"
-
-
-def environment_flag(name: str) -> bool:
-    """A yes or no from the environment; no when it is not set."""
-    word = os.environ.get(name, "").strip().lower()
-    if word not in {"", "0", "false", "no", "off", "1", "true", "yes", "on"}:
-        raise ImproperlyConfigured(f"{name} is {word!r}: set it to 1 or 0.")
-    return word in {"1", "true", "yes", "on"}
-
-
-def environment_list(name: str) -> list[str]:
-    """The words between the commas of an environment variable; none when it is not set."""
-    return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
-
-
-def database(url: str) -> dict[str, Any]:
-    """The Django database of a URL. SQLite is set up for many threads: writers wait, readers do not."""
-    try:
-        parsed = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
-    except ValueError as error:
-        raise ImproperlyConfigured(f"DATABASE_URL is not a database address: {error}") from error
-    if parsed["ENGINE"] == "django.db.backends.sqlite3":
-        parsed["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-        }
-    return parsed
-
+from project import environment
+from project.paths import LOCAL, ROOT
 
 # People never see a stack trace unless somebody asks for it.
-DEBUG = environment_flag("DEBUG")
+DEBUG = environment.flag("DEBUG")
 
 SEQUENCES = {
     "tickets": {
@@ -106,7 +72,7 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": database(os.environ.get("DATABASE_URL") or f"sqlite:///{LOCAL / 'web.sqlite3'}")}
+DATABASES = {"default": environment.database(os.environ.get("DATABASE_URL") or f"sqlite:///{LOCAL / 'web.sqlite3'}")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"

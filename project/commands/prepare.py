@@ -48,5 +48,5 @@ def make_demo_administrator(password: str) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
     sys.exit(main())

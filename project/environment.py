@@ -1,0 +1,59 @@
+"""What the environment tells the project. A word that cannot be understood is refused with its variable's name.
+
+The bootstrap reads it before anything is installed, so Django is imported only where it is needed.
+"""
+
+import os
+from typing import Any
+
+DEVELOPMENT = "project.settings.development"
+PRODUCTION = "project.settings.production"
+ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+
+
+def flag(name: str) -> bool:
+    """A yes or no from the environment; no when it is not set."""
+    from django.core.exceptions import ImproperlyConfigured
+
+    word = os.environ.get(name, "").strip().lower()
+    if word not in {"", "0", "false", "no", "off", "1", "true", "yes", "on"}:
+        raise ImproperlyConfigured(f"{name} is {word!r}: set it to 1 or 0.")
+    return word in {"1", "true", "yes", "on"}
+
+
+def words(name: str) -> list[str]:
+    """The words between the commas of an environment variable; none when it is not set."""
+    return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
+
+
+def database(url: str) -> dict[str, Any]:
+    """The Django database of a URL. SQLite is set up for many threads: writers wait, readers do not."""
+    import dj_database_url
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        parsed = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"DATABASE_URL is not a database address: {error}") from error
+    if parsed["ENGINE"] == "django.db.backends.sqlite3":
+        parsed["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        }
+    return parsed
+
+
+def port() -> str:
+    """Where `make run` listens, as it is written: the bootstrap refuses what is no port."""
+    return os.environ.get("PORT") or "8000"
+
+
+def in_production() -> bool:
+    """Whether the settings are those for production."""
+    return os.environ.get("DJANGO_SETTINGS_MODULE") == PRODUCTION
+
+
+def needs_own_engine() -> bool:
+    """Whether a run starts an engine: not in production, and not where the environment names one."""
+    return not in_production() and not os.environ.get(ENDPOINT)
