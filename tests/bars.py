@@ -30,8 +30,8 @@ from django.core.management import call_command
 from rich.console import Console
 from rich.table import Table
 
-from sequences.engine import Engine
 from sequences.lab.comparison import compare
+from sequences.lab.engine import Engine
 from sequences.lab.plan import Plan, Row
 from sequences.lab.recipes import BARE_PUT_ITEM
 from tests.faults.stack import Stack, running_stack

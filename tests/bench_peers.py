@@ -121,7 +121,7 @@ def engine(folder: Path) -> Iterator[None]:
     """The embedded engine on a file, for this process and its children."""
     import django
 
-    from sequences.engine import Engine, EngineError
+    from sequences.lab.engine import Engine, EngineError
 
     try:
         with Engine(folder / "engine.db") as running:

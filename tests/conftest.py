@@ -16,7 +16,8 @@ from django.test import override_settings
 from moto import mock_aws
 from pytest_django import Settings
 
-from sequences.engine import Engine, find_binary, one_call_at_a_time
+from sequences.lab.engine import Engine, find_binary
+from sequences.lab.moto_server import one_call_at_a_time
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from tests.faults.control import Proxy, proxy_before

@@ -36,7 +36,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sequences.engine import ChildProcess
+from sequences.lab.processes import ChildProcess
 from tests.mutations import Mutation, Name, find, sample
 from tests.project.site import copy_project
 

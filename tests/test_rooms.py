@@ -24,8 +24,8 @@ FOREIGN = {
 # Modules and folders that may import more, and why.
 EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "urllib3"},  # the gate to DynamoDB
-    "sequences/engine.py": {"moto"},  # stands in where the embedded engine is missing
     "sequences/lab/": {"mypy_boto3_dynamodb", "rich"},  # the recipes' clients are typed; tables for the terminal
+    "sequences/lab/moto_server.py": {"moto"},  # stands in where the embedded engine is missing
     "sequences/management/": {"rich"},  # progress bars
     "tickets/management/": {"rich"},
     "tickets/api/": {"rest_framework", "drf_spectacular"},  # the one room that knows the REST framework
@@ -46,11 +46,22 @@ class Module:
 
     def imports(self) -> Iterator[str]:
         """The top-level packages that it imports, anywhere in the file."""
+        return (name.partition(".")[0] for name in self.imported())
+
+    def imported(self) -> Iterator[str]:
+        """The dotted names that it imports, anywhere in the file."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
-                yield from (alias.name.partition(".")[0] for alias in node.names)
+                yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                yield self.room if node.level else (node.module or "").partition(".")[0]
+                package = [*self.path.split("/")[: -node.level], *filter(None, [node.module])]
+                start = ".".join(package) if node.level else node.module
+                yield from (f"{start}.{alias.name}" for alias in node.names)
+
+    def reaches(self, room: str) -> bool:
+        """Whether it imports something of a room, as `sequences.lab`, from outside."""
+        inside = self.path.startswith(f"{room.replace('.', '/')}/")
+        return not inside and any(f"{name}.".startswith(f"{room}.") for name in self.imported())
 
     def allowed(self) -> set[str]:
         """The packages that it may import besides the standard library."""
@@ -115,6 +126,12 @@ def test_one_folder_speaks_to_dynamodb() -> None:
         module.path for module in of("sequences", "tickets", "project") if {"boto3", "botocore"} & set(module.imports())
     }
     assert {path.rpartition("/")[0] for path in importing} == {"sequences/dynamodb"}
+
+
+def test_production_needs_no_lab() -> None:
+    """In `sequences` and `tickets` the command that compares strategies alone reaches into the lab."""
+    reaching = {module.path for module in of("sequences", "tickets") if module.reaches("sequences.lab")}
+    assert reaching == {"sequences/management/commands/compare_strategies.py"}
 
 
 def test_every_module_says_what_lives_there() -> None:

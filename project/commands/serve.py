@@ -18,7 +18,8 @@ from project import environment
 from project.commands.bootstrap import fail
 from project.commands.prepare import DEMO
 from project.paths import ENGINE_DATA, ENGINE_ENDPOINT
-from sequences.engine import FALLBACK_WARNING, HOST, ChildProcess, Engine, EngineError, answers
+from sequences.lab.engine import FALLBACK_WARNING, Engine, EngineError
+from sequences.lab.processes import HOST, ChildProcess, answers
 
 WEB_START_SECONDS = 60.0
 WEB_STOP_SECONDS = 15.0

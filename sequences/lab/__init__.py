@@ -1,8 +1,8 @@
-"""The lab: numbering as it is published, and the side-by-side comparison with our strategies.
+"""The lab: what production never runs, so that a deployment may leave this folder out.
 
-`recipes` holds the published code, `meter` counts what a client sends and loses answers on request,
-`comparison` runs everything alike, `report` shows the result. `manage.py compare_strategies` is the way in;
-the application itself never imports this package.
+`engine` is the embedded engine, for development and tests, with `moto_server` where it is missing; `processes` starts
+either. `recipes` holds the published code, `meter` counts what a client sends and `losses` loses answers on request,
+`comparison` runs everything alike, `report` shows the result. `manage.py compare_strategies` is the way in.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
 """The result of a comparison for people: a Markdown table, a table in the terminal, a page with plots.
 
 All of it is made from the rows of `comparison.compare`. The page is one file without any outside asset; where
-its lines and bars go is computed in `charts`, and how it looks is the template ``sequences/comparison.html``.
+its lines and bars go is computed in `charts`, and how it looks is the template ``comparison.html``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from django.template.loader import render_to_string
+from django.template import Context, Template
 from rich.console import Console
 from rich.table import Table
 
@@ -55,6 +56,7 @@ CAPTION = (
     "Writers are threads, in so many processes. Requests, writes among them and units are per number. "
     "Twice: items that were stored again under another number."
 )
+PAGE = Path(__file__).with_name("comparison.html")
 TABLE_WIDTH = 150  # where nobody looks at a terminal
 # The questions of somebody who chooses, in the order in which to ask them.
 ADVICE = (
@@ -169,7 +171,7 @@ def html(rows: Sequence[Row], prices: Prices, *, command: str) -> str:
         "columns": COLUMNS,
         "rows": [_cells(row, prices) for row in rows],
     }
-    return render_to_string("sequences/comparison.html", context)
+    return Template(PAGE.read_text(encoding="utf-8")).render(Context(context))
 
 
 def _line_plots(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:

@@ -21,8 +21,8 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from sequences import put_next, put_next_many
-from sequences.engine import Engine
 from sequences.exceptions import GaveUp
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from tests.attacks.support import ATTACKED
 from tests.faults.control import ProxyLog, proxy_before

@@ -16,8 +16,8 @@ from multiprocessing.synchronize import Event
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next
-from sequences.engine import Engine
 from sequences.exceptions import SequenceError, TableMissing
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.tables import create_tables
 from tests.attacks.support import ATTACKED, RESERVING

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from sequences import put_next, turns
-from sequences.engine import Engine
 from sequences.exceptions import IdempotencyMismatch
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from tests.attacks.support import every_strategy
 from tests.sequences.support import Processes, repeat, stored

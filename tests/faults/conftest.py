@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from sequences import dynamodb
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from tests.faults.clients import bare_client, create_faults_table
 from tests.faults.control import Proxy

@@ -12,7 +12,7 @@ import signal
 import time
 from pathlib import Path
 
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 from tests.faults import clock
 from tests.faults.control import Proxy
 

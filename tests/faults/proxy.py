@@ -34,7 +34,8 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 from zlib import crc32
 
-from sequences.engine import HOST, PORTS, port_is_free
+from sequences.lab.engine import PORTS
+from sequences.lab.processes import HOST, port_is_free
 from tests.faults.plans import CHANGES, CUTS, LOSSES, Plan, Request, Rule, rejection
 
 __all__ = ["FaultProxy", "free_port", "main"]

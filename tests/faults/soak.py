@@ -30,7 +30,7 @@ from pathlib import Path
 from django.utils.module_loading import import_string
 
 from project.settings import base
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 from tests.faults.callers import MOST_ATTEMPTS, Caller, ask_web
 from tests.faults.clients import bare_client
 from tests.faults.control import ROOT, ProxyLog

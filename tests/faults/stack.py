@@ -19,7 +19,8 @@ from typing import Any
 
 import urllib3
 
-from sequences.engine import HOST, Engine
+from sequences.lab.engine import Engine
+from sequences.lab.processes import HOST
 from tests.faults import clock, worker
 from tests.faults.control import ROOT, Proxy, proxy_before
 from tests.faults.proxy import free_port

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, HTTPClientError
 
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 from tests.faults.clients import bare_client, create_faults_table
 from tests.faults.driver import Driver, Incident, schedule
 from tests.faults.incidents import children, fill_disk, kill_worker, why_no_full_disk

@@ -22,8 +22,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 
 from project.settings import base
 from sequences import dynamodb
-from sequences.engine import Engine
 from sequences.exceptions import IdempotencyMismatch, SequenceError
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from tests.faults.clients import bare_client
 from tests.faults.control import Proxy, proxy_before

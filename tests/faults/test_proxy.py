@@ -12,7 +12,7 @@ import urllib3
 from mypy_boto3_dynamodb import DynamoDBClient
 from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 from tests.faults.clients import bare_client
 from tests.faults.control import Proxy
 from tests.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection

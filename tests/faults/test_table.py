@@ -25,7 +25,6 @@ import pytest
 from django.utils.module_loading import import_string
 
 from sequences import put_next
-from sequences.engine import Engine
 from sequences.exceptions import (
     IdempotencyMismatch,
     InvalidItem,
@@ -34,6 +33,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     StorageRefused,
 )
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.retries import new_token
 from sequences.strategies import Strategy

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences.lab import charts, report
+from sequences.lab import charts, command, report
 from sequences.lab.comparison import KEYS
 from sequences.lab.plan import STRATEGIES, Plan, Prices
-from sequences.management.commands import compare_strategies
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
@@ -43,7 +42,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         plans.append(plan)
         return rows_of(plan)
 
-    monkeypatch.setattr(compare_strategies, "compare", compare)
+    monkeypatch.setattr(command, "compare", compare)
     monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
     return plans
 

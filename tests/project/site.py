@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sequences.engine import port_is_free
+from sequences.lab.processes import port_is_free
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 START_SECONDS = 120.0

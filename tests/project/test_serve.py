@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from project.environment import PRODUCTION
-from sequences.engine import Engine, find_binary
+from sequences.lab.engine import Engine, find_binary
 from tests.project.site import Browser, Program, Site, copy_project, free_port, processes, running_site
 
 pytestmark = pytest.mark.skipif(find_binary() is None, reason="the embedded engine is not installed: no npm")

@@ -9,7 +9,7 @@ from http.server import ThreadingHTTPServer
 import pytest
 
 from sequences import dynamodb
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
 
 PROCESSES = 4

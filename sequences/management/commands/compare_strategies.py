@@ -1,169 +1,26 @@
-"""`manage.py compare_strategies`: the options, the question before it costs money, and where the result goes.
-
-What is run is told in `sequences.lab.plan`, how in `sequences.lab.comparison`, and how it looks in
-`sequences.lab.report`.
-"""
+"""`manage.py compare_strategies`: the way into `sequences.lab`, which an installation may leave out."""
 
 from __future__ import annotations
 
-import json
-import os
-import shlex
-import sys
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from sequences import dynamodb
-from sequences.engine import Engine, EngineError
-from sequences.exceptions import SequenceError
-from sequences.lab import report
-from sequences.lab.comparison import compare
-from sequences.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
-from sequences.lab.writers import LabError
+from django.core.management.base import BaseCommand, CommandParser
 
 __all__ = ["Command"]
-
-ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
-# What a client wants to have and an engine on this machine does not look at.
-STAND_INS = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "lab", "AWS_SECRET_ACCESS_KEY": "lab"}
 
 
 class Command(BaseCommand):
     requires_system_checks = []  # it uses neither pages nor databases
     help = "Runs the published recipes and our strategies side by side: what each costs, and what it breaks."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        add = parser.add_argument
-        add("--format", choices=["table", "json", "markdown", "html"], default="table")
-        add("--output", type=Path, metavar="FILE", help="where the result goes; standard output without it")
-        add("--strategies", type=_names, metavar="A,B", help="all by default")
-        add("--writers", type=_whole_numbers, metavar="N[,N]", help="in all; by default 8, for html 1,8,32")
-        add("--processes", type=int, default=1, metavar="N", help="over which the writers are spread")
-        add("--count", type=int, default=400, metavar="N", help="numbers for each strategy in a round")
-        add("--scopes", type=int, default=1, metavar="N", help="that the writers share; 1 is one project")
-        add("--runs", type=int, default=1, metavar="N", help="rounds; figures are medians, faults the worst")
-        add("--faults", type=float, default=0.0, metavar="P", help="the share of answers to writes to lose")
-        add("--seed", type=int, default=1, metavar="N", help="decides which answers are lost")
-        add("--values-only", action="store_true", help="numbers without items, from those that can")
-        add("--block-size", type=int, default=100, metavar="N", help="of BlockAllocator")
-        add("--aws", action="store_true", help="run in AWS, with the credentials of the environment")
-        add("--yes", action="store_true", help="do not ask before it costs money")
-        add("--price-write", type=float, default=Prices().write, metavar="$", help="a million write units")
-        add("--price-read", type=float, default=Prices().read, metavar="$", help="a million read units")
+    def add_arguments(self, parser: CommandParser) -> None:
+        try:
+            from sequences.lab import command
+        except ModuleNotFoundError as error:
+            parser.error(f"{error}. The comparison needs the folder sequences/lab, and what it imports.")
+        command.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan, prices = _plan(options), Prices(write=options["price_write"], read=options["price_read"])
-        if options["aws"]:
-            self._ask(plan, prices, sure=options["yes"])
-        try:
-            with _engine(aws=options["aws"]), _progress(plan) as advance:
-                rows = compare(plan, progress=advance)
-        except (EngineError, LabError, SequenceError) as error:
-            raise CommandError(str(error)) from error
-        except KeyboardInterrupt:
-            raise CommandError("Stopped. The tables of the comparison are deleted.") from None
-        self._show(rows, prices, options["format"], options["output"])
+        from sequences.lab import command
 
-    def _ask(self, plan: Plan, prices: Prices, *, sure: bool) -> None:
-        if plan.faults:
-            raise CommandError("--faults stands between client and engine, which --aws does not allow: leave one out.")
-        if os.environ.get(ENDPOINT):
-            raise CommandError(f"--aws and {ENDPOINT} exclude each other: unset it, or leave --aws out.")
-        cost = f"about ${prices.estimate(plan):,.2f} or less in on-demand request units"
-        self.stderr.write(f"This makes two tables in AWS, uses {cost}, and deletes them.")
-        if not sure and not self._agreed():
-            raise CommandError("Nothing was done.")
-
-    def _agreed(self) -> bool:
-        self.stderr.write("Go on? [y/N] ", ending="")  # standard output is for the result
-        try:
-            return input().strip().lower() in {"y", "yes"}
-        except EOFError:
-            return False
-
-    def _show(self, rows: Sequence[Row], prices: Prices, form: str, output: Path | None) -> None:
-        text = _rendered(rows, prices, form)
-        if output is None:
-            self.stdout.write(text)
-            return
-        try:
-            output.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise CommandError(f"--output {output} cannot be written ({error.strerror}).\n{text}") from error
-        self.stderr.write(f"Written to {output}.")
-
-
-def _plan(options: Mapping[str, Any]) -> Plan:
-    """The plan that the options ask for. Raises CommandError."""
-    values_only = options["values_only"]
-    every = tuple(filter(can_reserve, STRATEGIES)) if values_only else STRATEGIES
-    try:
-        return Plan(
-            strategies=every if options["strategies"] is None else options["strategies"],
-            writers=options["writers"] or ((1, 8, 32) if options["format"] == "html" else (8,)),
-            processes=options["processes"],
-            count=options["count"],
-            scopes=options["scopes"],
-            runs=options["runs"],
-            faults=options["faults"],
-            seed=options["seed"],
-            values_only=values_only,
-            block_size=options["block_size"],
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-
-
-def _rendered(rows: Sequence[Row], prices: Prices, form: str) -> str:
-    if form == "json":
-        return json.dumps(rows, indent=2)
-    if form == "markdown":
-        return report.markdown(rows, prices)
-    if form == "html":
-        return report.html(rows, prices, command=shlex.join(["manage.py", *sys.argv[1:]]))
-    return report.table(rows, prices)
-
-
-@contextmanager
-def _engine(*, aws: bool) -> Iterator[None]:
-    """The engine that the environment names, AWS, or else one of our own in memory."""
-    before = dict(os.environ)
-    with nullcontext() if aws or os.environ.get(ENDPOINT) else Engine() as engine:
-        try:
-            if aws:
-                os.environ.pop(ENDPOINT, None)  # empty, or we had refused
-            if engine:
-                os.environ.update({**STAND_INS, **before, ENDPOINT: engine.endpoint})
-            dynamodb.reset()
-            yield
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-            dynamodb.reset()
-
-
-@contextmanager
-def _progress(plan: Plan) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error that moves on with each case."""
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(list(plan.cases())), completed=-1)
-        yield lambda case: progress.update(task, advance=1, description=case)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _whole_numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(number) for number in text.split(","))
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a whole number, or several with commas between") from None
+        command.run(self, options)

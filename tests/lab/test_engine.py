@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,14 +12,14 @@ from typing import Any
 import boto3
 import pytest
 
-from sequences.engine import HOST, ChildProcess, Engine, EngineError, find_binary, port_is_free
+from sequences.lab.engine import Engine, EngineError, find_binary
 
 needs_engine = pytest.mark.skipif(find_binary() is None, reason="the embedded engine is not installed")
 
 # Starts an engine on the file it is given, says its process id, and waits to be killed.
 ORPHAN_MAKER = """
 import sys, time, pathlib
-from sequences.engine import Engine
+from sequences.lab.engine import Engine
 engine = Engine(pathlib.Path(sys.argv[1])).start()
 print(engine.process.pid, flush=True)
 time.sleep(60)
@@ -96,7 +95,7 @@ class TestEngine:
 
     def test_it_refuses_a_port_that_another_program_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The answers of whoever listens there are not taken for the engine's."""
-        monkeypatch.setattr("sequences.engine.PORT_SECONDS", 0.2)
+        monkeypatch.setattr("sequences.lab.engine.PORT_SECONDS", 0.2)
         with Engine() as first, pytest.raises(EngineError, match=f"Port {first.port} is in use"):
             Engine(port=first.port).start()
 
@@ -155,20 +154,3 @@ def test_an_engine_that_never_ran_can_be_stopped() -> None:
     engine.kill()
     engine.stop()
     assert not engine.is_running
-
-
-def test_a_child_that_does_not_listen_is_forced() -> None:
-    """A process that ignores SIGTERM is gone after stop."""
-    child = ChildProcess(["/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"])
-    child.stop(patience=0.3)
-    assert not child.is_running
-
-
-def test_a_port_is_free_until_somebody_listens() -> None:
-    """port_is_free says no while a server listens there, and yes before and after."""
-    with socket.socket() as server:
-        server.bind((HOST, 0))
-        port = server.getsockname()[1]
-        server.listen()
-        assert not port_is_free(port)
-    assert port_is_free(port)

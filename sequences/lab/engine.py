@@ -7,44 +7,29 @@ asked of it goes through ``sequences.dynamodb``, as with any other endpoint; pro
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
 
 The engine is dynoxide, one binary that npm installs. Where it is missing, moto's server stands in: it
-answers alike, but is slow and forgets everything when it stops, and a warning says so. The module needs
-only the standard library.
+answers alike, but is slow and forgets everything when it stops, and a warning says so.
 """
 
 from __future__ import annotations
 
 import fcntl
-import http.client
 import os
 import random
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
-__all__ = [
-    "FALLBACK_WARNING",
-    "HOST",
-    "ChildProcess",
-    "Engine",
-    "EngineError",
-    "answers",
-    "find_binary",
-    "one_call_at_a_time",
-    "port_is_free",
-]
+from sequences.lab import moto_server
+from sequences.lab.processes import HOST, ChildProcess, answers, port_is_free
 
-HOST = "127.0.0.1"
-HOME = Path(__file__).resolve().parent.parent
+__all__ = ["FALLBACK_WARNING", "Engine", "EngineError", "find_binary"]
+
+HOME = Path(__file__).resolve().parent.parent.parent
 # Below the ports that Linux and macOS give to outgoing connections. A client that keeps calling a stopped
 # engine could otherwise be given the engine's own port, reach itself, and keep the engine from coming back.
 PORTS = range(20_000, 32_000)
@@ -57,9 +42,6 @@ FALLBACK_WARNING = (
     "The embedded engine is not installed (it comes with npm): moto's server stands in for it, slowly, and "
     "FORGETS EVERYTHING when it stops."
 )
-# Waits until its input closes, which happens when our process is gone, however it went; then ends the child
-# and whatever the child has started.
-WATCHER = 'read -r _; kill -s KILL -- "-$0"'
 
 
 class EngineError(Exception):
@@ -69,56 +51,6 @@ class EngineError(Exception):
         super().__init__(f"{problem} {remedy}")
         self.problem = problem
         self.remedy = remedy
-
-
-class ChildProcess:
-    """A program that runs beside us and never outlives us, however we end.
-
-    In a session of its own, Ctrl-C in a terminal does not reach it: its owner decides when it stops.
-    ``output`` takes what it prints, ours where there is none; it inherits the descriptors in ``pass_fds``.
-    """
-
-    def __init__(
-        self, command: Sequence[str], *, output: IO[bytes] | None = None, pass_fds: Sequence[int] = ()
-    ) -> None:
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            pass_fds=pass_fds,
-        )
-        self._watcher = subprocess.Popen(
-            ["/bin/sh", "-c", WATCHER, str(self.process.pid)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the process lives."""
-        return self.process.poll() is None
-
-    def stop(self, patience: float) -> None:
-        """Ask the process to end, and force it after ``patience`` seconds. Safe to call again."""
-        if self.is_running:
-            self.process.terminate()
-            try:
-                self.process.wait(patience)
-            except subprocess.TimeoutExpired:
-                pass
-        self.kill()
-
-    def kill(self) -> None:
-        """End the process, and what it started, at once (SIGKILL). Safe to call again."""
-        self._watcher.kill()
-        self._watcher.communicate()
-        if self.is_running:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
 
 
 class Engine:
@@ -223,7 +155,7 @@ class Engine:
 
     def _command(self) -> list[str]:
         if self.binary is None:
-            return [sys.executable, "-P", str(Path(__file__).resolve()), str(self.port)]
+            return [sys.executable, "-P", moto_server.__file__, HOST, str(self.port)]
         file = ["--db-path", str(self.path)] if self.path else []
         return [str(self.binary), "--host", HOST, "--port", str(self.port), *file]
 
@@ -280,48 +212,6 @@ def find_binary(home: Path = HOME) -> Path | None:
     return Path(found) if found else None
 
 
-def port_is_free(port: int) -> bool:
-    """Whether a server could listen on this loopback port now."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
-
-
-def answers(port: int) -> bool:
-    """Whether an HTTP server answers on this loopback port, whatever it answers."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=5)
-    try:
-        connection.request("GET", "/")
-        connection.getresponse().read()
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-    return True
-
-
-@contextmanager
-def one_call_at_a_time() -> Iterator[None]:
-    """Make every call to moto atomic, as DynamoDB's are: moto alone gives duplicates to many threads."""
-    from moto.dynamodb.responses import DynamoHandler
-
-    lock, original = threading.Lock(), DynamoHandler.call_action
-
-    def call_action(handler: DynamoHandler) -> object:
-        with lock:
-            return original(handler)
-
-    DynamoHandler.call_action = call_action  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        DynamoHandler.call_action = original  # type: ignore[method-assign]
-
-
 def _comes_free(lock: int) -> bool:
     """Take a file lock; whether it was to be had. The engine of a killed process needs a moment to end."""
     deadline = time.monotonic() + LOCK_SECONDS
@@ -341,14 +231,3 @@ def _free_port() -> int:
         if port_is_free(port):
             return port
     raise EngineError("No free port was found for the embedded engine.", "Name one, or stop what listens.")
-
-
-def _serve_moto(port: str) -> None:
-    from moto.server import main
-
-    with one_call_at_a_time():
-        main(["-H", HOST, "-p", port])
-
-
-if __name__ == "__main__":
-    _serve_moto(sys.argv[1])
