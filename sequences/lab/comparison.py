@@ -166,10 +166,14 @@ def _measure(case: Case, proxy: LosingProxy | None) -> Row:
 
 def _sequences(plan: Plan) -> dict[str, Any]:
     """The setting SEQUENCES for writers: an alias for each strategy of ours, named as its class."""
-    own = {"BlockAllocator": {"block_size": plan.block_size}}
+    options = {"partition": "{scope}", "block_size": plan.block_size}
     return {
-        name: {"STRATEGY": path, "TABLE": "items", "OPTIONS": {"partition": "{scope}", **own.get(name, {})}}
-        for name, (path, _) in OURS.items()
+        name: {
+            "STRATEGY": f"{strategy.__module__}.{name}",
+            "TABLE": "items",
+            "OPTIONS": {key: value for key, value in options.items() if key in strategy.options},
+        }
+        for name, strategy in OURS.items()
     }
 
 

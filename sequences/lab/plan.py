@@ -6,25 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sequences.capabilities import strategy_classes
 from sequences.lab.recipes import BARE_PUT_ITEM, NUMBERS, RECIPES
+from sequences.strategies import Strategy
 
 __all__ = ["OURS", "STRATEGIES", "Plan", "Prices", "Row", "can_reserve", "is_ours"]
 
 Row = dict[str, Any]
 
-# Our strategies, and whether each can hand out a value that no item carries.
-OURS: Mapping[str, tuple[str, bool]] = {
-    "AtomicCounter": ("sequences.strategies.atomic.AtomicCounter", True),
-    "OptimisticCounter": ("sequences.strategies.optimistic.OptimisticCounter", True),
-    "TransactionalCounter": ("sequences.strategies.transactional.TransactionalCounter", False),
-    "SortKeyMaximum": ("sequences.strategies.sort_key.SortKeyMaximum", False),
-    "BlockAllocator": ("sequences.strategies.block.BlockAllocator", True),
-}
+OURS: Mapping[str, type[Strategy]] = {strategy.__name__: strategy for strategy in strategy_classes()}
 STRATEGIES = (*RECIPES, *OURS)
 KNOWN = (*STRATEGIES, BARE_PUT_ITEM)
-# Write and read units of a number with one writer, and whether writers lose races, which at worst multiplies
-# them by the number of writers.
-EXPECTED_UNITS: Mapping[str, tuple[float, float, bool]] = {
+# Write and read units of a number with one writer, and whether writers lose races to each other.
+RECIPE_UNITS: Mapping[str, tuple[float, float, bool]] = {
     "published-atomic": (2, 0, False),
     "published-number-first": (2, 0.5, False),
     "published-item-first": (2, 0.5, False),
@@ -34,11 +28,6 @@ EXPECTED_UNITS: Mapping[str, tuple[float, float, bool]] = {
     "published-transaction": (4, 0.5, True),
     "published-sort-key-increment": (1, 0.5, True),
     "published-sort-key-requery": (1, 0.5, True),
-    "AtomicCounter": (2, 0, False),
-    "OptimisticCounter": (2, 1, True),
-    "TransactionalCounter": (4, 1, False),
-    "SortKeyMaximum": (2, 1, False),
-    "BlockAllocator": (2, 0, False),
     BARE_PUT_ITEM: (1, 0, False),
 }
 
@@ -113,11 +102,21 @@ class Prices:
         """Dollars that a plan costs on real tables, rather too much than too little: every race is lost."""
         dollars = 0.0
         for writers, strategy in plan.cases():
-            write, read, fights = EXPECTED_UNITS[strategy]
+            write, read = _most_units(strategy, writers, plan.processes)
             # The check reads every item again, at less than half a unit each.
-            each = (write * self.write + read * self.read) * (writers if fights else 1) + 0.5 * self.read
+            each = write * self.write + (read + 0.5) * self.read
             dollars += (plan.count + writers * plan.scopes) * each / 1_000_000
         return dollars
+
+
+def _most_units(strategy: str, writers: int, processes: int) -> tuple[float, float]:
+    """Write and read units of a number where every race is lost: with ours, to other processes only."""
+    if is_ours(strategy):
+        write, read, rivals = 4.0 if OURS[strategy].needs_transactions else 2.0, 1.0, processes
+    else:
+        write, read, fights = RECIPE_UNITS[strategy]
+        rivals = writers if fights else 1
+    return write * rivals, read * rivals
 
 
 def is_ours(strategy: str) -> bool:
@@ -127,4 +126,4 @@ def is_ours(strategy: str) -> bool:
 
 def can_reserve(strategy: str) -> bool:
     """Whether a strategy or recipe can hand out a number that no item carries."""
-    return strategy in NUMBERS or (is_ours(strategy) and OURS[strategy][1])
+    return strategy in NUMBERS or (is_ours(strategy) and OURS[strategy].supports_reserve)

@@ -16,10 +16,11 @@ from django.template import Context, Template
 from rich.console import Console
 from rich.table import Table
 
+from sequences.capabilities import capabilities
 from sequences.lab import charts
-from sequences.lab.plan import Prices, Row, is_ours
+from sequences.lab.plan import OURS, Prices, Row, is_ours
 
-__all__ = ["Choice", "Column", "html", "markdown", "table"]
+__all__ = ["Column", "html", "markdown", "table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +30,6 @@ class Column:
     heading: str
     text: Callable[[Row, Prices], str]
     fault: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What somebody needs, which strategy to take for it, and why."""
-
-    need: str
-    take: str
-    why: str
 
 
 def _plain(key: str) -> Callable[[Row, Prices], str]:
@@ -58,34 +50,6 @@ CAPTION = (
 )
 PAGE = Path(__file__).with_name("comparison.html")
 TABLE_WIDTH = 150  # where nobody looks at a terminal
-# The questions of somebody who chooses, in the order in which to ask them.
-ADVICE = (
-    Choice(
-        "Every number must be carried by an item, without a hole",
-        "SortKeyMaximum",
-        "Tickets, invoices, revisions. No counter item; who comes together is written together.",
-    ),
-    Choice(
-        "The same, and the item has a key of its own",
-        "TransactionalCounter",
-        "The number becomes an attribute. Counter and item are one transaction, at twice the units.",
-    ),
-    Choice(
-        "The number is needed before there is an item, holes are fine",
-        "AtomicCounter",
-        "Order numbers to print or to send elsewhere. Every value is handed out once, in order.",
-    ),
-    Choice(
-        "As many numbers as possible, neither order nor holes matter",
-        "BlockAllocator",
-        "One request reserves a block, memory serves the rest; a process that stops leaves a hole.",
-    ),
-    Choice(
-        "The counter is shared with code that writes on condition",
-        "OptimisticCounter",
-        "Read, then write on condition. Right, but every lost race costs a round: for few writers.",
-    ),
-)
 
 COLUMNS = (
     Column("strategy", lambda row, prices: row["strategy"]),
@@ -105,10 +69,19 @@ COLUMNS = (
 )
 
 
-def _advice(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
-    """The answer to each question, with this run's figures where it ran."""
+def _strategies(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
+    """What each of our strategies does and promises, in its own words, with this run's figures where it ran."""
     by_name = {row["strategy"]: row for row in rows}
-    return [{"choice": choice, "figures": _figures(by_name.get(choice.take), prices)} for choice in ADVICE]
+    return [
+        {
+            "name": name,
+            "does": " ".join((strategy.__doc__ or "").partition("\n\n")[0].replace("`", "").split()),
+            "promises": [asked.label for asked in capabilities() if asked.is_flag and asked.answer(strategy)],
+            "figures": _figures(by_name.get(name), prices),
+            "degrees": 210 + 360 * index // len(OURS),
+        }
+        for index, (name, strategy) in enumerate(OURS.items())
+    ]
 
 
 def _figures(row: Row | None, prices: Prices) -> str:
@@ -155,13 +128,13 @@ def _cell(column: Column, row: Row, prices: Prices) -> str:
 
 
 def html(rows: Sequence[Row], prices: Prices, *, command: str) -> str:
-    """A self-contained page: which strategy to take, plots, every figure. `command` repeats the run."""
+    """A self-contained page: what our strategies promise, plots, every figure. `command` repeats the run."""
     most = max(row["writers"] for row in rows)
     busiest = [row for row in rows if row["writers"] == most]
     context = {
         "command": command,
         "prices": prices,
-        "advice": _advice(busiest, prices),
+        "strategies": _strategies(busiest, prices),
         "writers": most,
         "count": busiest[0]["count"],
         "line_plots": _line_plots(rows, prices),

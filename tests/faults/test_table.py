@@ -25,6 +25,7 @@ import pytest
 from django.utils.module_loading import import_string
 
 from sequences import put_next
+from sequences.capabilities import strategy_classes
 from sequences.exceptions import (
     IdempotencyMismatch,
     InvalidItem,
@@ -347,6 +348,11 @@ def test_two_repeats_at_the_same_moment(cases: Iterator[Case], other_process: Pr
     assert [row.value for row in case.rows()] == list(told)
     if strategies[case.sequence].exactly_once:
         case.judge([*told, case.put("another token").value])
+
+
+def test_every_strategy_meets_the_faults() -> None:
+    """Each class that comes with the app is among those whose answers get lost."""
+    assert set(strategy_classes()) == {import_string(entry["STRATEGY"]) for entry in SEQUENCES.values()}
 
 
 def test_tokens_do_not_follow_a_seed() -> None:

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from sequences.lab import charts, command, report
 from sequences.lab.comparison import KEYS
-from sequences.lab.plan import STRATEGIES, Plan, Prices
+from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
@@ -126,10 +126,19 @@ def test_page_is_self_contained(ran: list[Plan], tmp_path: Path) -> None:
     assert not re.search(r"<(script|link|img|iframe)|\b(src|href)=|url\(|@import", page)
 
 
-def test_page_advises(ran: list[Plan]) -> None:
-    """The page says which strategy to take for what, with its figures."""
+def test_page_describes(ran: list[Plan]) -> None:
+    """The page says what each of our strategies promises and does, with its figures."""
     page = run("--format", "html")
-    assert re.search(r"carried by an item.*\n.*<strong>SortKeyMaximum\.</strong>.*numbers/s", page)
+    assert re.search(r"Gapless, .*\n.*<strong>SortKeyMaximum\.</strong> Find the highest sort key.*numbers/s", page)
+    assert page.count("<dt>") == len(OURS)
+
+
+def test_page_colours(ran: list[Plan]) -> None:
+    """Each of our strategies has a colour of its own."""
+    page = run("--format", "html")
+    colours = dict(re.findall(r"^\.(ours-\d+) { color: (.*); }$", page, re.MULTILINE))
+    assert len(set(colours.values())) == len(OURS)
+    assert set(re.findall(r'class="mark (ours-\d+)"', page)) == set(colours)
 
 
 def test_unwritable_output(ran: list[Plan], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sequences import dynamodb
+from sequences import dynamodb, strategies
 from sequences.lab.comparison import KEYS, compare
 from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
 from sequences.lab.recipes import BARE_PUT_ITEM
@@ -133,6 +133,16 @@ def test_estimates(strategy: str) -> None:
     assert 0 < few < many
 
 
+@pytest.mark.parametrize(
+    ("strategy", "writers", "processes", "most"),
+    [("SortKeyMaximum", 8, 1, 2), ("SortKeyMaximum", 8, 4, 8), ("published-sort-key-increment", 8, 4, 8)],
+)
+def test_races_cost(strategy: str, writers: int, processes: int, most: int) -> None:
+    """A recipe may lose each number to every writer, ours to every process: that multiplies its units."""
+    plan = Plan(strategies=[strategy], writers=[writers], processes=processes, count=1_000_000 - writers)
+    assert Prices(write=1.0, read=0.0).estimate(plan) == pytest.approx(most)
+
+
 def test_names() -> None:
-    """The comparison knows our strategies by their class names."""
-    assert all(path.rpartition(".")[2] == name for name, (path, _) in OURS.items())
+    """The comparison has every strategy that comes with the app, under the name of its class."""
+    assert set(OURS) == set(strategies.__all__) - {"Strategy"}

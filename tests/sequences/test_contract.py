@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 import pytest
 
 from sequences import get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from sequences.capabilities import strategy_classes
 from sequences.exceptions import IdempotencyMismatch, OperationNotSupported
 from sequences.registry import strategies
 from sequences.strategies import Strategy
@@ -63,6 +64,11 @@ def judge_items(name: str, scope: str, told: list[list[int]]) -> None:
     if strategies[name].gapless:
         assert values == values_from_start(name, len(values))
         assert get_last_value(name, scope=scope) == values[-1]
+
+
+def test_every_strategy_is_held_to_it() -> None:
+    """Each class that comes with the app is in a configuration that the contract is tested with."""
+    assert set(strategy_classes()) == {type(strategies[name]) for name in SEQUENCES}
 
 
 class TestContract:
