@@ -16,11 +16,11 @@ from django.test import override_settings
 from moto import mock_aws
 from pytest_django import Settings
 
+from project.proof.faults.control import Proxy, proxy_before
 from sequences.lab.engine import Engine, find_binary
 from sequences.lab.moto_server import one_call_at_a_time
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.faults.control import Proxy, proxy_before
 from tests.sequences.support import SEQUENCES, make
 
 # No test may reach a real account, nor the engine of a `make run` in this folder.

@@ -28,6 +28,9 @@ EXCEPTIONS = {
     "sequences/lab/moto_server.py": {"moto"},  # stands in where the embedded engine is missing
     "sequences/management/": {"rich"},  # progress bars
     "tickets/management/": {"rich"},
+    # Proofs look at the engine past the product, measure beside other libraries, and speak to the terminal.
+    "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
+    "project/proof/bench_peers.py": {"aioboto3", "dynamodb_autoincrement"},
     "tickets/api/": {"rest_framework", "drf_spectacular"},  # the one room that knows the REST framework
 }
 
@@ -98,6 +101,12 @@ def of(*rooms: str) -> list[Module]:
     return [module for module in modules() if module.room in rooms]
 
 
+def production() -> list[Module]:
+    """The modules of the product: what is neither a test nor in the lab or the proof."""
+    apart = ("sequences/lab/", "project/proof/")
+    return [module for module in of("sequences", "tickets", "project") if not module.path.startswith(apart)]
+
+
 def exporting() -> list[Module]:
     """The modules of `sequences` that others import from: all but migrations, and packages that are mere folders."""
     return [
@@ -121,17 +130,22 @@ def test_imports_go_only_down(room: str) -> None:
 
 
 def test_one_folder_speaks_to_dynamodb() -> None:
-    """boto3 and botocore are imported in the folder `sequences/dynamodb` alone."""
-    importing = {
-        module.path for module in of("sequences", "tickets", "project") if {"boto3", "botocore"} & set(module.imports())
-    }
+    """Of what production runs, the folder `sequences/dynamodb` alone imports boto3 and botocore."""
+    importing = {module.path for module in production() if {"boto3", "botocore"} & set(module.imports())}
     assert {path.rpartition("/")[0] for path in importing} == {"sequences/dynamodb"}
 
 
-def test_production_needs_no_lab() -> None:
-    """In `sequences` and `tickets` the command that compares strategies alone reaches into the lab."""
-    reaching = {module.path for module in of("sequences", "tickets") if module.reaches("sequences.lab")}
-    assert reaching == {"sequences/management/commands/compare_strategies.py"}
+@pytest.mark.parametrize(
+    ("room", "doors"),
+    [
+        # `make run` starts an engine, and the web server as a child process.
+        ("sequences.lab", {"sequences/management/commands/compare_strategies.py", "project/commands/serve.py"}),
+        ("project.proof", set()),
+    ],
+)
+def test_production_needs_neither_lab_nor_proof(room: str, doors: set[str]) -> None:
+    """Of the product, nothing reaches into these rooms but the doors that are named."""
+    assert {module.path for module in production() if module.reaches(room)} == doors
 
 
 def test_every_module_says_what_lives_there() -> None:

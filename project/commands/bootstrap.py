@@ -24,10 +24,10 @@ COMMANDS = {
     "test": ["pytest"],
     "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
-    "bars": ["tests.bars"],
-    "bench-peers": ["tests.bench_peers"],
+    "bars": ["project.proof.bars"],
+    "bench-peers": ["project.proof.bench_peers"],
     "mutants": ["tests.mutants"],
-    "soak": ["tests.faults.soak"],
+    "soak": ["project.proof.soak"],
 }
 
 

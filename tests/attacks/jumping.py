@@ -12,8 +12,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.faults.elsewhere import SEQUENCES, put_elsewhere, varied
-from tests.faults.elsewhere import begin as begin_elsewhere
+from project.proof.faults.elsewhere import SEQUENCES, put_elsewhere, varied
+from project.proof.faults.elsewhere import begin as begin_elsewhere
 
 __all__ = ["DAYS", "begin", "jump", "put", "put_while_jumping"]
 

@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from project.proof.faults.clients import bare_client
+from project.proof.faults.incidents import kill_worker
+from project.proof.faults.stack import PREFIX, Stack, running_stack
 from sequences import get_next_value, put_next
 from sequences.strategies import Strategy
 from tests.attacks import preloaded
 from tests.attacks.interruptions import Interruption, Place
 from tests.attacks.support import ATTACKED, BUSY, RESERVING, judge
-from tests.faults.clients import bare_client
-from tests.faults.incidents import kill_worker
-from tests.faults.stack import PREFIX, Stack, running_stack
 from tests.sequences.support import at_once
 
 CONTEXT = multiprocessing.get_context("fork")

@@ -20,13 +20,13 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
+from project.proof.faults.control import ProxyLog, proxy_before
+from project.proof.faults.plans import Rule
 from sequences import put_next, put_next_many
 from sequences.exceptions import GaveUp
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from tests.attacks.support import ATTACKED
-from tests.faults.control import ProxyLog, proxy_before
-from tests.faults.plans import Rule
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import Processes, stored
 

@@ -11,12 +11,12 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
+from project.proof.faults.control import Proxy
+from project.proof.faults.plans import Rule
 from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.exceptions import GaveUp, SequenceError
 from sequences.registry import strategies
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
-from tests.faults.control import Proxy
-from tests.faults.plans import Rule
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import delete_row, import_row, set_counter, stored
 

@@ -10,12 +10,12 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
+from project.proof.faults.clients import bare_client, create_faults_table
+from project.proof.faults.control import Proxy
+from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
 from sequences import dynamodb
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
-from tests.faults.clients import bare_client, create_faults_table
-from tests.faults.control import Proxy
-from tests.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
 
 PREFIX = "faults_"
 

@@ -9,13 +9,13 @@ from itertools import chain
 
 import pytest
 
+from project.proof.faults.control import Proxy
+from project.proof.faults.elsewhere import ALONE, SEQUENCES, begin, put_many
+from project.proof.faults.history import broken_pairs
+from project.proof.faults.plans import Rule
 from sequences import get_last_value
 from sequences.registry import strategies
 from tests.faults.conftest import PREFIX
-from tests.faults.control import Proxy
-from tests.faults.elsewhere import ALONE, SEQUENCES, begin, put_many
-from tests.faults.history import broken_pairs
-from tests.faults.plans import Rule
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.faults.control import ROOT
-from tests.faults.history import LAWS, Asked, Event, History, Recorder, Word, broken_pairs, check, read
+from project.paths import ROOT
+from project.proof.faults.history import LAWS, Asked, Event, History, Recorder, Word, broken_pairs, check, read
 
 Record = dict[str, Any]
 Damage = Callable[[list[Record], st.DataObject], None]
@@ -354,7 +354,7 @@ def test_a_kept_history_is_checked_from_the_command_line(tmp_path: Path, law: st
     """The exit status is 1 when a law was broken, and the breach is named."""
     records = BREACHES[law][0] if law else [*attempt("a", 0, 1, **NEW), row(1, "a")]
     (tmp_path / "S.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    command = [sys.executable, "-m", "tests.faults.history", str(tmp_path / "S.jsonl")]
+    command = [sys.executable, "-m", "project.proof.faults.history", str(tmp_path / "S.jsonl")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == status
     assert (f"S: {law}: " in done.stdout) == bool(law)

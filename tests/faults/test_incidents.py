@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, HTTPClientError
 
+from project.proof.faults.clients import bare_client, create_faults_table
+from project.proof.faults.driver import Driver, Incident, schedule
+from project.proof.faults.incidents import children, fill_disk, kill_worker, why_no_full_disk
+from project.proof.faults.stack import living_through_a_full_disk
 from sequences.lab.engine import Engine
-from tests.faults.clients import bare_client, create_faults_table
-from tests.faults.driver import Driver, Incident, schedule
-from tests.faults.incidents import children, fill_disk, kill_worker, why_no_full_disk
-from tests.faults.stack import living_through_a_full_disk
 
 # Keeps two children alive, as gunicorn's master does with its workers.
 MASTER = """

@@ -20,15 +20,15 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from project.proof.faults.clients import bare_client
+from project.proof.faults.control import Proxy, proxy_before
+from project.proof.faults.elsewhere import READ_SECONDS
+from project.proof.faults.plans import CUTS, LOSSES, Rule
 from project.settings import base
 from sequences import dynamodb
 from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
-from tests.faults.clients import bare_client
-from tests.faults.control import Proxy, proxy_before
-from tests.faults.elsewhere import READ_SECONDS
-from tests.faults.plans import CUTS, LOSSES, Rule
 from tickets import services
 from tickets.types import Filed, TicketKey
 

@@ -12,11 +12,11 @@ import urllib3
 from mypy_boto3_dynamodb import DynamoDBClient
 from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
+from project.proof.faults.clients import bare_client
+from project.proof.faults.control import Proxy
+from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
+from project.proof.faults.proxy import altered
 from sequences.lab.engine import Engine
-from tests.faults.clients import bare_client
-from tests.faults.control import Proxy
-from tests.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
-from tests.faults.proxy import altered
 
 LOST = (
     botocore.exceptions.ConnectionClosedError,

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import clock
-from tests.faults.callers import SAYS_REPLAYED, Caller, meaning
-from tests.faults.control import ROOT
-from tests.faults.history import Asked, History, Recorder, Word, read
-from tests.faults.soak import Load, Settings, Verdict, _compare, soak, ticket
-from tests.faults.stack import Reply
+from project.paths import ROOT
+from project.proof.faults import clock
+from project.proof.faults.callers import SAYS_REPLAYED, Caller, meaning
+from project.proof.faults.history import Asked, History, Recorder, Word, read
+from project.proof.faults.stack import Reply
+from project.proof.soak import Load, Settings, Verdict, _compare, soak, ticket
 
 TICKET = {"number": 7, "title": "a ticket"}
 DETAIL = {"detail": "It cannot be reached. Ask again."}
@@ -140,7 +140,7 @@ def test_tickets_are_known_again() -> None:
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from tests.faults import clock, worker
+from project.proof.faults import clock, worker
 class Seventh: age = int(sys.argv[1])
 true, monotonic = time.time, time.monotonic
 worker.post_fork(None, Seventh)

@@ -24,6 +24,10 @@ from typing import Any
 import pytest
 from django.utils.module_loading import import_string
 
+from project.proof.faults.clients import bare_client
+from project.proof.faults.control import Proxy
+from project.proof.faults.elsewhere import SEQUENCES, put_elsewhere
+from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
 from sequences import put_next
 from sequences.capabilities import strategy_classes
 from sequences.exceptions import (
@@ -39,10 +43,6 @@ from sequences.registry import strategies
 from sequences.retries import new_token
 from sequences.strategies import Strategy
 from sequences.types import Allocation
-from tests.faults.clients import bare_client
-from tests.faults.control import Proxy
-from tests.faults.elsewhere import SEQUENCES, put_elsewhere
-from tests.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
 
 CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]
 PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded"}

@@ -1,6 +1,6 @@
 """`make bench-peers`: other libraries beside ours, on this machine, in turns, with the same item.
 
-    python -m tests.bench_peers [--runs 3] [--writers 32] [--json]
+    python -m project.proof.bench_peers [--runs 3] [--writers 32] [--json]
 
 The peers get an environment of their own under ``.local/peers`` (django-sequences even has our package's
 name) and run in a process of their own, which is this file again under their Python. dynamodb-autoincrement
@@ -28,8 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-PEERS_HOME = ROOT / ".local" / "peers"
+# Not from `project.paths`: a peer's Python, which runs this file too, must not find our packages.
+PEERS_HOME = Path(__file__).resolve().parents[2] / ".local" / "peers"
 PEERS_PYTHON = PEERS_HOME / "bin" / "python"
 REQUIREMENTS = ("dynamodb-autoincrement==0.2.0", "django-sequences==3.1", "psycopg[binary]==3.3.9")
 AUTOINCREMENT, DJANGO_SEQUENCES, OURS = (

@@ -1,6 +1,6 @@
 """What clients asked for, what they were told and what is stored in the end: written down, and proved to fit.
 
-    python -m tests.faults.history FILE...
+    python -m project.proof.faults.history FILE...
 
 A history is a file of JSON lines to which every client appends: `invoke` before it asks, and then `ok`, `fail`
 (nothing was stored) or `unknown`. At the end come one line `stored` for each item that the tables hold and one line

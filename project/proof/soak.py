@@ -1,7 +1,7 @@
 """The soak: many clients create while everything that can break does; then the whole history is proved.
 
-    python -m tests.faults.soak --creates 10000 --seed 7
-    python -m tests.faults.soak --minutes 60
+    python -m project.proof.soak --creates 10000 --seed 7
+    python -m project.proof.soak --minutes 60
 
 Four of five clients file tickets over HTTP, the fifth stores items by the Python API in a process of its own. Some
 repeat until they are answered, some give up. Between the product and its engine a proxy loses answers, rejects
@@ -29,18 +29,19 @@ from pathlib import Path
 
 from django.utils.module_loading import import_string
 
+from project.paths import LOCAL
+from project.proof.faults.callers import MOST_ATTEMPTS, Caller, ask_web
+from project.proof.faults.clients import bare_client
+from project.proof.faults.control import ProxyLog
+from project.proof.faults.driver import Driver, schedule
+from project.proof.faults.elsewhere import SEQUENCES
+from project.proof.faults.history import Asked, History, Recorder, check, read
+from project.proof.faults.incidents import cut_off, fill_disk, jump_clocks, kill_worker, why_no_full_disk
+from project.proof.faults.plans import Rule
+from project.proof.faults.stack import PREFIX, Stack, running_stack
+from project.proof.faults.writers import Writers
 from project.settings import base
 from sequences.lab.engine import Engine
-from tests.faults.callers import MOST_ATTEMPTS, Caller, ask_web
-from tests.faults.clients import bare_client
-from tests.faults.control import ROOT, ProxyLog
-from tests.faults.driver import Driver, schedule
-from tests.faults.elsewhere import SEQUENCES
-from tests.faults.history import Asked, History, Recorder, check, read
-from tests.faults.incidents import cut_off, fill_disk, jump_clocks, kill_worker, why_no_full_disk
-from tests.faults.plans import Rule
-from tests.faults.stack import PREFIX, Stack, running_stack
-from tests.faults.writers import Writers
 
 __all__ = ["Settings", "Verdict", "main", "soak"]
 
@@ -51,7 +52,7 @@ DOUBLED_SECONDS = (0, 1, 3)
 STORED_BY_API = ("transactional", "atomic")
 HASTY_SECONDS = 2
 REPEATS = 50
-KEPT = ROOT / ".local" / "soak"
+KEPT = LOCAL / "soak"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,7 +381,7 @@ def main() -> int:
     if not verdict.violations:
         shutil.rmtree(folder)
         return 0
-    print(f"kept: {folder} (python -m tests.faults.history {folder / 'history'}/*)")
+    print(f"kept: {folder} (python -m project.proof.faults.history {folder / 'history'}/*)")
     return 1
 
 

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.faults import clock
+from project.proof.faults import clock
 
 __all__ = ["CLOCK", "estrange", "post_fork", "post_worker_init"]
 

@@ -1,6 +1,6 @@
 """The fault proxy: a process between application and engine that follows a seeded plan.
 
-    python -m tests.faults.proxy --upstream http://localhost:8001 --plan '{"rules": [{"fault": "delay"}]}'
+    python -m project.proof.faults.proxy --upstream http://localhost:8001 --plan '{"rules": [{"fault": "delay"}]}'
 
 prints one line of JSON, `{"endpoint": ..., "control": ..., "seed": ...}`, and runs until it is stopped. The
 endpoint speaks DynamoDB; the control address is a second port, so that it answers during a partition:
@@ -34,9 +34,9 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 from zlib import crc32
 
+from project.proof.faults.plans import CHANGES, CUTS, LOSSES, Plan, Request, Rule, rejection
 from sequences.lab.engine import PORTS
 from sequences.lab.processes import HOST, port_is_free
-from tests.faults.plans import CHANGES, CUTS, LOSSES, Plan, Request, Rule, rejection
 
 __all__ = ["FaultProxy", "free_port", "main"]
 

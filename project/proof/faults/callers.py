@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 
 import urllib3
 
-from tests.faults.history import Asked, Recorder, Word
-from tests.faults.stack import Reply, Stack
+from project.proof.faults.history import Asked, Recorder, Word
+from project.proof.faults.stack import Reply, Stack
 
 __all__ = ["MOST_ATTEMPTS", "SAYS_REPLAYED", "Caller", "ask_api", "ask_web", "meaning"]
 

@@ -19,11 +19,12 @@ from typing import Any
 
 import urllib3
 
+from project.paths import ROOT
+from project.proof.faults import clock, worker
+from project.proof.faults.control import Proxy, proxy_before
+from project.proof.faults.proxy import free_port
 from sequences.lab.engine import Engine
 from sequences.lab.processes import HOST
-from tests.faults import clock, worker
-from tests.faults.control import ROOT, Proxy, proxy_before
-from tests.faults.proxy import free_port
 
 __all__ = ["Reply", "Stack", "living_through_a_full_disk", "running_stack"]
 

@@ -10,14 +10,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from tests.faults.plans import Plan, Rule
+from project.paths import ROOT
+from project.proof.faults.plans import Plan, Rule
 
 __all__ = ["Proxy", "ProxyLog", "proxy_before"]
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Proxy:
 def proxy_before(upstream: str, *rules: Rule, seed: int = 0) -> Iterator[Proxy]:
     """A proxy before the engine at `upstream`, in a process of its own, stopped at the end."""
     plan = Plan(list(rules), seed).to_json()
-    command = [sys.executable, "-m", "tests.faults.proxy", "--upstream", upstream, "--plan", plan]
+    command = [sys.executable, "-m", "project.proof.faults.proxy", "--upstream", upstream, "--plan", plan]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

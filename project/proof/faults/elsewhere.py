@@ -1,4 +1,4 @@
-"""What other processes of the application do for a test: they store items, and they write down when.
+"""What other processes of the application do for a proof: they store items, and they write down when.
 
 Functions here run in the processes of a pool that was started by `begin`; they take and return plain values.
 """
@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.faults.history import Event
+from project.proof.faults.history import Event
 
 __all__ = [
     "ALONE",

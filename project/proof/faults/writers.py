@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.faults import clock, worker
-from tests.faults.callers import MOST_ATTEMPTS, Caller, ask_api
-from tests.faults.control import ROOT
-from tests.faults.elsewhere import begin
-from tests.faults.history import Asked, Recorder
-from tests.faults.stack import PREFIX, Stack
+from project.paths import ROOT
+from project.proof.faults import clock, worker
+from project.proof.faults.callers import MOST_ATTEMPTS, Caller, ask_api
+from project.proof.faults.elsewhere import begin
+from project.proof.faults.history import Asked, Recorder
+from project.proof.faults.stack import PREFIX, Stack
 
 __all__ = ["Writers", "main"]
 
@@ -62,7 +62,7 @@ class Writers:
             process.wait()
 
     def _start(self, place: int) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.faults.writers", f"--history={self._folder}"]
+        command = [sys.executable, "-m", "project.proof.faults.writers", f"--history={self._folder}"]
         about = [f"--name=api{place}.{self._lives[place]}", f"--threads={self._threads[place]}"]
         stranger = ["--stranger"] if place % 2 else []
         with (self._stack.folder / "writers.log").open("ab") as log:

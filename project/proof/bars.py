@@ -1,10 +1,10 @@
 """`make bars`: the figures that this project promises, each measured beside what it is compared with, in one run.
 
-    python -m tests.bars [--runs 5] [--only memory,...]
+    python -m project.proof.bars [--runs 5] [--only memory,...]
 
 Every bar is a ratio of two figures of the same run, or a figure that does not depend on the machine (requests, units,
 bytes). The median of the runs counts. Exit status 1 when a bar is missed. The bars against other libraries are in
-`tests.bench_peers`, as these need an environment of their own.
+`project.proof.bench_peers`, as these need an environment of their own.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from django.core.management import call_command
 from rich.console import Console
 from rich.table import Table
 
+from project.proof.faults.stack import Stack, running_stack
 from sequences.lab.comparison import compare
 from sequences.lab.engine import Engine
 from sequences.lab.plan import Plan, Row
 from sequences.lab.recipes import BARE_PUT_ITEM
-from tests.faults.stack import Stack, running_stack
 
 Figures = Mapping[str, float]
 

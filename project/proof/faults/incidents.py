@@ -12,9 +12,9 @@ import signal
 import time
 from pathlib import Path
 
+from project.proof.faults import clock
+from project.proof.faults.control import Proxy
 from sequences.lab.engine import Engine
-from tests.faults import clock
-from tests.faults.control import Proxy
 
 __all__ = ["children", "cut_off", "fill_disk", "jump_clocks", "kill_worker", "why_no_full_disk"]
 
