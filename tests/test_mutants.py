@@ -11,9 +11,22 @@ from textwrap import dedent
 
 import pytest
 
-from tests import mutants
-from tests.mutants import WIDER, BrokenTests, Copy, Results, Suite, core, judgements, killers, own_tests, report, stale
-from tests.mutations import Mutation, find, sample
+from project import paths
+from project.proof import mutants
+from project.proof.mutants import (
+    WIDER,
+    BrokenTests,
+    Copy,
+    Results,
+    Suite,
+    core,
+    judgements,
+    killers,
+    own_tests,
+    report,
+    stale,
+)
+from project.proof.mutations import Mutation, find, sample
 
 CHANGES = [
     ("a < b <= c", {"a <= b <= c", "a < b < c"}),
@@ -97,7 +110,7 @@ class TestFinding:
 
     def test_every_mutant_of_a_module_is_a_program(self) -> None:
         """In a module of the core every mutation compiles, and is another program than the module."""
-        source = (mutants.ROOT / "sequences/turns.py").read_bytes()
+        source = (paths.ROOT / "sequences/turns.py").read_bytes()
         found = find("sequences/turns.py", source)
         original = ast.dump(ast.parse(source))
         assert len({mutation.kind for mutation in found}) > 8
@@ -144,7 +157,7 @@ class TestSample:
 def test_the_core() -> None:
     """The modules that number are mutated, and neither pages, nor commands, nor the lab."""
     assert {"sequences/groups.py", "sequences/strategies/block.py", "tickets/store.py"} <= set(core())
-    assert not {"sequences/admin.py", "sequences/lab/plan.py", "sequences/engine.py", "tickets/views.py"} & set(core())
+    assert not {"sequences/admin.py", "sequences/lab/engine.py", "tickets/views.py"} & set(core())
 
 
 def test_the_tests_of_a_module() -> None:
@@ -201,10 +214,10 @@ class Played(Copy):
 @pytest.fixture
 def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
     """A mutation of a project with one module and one test."""
-    for name, text in {"sequences/one.py": "a = 1\n", "tests/sequences/test_one.py": ""}.items():
+    for name in ("sequences/one.py", "tests/sequences/test_one.py", "project/proof/faults/one.py"):
         (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+        (tmp_path / name).write_text("a = 1\n")
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(mutants, "OF_TICKETS", ())
     monkeypatch.setattr(mutants, "_digest", mutants._digest.__wrapped__)
     return find("sequences/one.py", b"a = 1\n")[0]
@@ -218,7 +231,7 @@ def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
         return killers([mutation], 1, narrow=narrow)[mutation]
 
-    monkeypatch.setattr(mutants, "RESULTS", mutants.ROOT / ".local" / "results.jsonl")
+    monkeypatch.setattr(mutants, "RESULTS", paths.ROOT / ".local" / "results.jsonl")
     return killer
 
 
@@ -254,11 +267,14 @@ class TestMeeting:
         assert killer(again) == ""
         assert again.met == []
 
-    @pytest.mark.parametrize("edited", ["sequences/one.py", "tests/sequences/test_one.py", "tests/conftest.py"])
+    @pytest.mark.parametrize(
+        "edited",
+        ["sequences/one.py", "tests/sequences/test_one.py", "tests/conftest.py", "project/proof/faults/one.py"],
+    )
     def test_an_edit_makes_an_outcome_unknown(self, killer: Callable[..., str], edited: str) -> None:
         """Where the module, its tests, or what tests share changed, the mutant meets them again."""
         assert killer(Played([""], [""])) == ""
-        with (mutants.ROOT / edited).open("a") as file:
+        with (paths.ROOT / edited).open("a") as file:
             file.write("# edited\n")
         assert killer(Played(["test_one"], [])) == "test_one"
 
@@ -281,7 +297,7 @@ def test_the_exit_status(
             raise BrokenTests
         return dict.fromkeys(drawn, killed_by)
 
-    judged = mutants.ROOT / "judged.toml"
+    judged = paths.ROOT / "judged.toml"
     judged.write_text("")
     monkeypatch.setattr(mutants, "JUDGED", judged)
     monkeypatch.setattr(mutants, "killers", killers)

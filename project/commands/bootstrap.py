@@ -26,7 +26,7 @@ COMMANDS = {
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
     "bench-peers": ["project.proof.bench_peers"],
-    "mutants": ["tests.mutants"],
+    "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
 }
 

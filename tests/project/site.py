@@ -4,10 +4,8 @@ import http.cookiejar
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -21,25 +19,12 @@ from typing import Any
 
 from sequences.lab.processes import port_is_free
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 ANSWER_SECONDS = 60.0
 NO_PROXY = urllib.request.ProxyHandler({})
 # What a run reads: a test's run starts from the defaults.
 READ_BY_RUN = re.compile(r"AWS_|TABLE_|SECRET_KEY|DEBUG|ALLOWED_|DATABASE_|PORT$|DJANGO_|DYNOXIDE|MAKE")
-
-
-def copy_project(folder: Path) -> Path:
-    """A copy of the project without its data, that shares what is installed, so that set-up is quick."""
-    ignored = shutil.ignore_patterns(".git", ".local", "__pycache__")
-    shutil.copytree(ROOT, folder, ignore=ignored)
-    (folder / ".local" / "engine").mkdir(parents=True)
-    (folder / ".local" / "venv").symlink_to(sys.prefix)
-    for installed in ("node_modules", "package.json"):
-        if (ROOT / ".local" / "engine" / installed).exists():
-            (folder / ".local" / "engine" / installed).symlink_to(ROOT / ".local" / "engine" / installed)
-    return folder
 
 
 @dataclass

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from project.environment import PRODUCTION
+from project.proof.copies import copy_project
 from sequences.lab.engine import Engine, find_binary
-from tests.project.site import Browser, Program, Site, copy_project, free_port, processes, running_site
+from tests.project.site import Browser, Program, Site, free_port, processes, running_site
 
 pytestmark = pytest.mark.skipif(find_binary() is None, reason="the embedded engine is not installed: no npm")
 

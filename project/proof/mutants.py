@@ -1,12 +1,12 @@
 """`make mutants`: break the core in many small ways, one at a time, and name the ways that no test notices.
 
-    python -m tests.mutants [--seed 1] [--per-file 12] [--only sequences/groups.py,...] [--workers 2] [--narrow]
+    python -m project.proof.mutants [--seed 1] [--per-file 12] [--only sequences/groups.py,...] [--workers 2] [--narrow]
 
 A mutant meets the tests of its own module first; one that survives meets the wider ones, where a kill must repeat.
 These take minutes for each: `--narrow` leaves them out, and what it prints is a lower bound. A time-out is a kill.
 Outcomes are kept in `.local/mutants/` until the module or the tests change, so that a run that was stopped goes on;
-`--fresh` forgets them. What need not be killed stands with the reason in `tests/mutants_judged.toml`, and does not
-count. Exit status 1 when less than 95 % of the others are killed, 2 when the tests fail without a mutant.
+`--fresh` forgets them. What need not be killed stands with the reason in `mutants_judged.toml`, and does not count.
+Exit status 1 when less than 95 % of the others are killed, 2 when the tests fail without a mutant.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from project import paths
+from project.proof.copies import copy_project
+from project.proof.mutations import Mutation, Name, find, sample
 from sequences.lab.processes import ChildProcess
-from tests.mutations import Mutation, Name, find, sample
-from tests.project.site import copy_project
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / ".local" / "mutants" / "results.jsonl"
-JUDGED = ROOT / "tests" / "mutants_judged.toml"
+RESULTS = paths.LOCAL / "mutants" / "results.jsonl"
+JUDGED = Path(__file__).with_name("mutants_judged.toml")
 LEAST_RATE = 0.95
 LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 
-# Not core: pages, checks and commands, the engine and the lab, and modules that only declare.
+# Not core: pages, checks and commands, the lab, and modules that only declare.
 NOT_CORE = re.compile(
-    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|engine|exceptions|models|types)\.py$)"
+    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|types)\.py$)"
 )
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
@@ -83,10 +83,11 @@ class Suite:
     @property
     def text(self) -> str:
         """A digest of the tests, and of all that tests share."""
-        named = [ROOT / argument for argument in self.arguments]
-        files = sorted((ROOT / "tests").rglob("*.py"))
+        named = [paths.ROOT / argument for argument in self.arguments]
+        files = sorted((paths.ROOT / "tests").rglob("*.py"))
+        faults = sorted((paths.ROOT / "project" / "proof" / "faults").rglob("*.py"))
         ours = (path for path in files if any(path.is_relative_to(place) for place in named))
-        return _digest(*ours, *(path for path in files if path.name in {"conftest.py", "support.py"}))
+        return _digest(*ours, *faults, *(path for path in files if path.name in {"conftest.py", "support.py"}))
 
 
 WIDER = Suite(
@@ -101,15 +102,15 @@ class BrokenTests(Exception):
 
 def core() -> list[str]:
     """The modules that are mutated."""
-    found = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "sequences").rglob("*.py"))
+    found = sorted(path.relative_to(paths.ROOT).as_posix() for path in (paths.ROOT / "sequences").rglob("*.py"))
     return [path for path in found if not NOT_CORE.match(path)] + list(OF_TICKETS)
 
 
 def own_tests(file: str) -> Suite:
     """The tests that a mutant of this module meets first."""
     room, stem = file.partition("/")[0], Path(file).stem
-    paths = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(file, ()))]
-    found = tuple(path for path in paths if (ROOT / path).exists()) or (f"tests/{room}",)
+    named = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(file, ()))]
+    found = tuple(path for path in named if (paths.ROOT / path).exists()) or (f"tests/{room}",)
     return Suite((*found, *(FLAGS if "/strategies/" in file else ())))
 
 
@@ -120,8 +121,8 @@ def judgements(text: str) -> dict[Name, str]:
 
 
 @cache
-def _digest(*paths: Path) -> str:
-    return hashlib.sha256(repr([path.read_bytes() for path in paths]).encode()).hexdigest()
+def _digest(*files: Path) -> str:
+    return hashlib.sha256(repr([file.read_bytes() for file in files]).encode()).hexdigest()
 
 
 class Results:
@@ -219,7 +220,7 @@ class Bench:
 
     def killer(self, mutation: Mutation, tests: Suite) -> str:
         """The test that fails with a mutant; empty when it survives."""
-        decided_by = (mutation, _digest(ROOT / mutation.file), tests, tests.text)
+        decided_by = (mutation, _digest(paths.ROOT / mutation.file), tests, tests.text)
         killer: str = self._results.remember(f"{mutation}", decided_by, lambda: self._meet(mutation, tests))
         return killer
 
@@ -231,7 +232,7 @@ class Bench:
     def seconds(self, tests: Suite) -> float:
         """How long tests take without a mutant. Raises BrokenTests when they fail."""
         about = f"{' '.join(tests.arguments)} without a mutant"
-        decided_by = (_digest(*(ROOT / file for file in core())), tests, tests.text)
+        decided_by = (_digest(*(paths.ROOT / file for file in core())), tests, tests.text)
         with self._measuring[tests]:
             taken: float = self._results.remember(about, decided_by, lambda: self._measure(tests))
         return taken
@@ -314,7 +315,7 @@ def main() -> int:
         parser.error(f"unknown: {', '.join(sorted(unknown))}. Known are {', '.join(known)}.")
     if options.fresh:
         RESULTS.unlink(missing_ok=True)
-    candidates = {file: find(file, (ROOT / file).read_bytes()) for file in known}
+    candidates = {file: find(file, (paths.ROOT / file).read_bytes()) for file in known}
     judged = judgements(JUDGED.read_text(encoding="utf-8"))
     drawn = [mutation for file in files for mutation in sample(candidates[file], options.per_file, options.seed)]
     try:
