@@ -64,9 +64,9 @@ OWN_TESTS = {
     "sequences/retries.py": ("deadlines",),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
     "sequences/strategies/base.py": ("memory", "stored_rows", "registry", "sort_key", "lives", "counters", "contract"),
-    "sequences/strategies/block.py": ("lives",),
-    "sequences/strategies/counters.py": ("stored_rows",),
-    "sequences/strategies/optimistic.py": ("counters", "contract"),
+    "sequences/strategies/block.py": ("registry", "lives"),
+    "sequences/strategies/counters.py": ("registry", "stored_rows"),
+    "sequences/strategies/optimistic.py": ("registry", "counters", "contract"),
     "sequences/strategies/transactional.py": ("counters", "lives", "contract"),
     "tickets/store.py": ("services",),
 }
