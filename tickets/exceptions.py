@@ -24,7 +24,7 @@ class TicketsError(Exception):
 
 
 class InvalidInput(TicketsError, ValidationError):
-    """Fields that break a rule: `message_dict` holds the messages of each. Nothing was stored."""
+    """Fields that hold what they may not: `message_dict` holds the messages of each. Nothing was stored."""
 
 
 class NotFound(TicketsError, LookupError):

@@ -1,6 +1,6 @@
 """The forms of the pages: which fields people see, and how what a service refuses comes back beside them.
 
-Forms have no rules of their own: `rules` checks what was typed. Whatever goes wrong, the form is shown again
+Forms have no limits of their own: `validators` holds them all. Whatever goes wrong, the form is shown again
 with what was typed; nothing that a person wrote is lost.
 """
 
@@ -13,7 +13,7 @@ from django import forms
 
 from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.retries import new_token
-from tickets import rules
+from tickets import validators
 from tickets.exceptions import ChangeRefused, InvalidInput, ProjectExists, StaleVersion
 from tickets.types import Ticket
 
@@ -35,26 +35,26 @@ SENT_BEFORE = (
 class ServiceForm(forms.Form):
     """A form whose content goes to a service. `http_status` is that of the page that shows it again."""
 
-    field_rules: Mapping[str, rules.Rule] = {}
+    validated_by: Mapping[str, validators.Validator] = {}
     http_status = 200
     current: Ticket | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        for name, rule in self.field_rules.items():
+        for name, validator in self.validated_by.items():
             if not self.fields[name].help_text and not isinstance(self.fields[name].widget, forms.Select):
-                self.fields[name].help_text = rule.hint  # a choice explains itself
+                self.fields[name].help_text = validator.hint  # a choice explains itself
 
     def clean(self) -> dict[str, Any]:
-        """The content by the rules; every complaint stands beside its field."""
-        typed = {name: value for name, value in self.cleaned_data.items() if name in self.field_rules}
-        return {**self.cleaned_data, **rules.clean(typed, self.field_rules)}
+        """The content as the validators clean it; every complaint stands beside its field."""
+        typed = {name: value for name, value in self.cleaned_data.items() if name in self.validated_by}
+        return {**self.cleaned_data, **validators.clean(typed, self.validated_by)}
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the rules have cleaned, for a service."""
-        return {name: self.cleaned_data[name] for name in self.field_rules}
+        """What the validators have cleaned, for a service."""
+        return {name: self.cleaned_data[name] for name in self.validated_by}
 
     @classmethod
     def of(cls, ticket: Ticket) -> Self:
@@ -127,7 +127,7 @@ def one_line(**attributes: Any) -> forms.TextInput:
 class ProjectForm(ServiceForm):
     """A new project."""
 
-    field_rules = rules.PROJECT
+    validated_by = validators.PROJECT
     name = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
     key = forms.CharField(required=False, widget=one_line(required=True, autocapitalize="characters"))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
@@ -141,7 +141,7 @@ class ProjectForm(ServiceForm):
 class NewTicketForm(ServiceForm):
     """A new ticket."""
 
-    field_rules = {name: rule for name, rule in rules.TICKET.items() if name != "status"}
+    validated_by = {name: validator for name, validator in validators.TICKET.items() if name != "status"}
     title = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 8}))
     assignee = forms.CharField(required=False, widget=one_line(autocapitalize="none"), help_text=WHO)
@@ -152,9 +152,9 @@ class NewTicketForm(ServiceForm):
 class TicketForm(ServiceForm):
     """A change of a ticket, meant for the version that was read."""
 
-    field_rules = rules.TICKET
+    validated_by = validators.TICKET
     title = forms.CharField(required=False, widget=one_line(required=True))
-    status = forms.CharField(required=False, widget=forms.Select(choices=rules.Statuses.choices))
+    status = forms.CharField(required=False, widget=forms.Select(choices=validators.Statuses.choices))
     assignee = forms.CharField(required=False, widget=one_line(autocapitalize="none"), help_text=WHO)
     labels = LabelsField(required=False, widget=one_line(autocapitalize="none"))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 10}))
@@ -164,6 +164,6 @@ class TicketForm(ServiceForm):
 class VoidForm(ServiceForm):
     """Why a ticket is withdrawn."""
 
-    field_rules = rules.VOID
+    validated_by = validators.VOID
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
     version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)

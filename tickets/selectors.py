@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.core.signing import BadSignature, Signer
 
-from tickets import rules, store
+from tickets import store, validators
 from tickets.exceptions import InvalidInput, ProjectNotFound, TicketNotFound, TicketVoided
 from tickets.types import Page, Project, Ticket, TicketKey
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 def get_project(key: str) -> Project:
     """One project. Raises ProjectNotFound. One read."""
-    rules.require_project_key(key)
+    validators.require_project_key(key)
     project = store.find_project(key)
     if project is None:
         raise ProjectNotFound(key)
@@ -65,7 +65,7 @@ def list_tickets(
 
     Raises ProjectNotFound. One query a page.
     """
-    rules.require_project_key(project)
+    validators.require_project_key(project)
     attributes = store.WHOLE if whole else store.SUMMARY
     found = store.find_tickets(project, _position(cursor, project), limit, attributes=attributes)
     if not found.rows:

@@ -1,6 +1,6 @@
 """The writes: projects are made, tickets are filed, changed and voided. The reads are in `selectors`.
 
-Every function checks what it is given by `rules` and raises InvalidInput with a message for each wrong field.
+Every function checks what it is given by `validators` and raises InvalidInput with a message for each wrong field.
 Besides what it names it may raise `SequenceUnavailable`, `SequenceContention` and `StorageRefused` of
 `sequences.exceptions`: the store did not serve us.
 
@@ -19,7 +19,7 @@ from django.utils import timezone
 from sequences import put_next
 from sequences.exceptions import ScopeNotFound
 from sequences.retries import new_token
-from tickets import rules, selectors, store
+from tickets import selectors, store, validators
 from tickets.exceptions import InvalidInput, ProjectNotFound, TicketVoided
 from tickets.types import Filed, Project, Status, Ticket, TicketKey, Void
 
@@ -32,7 +32,7 @@ def create_project(
     *, key: str, name: str, description: str = "", by: str, idempotency_token: str | None = None
 ) -> Project:
     """Make a project, in which tickets are numbered from 1. Raises ProjectExists."""
-    about = rules.clean({"key": key, "name": name, "description": description}, rules.PROJECT)
+    about = validators.clean({"key": key, "name": name, "description": description}, validators.PROJECT)
     token = _token_of(by, idempotency_token) or new_token()
     store.insert_project(Project(**about), created_at=timezone.now(), token=token)
     logger.info("project %s created by %s", about["key"], by)
@@ -57,9 +57,9 @@ def create_ticket(
     IdempotencyMismatch when the token was used for another ticket of the project. One write; with a token it
     holds two rows.
     """
-    rules.require_project_key(project)
+    validators.require_project_key(project)
     texts = {"title": title, "description": description, "status": status, "assignee": assignee}
-    content = rules.clean({**texts, "labels": labels}, rules.TICKET)
+    content = validators.clean({**texts, "labels": labels}, validators.TICKET)
     row = store.ticket_row(content, reporter=reporter, created_at=timezone.now())
     token = _token_of(reporter, idempotency_token)
     try:
@@ -79,7 +79,7 @@ def update_ticket(key: TicketKey, *, version: int, changes: Mapping[str, Any], b
     """
     if not changes:
         raise InvalidInput({NON_FIELD_ERRORS: "Nothing to change: send at least one field."})
-    content = rules.clean(changes, rules.TICKET)
+    content = validators.clean(changes, validators.TICKET)
     return store.change_ticket(key, content=content, version=version, at=timezone.now(), by=by)
 
 
@@ -88,7 +88,7 @@ def void_ticket(key: TicketKey, *, by: str, reason: str = "", version: int | Non
 
     A ticket that is void already stays as it is. Raises TicketNotFound, and StaleVersion if not at `version`.
     """
-    about = rules.clean({"reason": reason}, rules.VOID)
+    about = validators.clean({"reason": reason}, validators.VOID)
     void = Void(by=by, at=timezone.now(), **about)
     try:
         ticket = store.void_ticket(key, void=void, version=version)
@@ -102,5 +102,5 @@ def _token_of(person: str, token: str | None) -> str | None:
     """A token of the sequence's own that stands for this person's token, apart from everybody else's."""
     if token is None:
         return None
-    cleaned = rules.clean({"idempotency_token": token}, rules.REQUEST)
+    cleaned = validators.clean({"idempotency_token": token}, validators.REQUEST)
     return hashlib.sha256(repr((person, cleaned["idempotency_token"])).encode()).hexdigest()

@@ -5,7 +5,7 @@
     ("#projects", place)   the register: one row a project, in alphabetical order
 
 No row is ever deleted. `token` is the name of the request that made a row, `change` of the last that changed
-it, so that either is recognised when its answer was lost. What may stand in a row is said in `rules`; lists
+it, so that either is recognised when its answer was lost. What may stand in a row is said in `validators`; lists
 are read by position: the sort key after which they go on.
 """
 

@@ -1,6 +1,6 @@
 """The values that cross rooms: frozen, keyword-only, and free of any store's or page's own types.
 
-What may stand in their fields is said in `rules`; how they are stored is not known here.
+What may stand in their fields is said in `validators`; how they are stored is not known here.
 """
 
 import re

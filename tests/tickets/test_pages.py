@@ -154,7 +154,7 @@ class TestNewTicket:
 
     @pytest.mark.parametrize("token", ["x" * 201, "a\nb"])
     def test_a_made_up_token_is_refused(self, browser: Client, abc: Project, token: str) -> None:
-        """A token that no form gave and that breaks the rules is an error on the page, not of the server."""
+        """A token that no form gave and that breaks its limits is an error on the page, not of the server."""
         response = browser.post("/ABC/new/", {"title": "x", "token": token})
         assert response.status_code == 200
         assert 'role="alert"' in text_of(response)

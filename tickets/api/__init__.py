@@ -4,7 +4,7 @@ The way of a request:
 
     urls          the addresses
     views         validate, call, serialize, respond
-    serializers   the shapes of JSON; what may stand in it is said in `tickets.rules`
+    serializers   the shapes of JSON; what may stand in it is said in `tickets.validators`
     pagination    cursors in addresses
     exceptions    the only room that knows which error is which HTTP status
 """

@@ -1,4 +1,4 @@
-"""The shapes of JSON, in and out. What may stand in the fields is said in `tickets.rules`, for every room.
+"""The shapes of JSON, in and out. What may stand in the fields is said in `tickets.validators`, for every room.
 
 A request with a field that is not known here is refused: a misspelt change must not look done.
 """
@@ -10,7 +10,7 @@ from rest_framework import serializers
 from sequences import get_last_value
 from sequences.capabilities import flags
 from sequences.registry import strategies
-from tickets import rules
+from tickets import validators
 from tickets.types import Project, Status, Ticket, Void
 
 LARGEST_NUMBER = 2**53 - 1  # beyond it JSON's readers lose digits
@@ -27,35 +27,35 @@ class Request(serializers.Serializer[Any]):
         return dict(super().to_internal_value(data))
 
 
-def text(rule: rules.Rule, **options: Any) -> serializers.CharField:
-    """A text field, which leaves it to its rule what it may hold; null is an empty text."""
+def text(validator: validators.Validator, **options: Any) -> serializers.CharField:
+    """A text field, which leaves it to its validator what it may hold; null is an empty text."""
     optional = not options.get("required", True)
     return serializers.CharField(
-        allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=rule.hint, **options
+        allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=validator.hint, **options
     )
 
 
 def label_list(**options: Any) -> serializers.ListField:
-    """A list of texts, which leaves it to its rule what it may hold."""
-    rule = rules.TICKET["labels"]
-    return serializers.ListField(child=serializers.CharField(allow_blank=True), help_text=rule.hint, **options)
+    """A list of texts, which leaves it to its validator what it may hold."""
+    validator = validators.TICKET["labels"]
+    return serializers.ListField(child=serializers.CharField(allow_blank=True), help_text=validator.hint, **options)
 
 
 class NewProject(Request):
     """A project to be made."""
 
-    key = text(rules.PROJECT["key"])
-    name = text(rules.PROJECT["name"])
-    description = text(rules.PROJECT["description"], required=False)
+    key = text(validators.PROJECT["key"])
+    name = text(validators.PROJECT["name"])
+    description = text(validators.PROJECT["description"], required=False)
 
 
 class NewTicket(Request):
     """A ticket to be filed."""
 
-    title = text(rules.TICKET["title"])
-    description = text(rules.TICKET["description"], required=False)
-    status = text(rules.TICKET["status"], required=False)
-    assignee = text(rules.TICKET["assignee"], required=False)
+    title = text(validators.TICKET["title"])
+    description = text(validators.TICKET["description"], required=False)
+    status = text(validators.TICKET["status"], required=False)
+    assignee = text(validators.TICKET["assignee"], required=False)
     labels = label_list(required=False)
 
 
@@ -63,17 +63,17 @@ class TicketChange(Request):
     """Fields to be changed, and the version of the ticket that the change is meant for."""
 
     version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER)
-    title = text(rules.TICKET["title"], required=False)
-    description = text(rules.TICKET["description"], required=False)
-    status = text(rules.TICKET["status"], required=False)
-    assignee = text(rules.TICKET["assignee"], required=False)
+    title = text(validators.TICKET["title"], required=False)
+    description = text(validators.TICKET["description"], required=False)
+    status = text(validators.TICKET["status"], required=False)
+    assignee = text(validators.TICKET["assignee"], required=False)
     labels = label_list(required=False)
 
 
 class TicketVoiding(Request):
     """Why a ticket is withdrawn, and, if that matters, the version that is meant."""
 
-    reason = text(rules.VOID["reason"], required=False)
+    reason = text(validators.VOID["reason"], required=False)
     version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from tickets import rules
+from tickets import validators
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.types import Status, TicketKey
 
@@ -37,7 +37,7 @@ from tickets.types import Status, TicketKey
 def test_what_breaks_a_limit_is_refused(field: str, value: object) -> None:
     """A value beyond its limits is refused with a message."""
     with pytest.raises(ValidationError) as caught:
-        rules.TICKET[field].clean(value)
+        validators.TICKET[field].clean(value)
     assert caught.value.messages[0].strip()
 
 
@@ -56,29 +56,29 @@ def test_what_breaks_a_limit_is_refused(field: str, value: object) -> None:
 )
 def test_what_keeps_to_the_limits_is_cleaned(field: str, value: object, cleaned: object) -> None:
     """A value within its limits loses the spaces around it, its carriage returns and its doubles."""
-    assert rules.TICKET[field].clean(value) == cleaned
+    assert validators.TICKET[field].clean(value) == cleaned
 
 
 @pytest.mark.parametrize("key", ["AB", "A1", "ABCDEFGHIJ"])
 def test_project_keys_are_accepted(key: str) -> None:
     """A key has 2 to 10 capital letters and digits, the first a letter."""
-    assert rules.PROJECT["key"].clean(key) == key
-    rules.require_project_key(key)
+    assert validators.PROJECT["key"].clean(key) == key
+    validators.require_project_key(key)
 
 
 @pytest.mark.parametrize("key", ["", "A", "1A", "abc", "ABCDEFGHIJK", "A-B", "ABC\n", "ÄB", "#projects", "A B"])
 def test_what_is_no_project_key_is_refused(key: str) -> None:
     """No other text is a project's key."""
     with pytest.raises(ValidationError):
-        rules.PROJECT["key"].clean(key)
+        validators.PROJECT["key"].clean(key)
     with pytest.raises(ProjectNotFound):
-        rules.require_project_key(key)
+        validators.require_project_key(key)
 
 
 def test_all_complaints_come_together() -> None:
     """Every field that is wrong, and every field that does not exist, is named at once."""
     with pytest.raises(InvalidInput) as caught:
-        rules.clean({"title": "", "labels": ["fine"], "status": "lost", "titel": "x"}, rules.TICKET)
+        validators.clean({"title": "", "labels": ["fine"], "status": "lost", "titel": "x"}, validators.TICKET)
     assert set(caught.value.message_dict) == {"title", "status", "titel"}
 
 

@@ -1,8 +1,8 @@
 """What may stand in the fields of projects and tickets: every limit, once.
 
-A rule takes what somebody sent and returns it cleaned, or raises Django's ValidationError with a message for
-that person. `clean` applies the rules of several fields and raises all complaints together. Forms, services
-and the REST API use these rules and have none of their own; a rule's `hint` is shown where people type.
+A validator takes what somebody sent and returns it cleaned, or raises Django's ValidationError with a message for
+that person. `clean` applies those of several fields and raises all complaints together. Forms, services and the
+REST API have no limits of their own; a validator's `hint` is shown where people type.
 """
 
 import re
@@ -20,12 +20,12 @@ from tickets.types import PROJECT_KEY, Status
 REFUSED_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 
 
-class Rule(Protocol):
-    """One field's rule."""
+class Validator(Protocol):
+    """What may stand in one field."""
 
     @property
     def hint(self) -> str:
-        """The rule as people read it."""
+        """That, as people read it."""
 
     def clean(self, value: Any) -> Any:
         """The value as it is stored; ValidationError if it cannot be."""
@@ -118,29 +118,29 @@ class Statuses:
         return Status(value)
 
 
-PROJECT: Mapping[str, Rule] = {
+PROJECT: Mapping[str, Validator] = {
     "key": ProjectKeys(),
     "name": Text(least=1, most=100),
     "description": Text(most=2_000, lines=True),
 }
-TICKET: Mapping[str, Rule] = {
+TICKET: Mapping[str, Validator] = {
     "title": Text(least=1, most=200),
     "description": Text(most=20_000, lines=True),
     "status": Statuses(),
     "assignee": Text(most=150),
     "labels": Labels(most=20, each=Text(least=1, most=40)),
 }
-VOID: Mapping[str, Rule] = {"reason": Text(most=500, lines=True)}
+VOID: Mapping[str, Validator] = {"reason": Text(most=500, lines=True)}
 # The caller's name for one request, see "idempotency" in the sequences app.
-REQUEST: Mapping[str, Rule] = {"idempotency_token": Text(least=1, most=200)}
+REQUEST: Mapping[str, Validator] = {"idempotency_token": Text(least=1, most=200)}
 
 
-def clean(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
-    """The values, each cleaned by the rule of its field. Raises InvalidInput with every complaint."""
+def clean(values: Mapping[str, Any], validators: Mapping[str, Validator]) -> dict[str, Any]:
+    """The values, each cleaned by the validator of its field. Raises InvalidInput with every complaint."""
     cleaned, complaints = {}, {}
     for field, value in values.items():
         try:
-            cleaned[field] = _rule(field, rules).clean(value)
+            cleaned[field] = _validator(field, validators).clean(value)
         except ValidationError as error:
             complaints[field] = error.messages
     if complaints:
@@ -148,10 +148,10 @@ def clean(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any
     return cleaned
 
 
-def _rule(field: str, rules: Mapping[str, Rule]) -> Rule:
-    if field not in rules:
+def _validator(field: str, validators: Mapping[str, Validator]) -> Validator:
+    if field not in validators:
         raise ValidationError("There is no such field.")
-    return rules[field]
+    return validators[field]
 
 
 def require_project_key(text: str) -> None:
