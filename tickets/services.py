@@ -21,7 +21,7 @@ from sequences.exceptions import ScopeNotFound
 from sequences.retries import new_token
 from tickets import selectors, store, validators
 from tickets.exceptions import InvalidInput, ProjectNotFound, TicketVoided
-from tickets.types import Filed, Project, Status, Ticket, TicketKey, Void
+from tickets.types import Project, Status, Ticket, TicketCreated, TicketKey, Void
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def create_ticket(
     labels: Sequence[str] = (),
     reporter: str,
     idempotency_token: str | None = None,
-) -> Filed:
+) -> TicketCreated:
     """File a ticket under the next number of its project.
 
     Guarantees: the numbers of a project are 1, 2, 3 ... without a hole; a repeat with the same token, also
@@ -68,8 +68,8 @@ def create_ticket(
         raise ProjectNotFound(project) from error
     key = TicketKey(project=project, number=allocation.value)
     if allocation.replayed:
-        return Filed(ticket=selectors.get_ticket(key), replayed=True)
-    return Filed(ticket=store.ticket_from_row({**row, "pk": key.project, "sk": key.number}), replayed=False)
+        return TicketCreated(ticket=selectors.get_ticket(key), replayed=True)
+    return TicketCreated(ticket=store.ticket_from_row({**row, "pk": key.project, "sk": key.number}), replayed=False)
 
 
 def update_ticket(key: TicketKey, *, version: int, changes: Mapping[str, Any], by: str) -> Ticket:

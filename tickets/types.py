@@ -95,8 +95,8 @@ class Ticket:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filed:
-    """A ticket that was filed; `replayed` says that an earlier request with the same token had done so."""
+class TicketCreated:
+    """A ticket that was created; `replayed` says that an earlier request with the same token had done so."""
 
     ticket: Ticket
     replayed: bool

@@ -53,11 +53,11 @@ def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
     form = NewTicketForm(sent(request))
     if form.is_valid():
         with form.refusals():
-            filed = services.create_ticket(
+            created = services.create_ticket(
                 key, **form.content, reporter=author(request), idempotency_token=form.one_time_token
             )
-            messages.success(request, f"{filed.ticket.key} is filed.")
-            return redirect("tickets:ticket", filed.ticket.key)
+            messages.success(request, f"{created.ticket.key} is filed.")
+            return redirect("tickets:ticket", created.ticket.key)
     return render(request, "tickets/ticket_new.html", {"form": form, "key": key}, status=form.http_status)
 
 

@@ -19,12 +19,12 @@ from tickets.exceptions import (
     TicketNotFound,
     TicketVoided,
 )
-from tickets.types import Filed, Project, Status, Ticket, TicketKey
+from tickets.types import Project, Status, Ticket, TicketCreated, TicketKey
 
 ABC_1 = TicketKey(project="ABC", number=1)
 
 
-def file(title: str, project: str = "ABC", *, reporter: str = "ann", token: str | None = None) -> Filed:
+def file(title: str, project: str = "ABC", *, reporter: str = "ann", token: str | None = None) -> TicketCreated:
     """File a ticket of which only the title matters."""
     return services.create_ticket(project, title=title, reporter=reporter, idempotency_token=token)
 

@@ -95,11 +95,11 @@ class TicketList(APIView):
         """File a ticket under the next number of the project."""
         token = request.headers.get("Idempotency-Key")
         content = sent(request, NewTicket)
-        filed = services.create_ticket(key, **content, reporter=author(request), idempotency_token=token)
-        headers = {"Location": reverse("api:ticket", [filed.ticket.key], request=request)}
-        if filed.replayed:
+        created = services.create_ticket(key, **content, reporter=author(request), idempotency_token=token)
+        headers = {"Location": reverse("api:ticket", [created.ticket.key], request=request)}
+        if created.replayed:
             headers["Idempotency-Replayed"] = "true"
-        return Response(TicketSerializer(filed.ticket).data, status=201, headers=headers)
+        return Response(TicketSerializer(created.ticket).data, status=201, headers=headers)
 
 
 class TicketDetail(APIView):

@@ -40,6 +40,6 @@ def load_samples() -> int:
 def file_sample(project: str, sample: dict[str, Any]) -> None:
     """File one ticket, and void it when the sample says why."""
     reason = sample.pop("void", None)
-    filed = services.create_ticket(project, **sample)
+    created = services.create_ticket(project, **sample)
     if reason is not None:
-        services.void_ticket(filed.ticket.key, by=filed.ticket.reporter, reason=reason)
+        services.void_ticket(created.ticket.key, by=created.ticket.reporter, reason=reason)
