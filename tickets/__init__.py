@@ -4,6 +4,7 @@
     services                        the writes
     selectors                       the reads
     store                           the only room that knows the table
+    problems                        what every known error means for its reader
     forms, views, middleware        the web pages
     api                             the REST API
     admin, models                   the list of tickets in the administration

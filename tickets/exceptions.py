@@ -6,12 +6,13 @@
     |   |-- ProjectNotFound
     |   `-- TicketNotFound
     |-- ProjectExists       the key is taken
-    `-- ChangeRefused       carries the ticket as it is now
-        |-- StaleVersion    somebody changed the ticket meanwhile
-        `-- TicketVoided    the ticket was withdrawn
+    |-- ChangeRefused       carries the ticket as it is now
+    |   |-- StaleVersion    somebody changed the ticket meanwhile
+    |   `-- TicketVoided    the ticket was withdrawn
+    `-- ValuesTooLarge      the values of a sequence are beyond what its readers keep
 
 Every message is written for the person who made the request. What the store may raise besides is in
-`sequences.exceptions`. Neither pages nor HTTP codes are known here.
+`sequences.exceptions`; what either means for its reader is in `problems`. Neither pages nor HTTP codes are known here.
 """
 
 from django.core.exceptions import ValidationError
@@ -64,11 +65,11 @@ class StaleVersion(ChangeRefused):
     """Somebody changed the ticket after it was read. Nothing was stored, unless `outcome_unknown`."""
 
     def __init__(self, current: Ticket, *, outcome_unknown: bool = False) -> None:
-        hidden = "Your change may be among those before it, for an answer of the store was lost. "
+        hidden = "Your change may be among those before it, for an answer of the store was lost."
         super().__init__(
             f"{current.key} was changed meanwhile and is at version {current.version} now. "
-            f"{hidden if outcome_unknown else ''}"
-            "Look at it as it is, then send your change again with that version.",
+            f"{hidden if outcome_unknown else 'This request changed nothing.'} "
+            "Compare your change with the ticket as it is, and send it again, for that version, if it is to stand.",
             current,
         )
         self.outcome_unknown = outcome_unknown
@@ -79,3 +80,10 @@ class TicketVoided(ChangeRefused):
 
     def __init__(self, current: Ticket) -> None:
         super().__init__(f"{current.key} was voided and cannot be changed any more.", current)
+
+
+class ValuesTooLarge(TicketsError):
+    """Values of a sequence are larger than `largest`: they were taken, but their reader would lose digits."""
+
+    def __init__(self, sequence: str, largest: int) -> None:
+        super().__init__(f"{sequence} has passed {largest}, the largest number that can be told. Its values are lost.")

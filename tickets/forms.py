@@ -4,40 +4,30 @@ Forms have no limits of their own: `validators` holds them all. Whatever goes wr
 with what was typed; nothing that a person wrote is lost.
 """
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 
-from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.retries import new_token
 from tickets import validators
-from tickets.exceptions import ChangeRefused, InvalidInput, ProjectExists, StaleVersion
+from tickets.problems import KNOWN, Problem, Remedy, explain
 from tickets.types import Ticket
 
-logger = logging.getLogger(__name__)
-
-NOT_NOW = "The store cannot be reached just now. What you typed is still here: send it again in a moment."
 WHO = "Who works on it. It can be left empty."
-NOT_TWICE = "It will not be stored twice."
-CHANGED = (
-    "Somebody changed this ticket while you were at it. Compare with how it is now, "
-    "and send yours again if it is to stand."
-)
-SENT_BEFORE = (
-    "This form was sent before, with other content, and that was stored. "
-    "If you want to store this one as well, send it again."
-)
+REMEDIES = {
+    Remedy.REPEAT: "What you typed is still here: send it again in a moment. It will not be stored twice.",
+    Remedy.RENEW: "If you want to store this one as well, send it again.",
+}
 
 
 class ServiceForm(forms.Form):
-    """A form whose content goes to a service. `http_status` is that of the page that shows it again."""
+    """A form whose content goes to a service. `problem` is what the service refused it for."""
 
     validated_by: Mapping[str, validators.Validator] = {}
-    http_status = 200
-    current: Ticket | None = None
+    problem: Problem | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
@@ -71,36 +61,35 @@ class ServiceForm(forms.Form):
         """The version that the change is meant for."""
         return int(self.cleaned_data["version"])
 
+    @property
+    def http_status(self) -> int:
+        """The status of the page that shows the form."""
+        if self.problem:
+            return self.problem.status
+        return 400 if self.errors else 200
+
+    @property
+    def http_headers(self) -> dict[str, str]:
+        """The headers of the page that shows the form."""
+        return self.problem.headers if self.problem else {}
+
     @contextmanager
     def refusals(self) -> Iterator[None]:
         """Take what a service refuses inside the `with` block as errors of this form, to be shown again."""
         try:
             yield
-        except InvalidInput as error:
-            self._refuse(error)
-        except ProjectExists as error:
-            self.add_error("key", str(error))
-        except ChangeRefused as error:
-            self._show_current(error)
-        except IdempotencyMismatch:
-            self.http_status = 409
+        except KNOWN as error:
+            self.problem = explain(error, type(self).__name__)
+            self._show(self.problem)
+
+    def _show(self, problem: Problem) -> None:
+        """Say what is wrong, and prepare the form for what helps: sent again, it is meant for the ticket as it is."""
+        for field, messages in (problem.fields or {NON_FIELD_ERRORS: [problem.words(REMEDIES)]}).items():
+            self.add_error(field if field in self.fields else None, list(messages))
+        if problem.remedy is Remedy.RENEW:
             self._replace("token", new_token())
-            self.add_error(None, SENT_BEFORE)
-        except SequenceError as error:
-            logger.error("a form could not be stored: %s", error)
-            self.http_status = 503
-            self.add_error(None, f"{NOT_NOW} {NOT_TWICE}" if "token" in self.fields else NOT_NOW)
-
-    def _refuse(self, error: InvalidInput) -> None:
-        for field, messages in error.message_dict.items():
-            self.add_error(field if field in self.fields else None, messages)
-
-    def _show_current(self, error: ChangeRefused) -> None:
-        """Show the ticket as it is beside what was typed; sent again, the form is meant for that version."""
-        self.http_status = 409
-        self.current = error.current
-        self._replace("version", str(error.current.version))
-        self.add_error(None, CHANGED if isinstance(error, StaleVersion) else str(error))
+        if problem.current:
+            self._replace("version", str(problem.current.version))
 
     def _replace(self, field: str, value: str) -> None:
         """Change what a hidden field will send the next time."""

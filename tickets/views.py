@@ -5,6 +5,8 @@ in `middleware`, or stand beside the fields of a form (`forms`); what no room to
 error pages at the end, which speak JSON below /api/.
 """
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -12,7 +14,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets import selectors, services
-from tickets.forms import NewTicketForm, ProjectForm, TicketForm, VoidForm
+from tickets.forms import NewTicketForm, ProjectForm, ServiceForm, TicketForm, VoidForm
 from tickets.types import TicketKey
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
@@ -34,7 +36,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
             project = services.create_project(**form.content, by=author(request), idempotency_token=form.one_time_token)
             messages.success(request, f"Project {project.key} is ready for its first ticket.")
             return redirect("tickets:project", project.key)
-    return render(request, "tickets/project_new.html", {"form": form}, status=form.http_status)
+    return form_page(request, "tickets/project_new.html", form)
 
 
 @require_safe
@@ -58,7 +60,7 @@ def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
             )
             messages.success(request, f"{created.ticket.key} is filed.")
             return redirect("tickets:ticket", created.ticket.key)
-    return render(request, "tickets/ticket_new.html", {"form": form, "key": key}, status=form.http_status)
+    return form_page(request, "tickets/ticket_new.html", form, key=key)
 
 
 @require_safe
@@ -77,7 +79,7 @@ def ticket_edit(request: HttpRequest, key: TicketKey) -> HttpResponse:
             services.update_ticket(key, version=form.version_read, changes=form.content, by=author(request))
             messages.success(request, f"{key} is changed.")
             return redirect("tickets:ticket", key)
-    return render(request, "tickets/ticket_edit.html", {"form": form, "key": key}, status=form.http_status)
+    return form_page(request, "tickets/ticket_edit.html", form, key=key)
 
 
 @require_http_methods(FORM_METHODS)
@@ -90,7 +92,7 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
             services.void_ticket(key, version=form.version_read, **form.content, by=author(request))
             messages.success(request, f"{key} is void.")
             return redirect("tickets:ticket", key)
-    return render(request, "tickets/ticket_void.html", {"form": form, "key": key}, status=form.http_status)
+    return form_page(request, "tickets/ticket_void.html", form, key=key)
 
 
 def sent(request: HttpRequest) -> QueryDict | None:
@@ -98,36 +100,42 @@ def sent(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
+def form_page(request: HttpRequest, template: str, form: ServiceForm, **content: Any) -> HttpResponse:
+    """A form, for the first time or with what is wrong."""
+    page = render_to_string(template, {"form": form, **content}, request)
+    return HttpResponse(page, status=form.http_status, headers=form.http_headers)
+
+
 def author(request: HttpRequest) -> str:
     """The name under which the signed-in person reports and changes."""
     return request.user.get_username()
 
 
-# The error pages of the whole site. `exception` is Django's; only its text for a person is shown.
+# The error pages of the whole site. `exception` is Django's; nothing of it is shown.
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400."""
-    return _error(request, 400, "This request could not be understood.")
+    return _error(request, 400, "Not understood", "This request could not be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403."""
-    return _error(request, 403, "You do not have the permission to do this.")
+    return _error(request, 403, "Not allowed", "You do not have the permission to do this.")
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
-    return _error(request, 404, "There is nothing at this address.")
+    return _error(request, 404, "Not found", "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500. Its page is made without the request, of which any part may be what failed."""
-    return _error(request, 500, "Something went wrong on our side. It was logged.")
+    return _error(request, 500, "Something went wrong", "The fault is on our side, and was logged.")
 
 
-def _error(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+def _error(request: HttpRequest, status: int, title: str, detail: str) -> HttpResponse:
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": detail}, status=status)
-    page = render_to_string(f"{status}.html", {"detail": detail}, request if status != 500 else None)
+    page = render_to_string("error.html", {"title": title, "detail": detail}, request if status != 500 else None)
     return HttpResponse(page, status=status)

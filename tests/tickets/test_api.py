@@ -221,10 +221,11 @@ class TestRepeating:
     def test_a_missing_table_is_no_server_error(
         self, api: APIClient, abc: Project, settings: Settings, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Without tables the caller learns that the store is not there, and the log says what to do."""
+        """Without tables the caller learns that a repeat is in vain, and the log says what to do."""
         settings.TABLE_PREFIX = "nowhere_"
         response = api.get(TICKETS)
         assert response.status_code == 503
+        assert "Retry-After" not in response
         assert "nowhere" not in response.json()["detail"]
         assert "create_tables" in caplog.text
 

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from tickets import selectors, services
 from tickets.types import Project, Ticket, TicketKey
@@ -149,14 +150,26 @@ class TestNewTicket:
         assert hidden(response, "token") == form["token"]
 
     def test_an_unknown_project_takes_no_ticket(self, browser: Client, abc: Project) -> None:
-        """A ticket for a project that does not exist is refused with a page."""
-        assert browser.post("/XYZ/new/", {"title": "x"}).status_code == 404
+        """A ticket for a project that does not exist is refused, and keeps what was typed."""
+        response = browser.post("/XYZ/new/", {"title": "Printer"})
+        assert response.status_code == 404
+        assert "There is no project XYZ." in text_of(response)
+        assert 'value="Printer"' in text_of(response)
+
+    def test_used_up_numbers_are_said(self, browser: Client, ticket: Ticket, settings: Settings) -> None:
+        """Where a project has no numbers left, nobody is asked to try again, and what was typed is kept."""
+        settings.SEQUENCES = {**settings.SEQUENCES, "tickets": {**settings.SEQUENCES["tickets"], "MAXIMUM": 1}}
+        response = browser.post("/ABC/new/", {"title": "Second"})
+        assert response.status_code == 409
+        assert "used up" in text_of(response)
+        assert "in a moment" not in text_of(response)
+        assert 'value="Second"' in text_of(response)
 
     @pytest.mark.parametrize("token", ["x" * 201, "a\nb"])
     def test_a_made_up_token_is_refused(self, browser: Client, abc: Project, token: str) -> None:
         """A token that no form gave and that breaks its limits is an error on the page, not of the server."""
         response = browser.post("/ABC/new/", {"title": "x", "token": token})
-        assert response.status_code == 200
+        assert response.status_code == 400
         assert 'role="alert"' in text_of(response)
 
 
@@ -195,7 +208,7 @@ class TestEditing:
     def test_a_made_up_version_is_refused(self, browser: Client, ticket: Ticket, version: str) -> None:
         """A version that is no version is an error on the page, and changes nothing."""
         response = browser.post("/ABC-1/edit/", {**self.typed, "version": version})
-        assert response.status_code == 200
+        assert response.status_code == 400
         assert 'role="alert"' in text_of(response)
         assert selectors.get_ticket(ABC_1) == ticket
 
@@ -259,6 +272,18 @@ class TestLists:
         response = browser.get("/ABC/")
         assert response["Retry-After"]
         assert 'href="/ABC/">Try again' in text_of(response)
+
+    def test_a_missing_table_is_a_page(
+        self, browser: Client, tables: str, settings: Settings, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Without tables a page sends to an administrator, whom the log tells what to do; nobody tries again."""
+        settings.TABLE_PREFIX = "nowhere_"
+        response = browser.get("/")
+        assert response.status_code == 503
+        assert "Tell an administrator" in text_of(response)
+        assert "nowhere" not in text_of(response)
+        assert "Retry-After" not in response
+        assert "create_tables" in caplog.text
 
 
 class TestErrorPages:

@@ -6,5 +6,5 @@ The way of a request:
     views         validate, call, serialize, respond
     serializers   the shapes of JSON; what may stand in it is said in `tickets.validators`
     pagination    cursors in addresses
-    exceptions    the only room that knows which error is which HTTP status
+    exceptions    errors as JSON; what they mean is in `tickets.problems`
 """

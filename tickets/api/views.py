@@ -12,7 +12,6 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from sequences import get_next_values
-from sequences.exceptions import SequenceExhausted
 from sequences.registry import strategies
 from tickets import selectors, services
 from tickets.api.pagination import PageQuery, page_response, wanted_page
@@ -28,6 +27,7 @@ from tickets.api.serializers import (
     TicketVoiding,
     ValuesSerializer,
 )
+from tickets.exceptions import ValuesTooLarge
 from tickets.types import TicketKey
 
 IDEMPOTENCY_KEY = OpenApiParameter(
@@ -155,7 +155,7 @@ class SequenceNext(APIView):
         wanted = sent(request, NextValues)
         values = list(get_next_values(wanted["count"], name, scope=wanted["scope"]))
         if values[-1] > LARGEST_NUMBER:
-            raise SequenceExhausted(f"{name!r} has passed {LARGEST_NUMBER}, the largest number in JSON.")
+            raise ValuesTooLarge(name, LARGEST_NUMBER)
         return Response({"values": values})
 
 

@@ -1,0 +1,221 @@
+"""What every known error is for its reader: the same over REST, on a page, and at a form."""
+
+import html
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from sequences import exceptions as sequences
+from sequences.exceptions import Reason
+from tickets import exceptions as tickets
+from tickets import selectors, services
+from tickets.problems import KNOWN, PROBLEMS
+from tickets.types import Status, Ticket, TicketKey
+
+SECRET = "arn:aws:dynamodb:table/secret"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CURRENT = Ticket(
+    key=TicketKey(project="ABC", number=1), title="As it is now", description="", status=Status.OPEN, assignee="",
+    labels=(), reporter="bob", created_at=NOW, updated_at=NOW, version=7,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """An error, and what every room has to make of it."""
+
+    error: Exception
+    status: int
+    says: str
+    retry_after: int | None = None
+    unknown: bool = False
+    tell: bool = False
+    """Whether only an administrator can help."""
+
+    def __str__(self) -> str:
+        return type(self.error).__name__ + "-unknown" * self.unknown
+
+
+def gave_up(kind: type[sequences.GaveUp], *, unknown: bool = False) -> sequences.GaveUp:
+    """An error at the end of a deadline."""
+    return kind(SECRET, attempts=3, seconds=10.0, outcome_unknown=unknown)
+
+
+def cancelled(*, after_unknown: bool) -> sequences.WriteCancelled:
+    """A cancelled write; `after_unknown`: an answer was lost before."""
+    error = sequences.WriteCancelled(SECRET, (Reason(code="ValidationError"),))
+    error.after_unknown = after_unknown
+    return error
+
+
+CASES = [
+    Case(tickets.TicketsError("Something else."), 400, "Something else."),
+    Case(tickets.InvalidInput({"title": "This must not be empty."}), 400, "This must not be empty."),
+    Case(tickets.NotFound("It is not there."), 404, "It is not there."),
+    Case(tickets.ProjectNotFound("XYZ"), 404, "There is no project XYZ."),
+    Case(tickets.TicketNotFound("ABC-9"), 404, "There is no ticket ABC-9."),
+    Case(tickets.ProjectExists("ABC"), 409, "There is a project ABC already."),
+    Case(tickets.ChangeRefused("It cannot be changed.", CURRENT), 409, "It cannot be changed."),
+    Case(tickets.StaleVersion(CURRENT), 409, "at version 7 now. This request changed nothing."),
+    Case(tickets.StaleVersion(CURRENT, outcome_unknown=True), 409, "Your change may be among those", unknown=True),
+    Case(tickets.TicketVoided(CURRENT), 409, "ABC-1 was voided"),
+    Case(tickets.ValuesTooLarge("orders", 2**53 - 1), 409, "orders has passed 9007199254740991", tell=True),
+    Case(sequences.SequenceError(SECRET), 503, "This cannot be done.", tell=True),
+    Case(sequences.InvalidSequence(SECRET), 503, "not set up", tell=True),
+    Case(sequences.InvalidScope("The scope is empty."), 400, "The scope is empty."),
+    Case(sequences.InvalidItem(SECRET), 400, "too long"),
+    Case(sequences.InvalidToken("A token is printable."), 400, "A token is printable."),
+    Case(sequences.OperationNotSupported(SECRET), 409, "gives out no values by themselves"),
+    Case(sequences.ScopeNotFound(SECRET), 404, "does not exist"),
+    Case(sequences.ItemExists(SECRET), 409, "stored under this key already"),
+    Case(sequences.IdempotencyMismatch(SECRET), 422, "sent before, with other content, and that was stored"),
+    Case(sequences.SequenceExhausted(SECRET), 409, "used up", tell=True),
+    Case(sequences.SequenceWentBack(SECRET), 409, "set back", tell=True),
+    Case(gave_up(sequences.GaveUp), 503, "cannot be reached", 5),
+    Case(gave_up(sequences.SequenceContention), 503, "Too many others", 1),
+    Case(gave_up(sequences.SequenceUnavailable), 503, "cannot be reached", 5),
+    Case(gave_up(sequences.SequenceUnavailable, unknown=True), 503, "cannot be reached", 5, unknown=True),
+    Case(sequences.StorageError(SECRET), 503, "The store refuses this", tell=True),
+    Case(cancelled(after_unknown=False), 503, "The store refuses this", tell=True),
+    Case(cancelled(after_unknown=True), 503, "The store refuses this", unknown=True, tell=True),
+    Case(sequences.NotWritten(SECRET), 503, "cannot be reached", 5),
+    Case(sequences.OutcomeUnknown(SECRET), 503, "cannot be reached", 5, unknown=True),
+    Case(sequences.StorageRefused(SECRET), 503, "The store refuses this", tell=True),
+    Case(sequences.TableMissing(SECRET), 503, "The store refuses this", tell=True),
+    Case(sequences.AccessRefused(SECRET), 503, "The store refuses this", tell=True),
+    Case(sequences.NotConfigured(SECRET), 503, "The store refuses this", tell=True),
+]
+# Those that need no entry of their own: for a reader they are what their parent is.
+LIKE_THEIR_PARENTS = {
+    tickets.ProjectNotFound: tickets.NotFound,
+    tickets.TicketNotFound: tickets.NotFound,
+    tickets.StaleVersion: tickets.ChangeRefused,
+    tickets.TicketVoided: tickets.ChangeRefused,
+    sequences.SequenceUnavailable: sequences.GaveUp,
+    sequences.WriteCancelled: sequences.StorageError,
+    sequences.StorageRefused: sequences.StorageError,
+    sequences.TableMissing: sequences.StorageError,
+    sequences.AccessRefused: sequences.StorageError,
+    sequences.NotConfigured: sequences.StorageError,
+}
+
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+Fail = Callable[[Exception], None]
+
+
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
+    """A function after whose call the list of projects cannot be read, and no ticket filed, for this error."""
+
+    def fail(error: Exception) -> None:
+        def raise_it(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(selectors, "list_projects", raise_it)
+        monkeypatch.setattr(services, "create_ticket", raise_it)
+
+    return fail
+
+
+def errors_of(module: ModuleType) -> set[type[Exception]]:
+    """The errors that a module declares."""
+    return {kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, KNOWN)}
+
+
+def text_of(response: Any) -> str:
+    """An answer as its reader sees it."""
+    if response["Content-Type"] == "application/json":
+        return " ".join(json.dumps(response.json(), ensure_ascii=False).split())
+    return html.unescape(response.content.decode())
+
+
+def assert_means(case: Case, response: Any) -> None:
+    """The answer has the case's status, says what happened and what was stored, and tells nothing of our insides."""
+    text = text_of(response)
+    assert response.status_code == case.status
+    assert case.says in text
+    assert ("Nothing was changed." in text) == (SECRET in str(case.error) and not case.unknown)
+    assert ("may have been carried out" in text or "may be among" in text) == case.unknown
+    assert response.headers.get("Retry-After") == (None if case.retry_after is None else str(case.retry_after))
+    assert ("again in a moment" in text) == (case.retry_after is not None)
+    assert ("Tell an administrator" in text) == case.tell
+    assert SECRET not in text
+
+
+def test_every_error_is_in_the_table() -> None:
+    """Every error has an entry of its own, or its parent's on purpose; and a case here."""
+    errors = errors_of(sequences) | errors_of(tickets)
+    entries = {kind: next(parent for parent in kind.__mro__ if parent in PROBLEMS) for kind in errors}
+    assert {kind: entry for kind, entry in entries.items() if entry is not kind} == LIKE_THEIR_PARENTS
+    assert {type(case.error) for case in CASES} == errors
+
+
+@every_case
+def test_json_says_it(api: APIClient, fail: Fail, case: Case) -> None:
+    """REST answers a read and a write with the same problem."""
+    fail(case.error)
+    for response in (api.get("/api/projects/"), api.post("/api/projects/ABC/tickets/", {"title": "Printer"})):
+        assert response["Content-Type"] == "application/json"
+        assert_means(case, response)
+        if case.status == 503:
+            assert response.json()["outcome_unknown"] is case.unknown
+
+
+@every_case
+def test_a_page_says_it(browser: Client, fail: Fail, case: Case) -> None:
+    """A page that cannot be shown says why, with a way on."""
+    fail(case.error)
+    response = browser.get("/")
+    assert_means(case, response)
+    assert ('<a href="/">Try again</a>' in text_of(response)) == (case.retry_after is not None)
+    assert "<h1></h1>" not in text_of(response)
+
+
+@every_case
+def test_a_form_says_it_and_keeps_what_was_typed(browser: Client, fail: Fail, case: Case) -> None:
+    """A form that could not be stored comes back with the reason and with all that was typed."""
+    fail(case.error)
+    typed = {"title": "Printer", "description": "On fire.", "assignee": "bob", "labels": "hot, new"}
+    response = browser.post("/ABC/new/", {**typed, "token": "t"})
+    assert_means(case, response)
+    kept = {field.html_name: field.value() for field in response.context["form"]}
+    assert (kept.pop("token") == "t") == (case.status != 422)  # the same request, unless it has to be a new one
+    assert kept == typed
+
+
+@every_case
+def test_what_only_an_administrator_can_help_with_is_logged(
+    api: APIClient, fail: Fail, case: Case, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The cause of what the reader cannot help stands in the log, once; a reader's own mistake does not."""
+    fail(case.error)
+    api.get("/api/projects/")
+    lines = [record.getMessage() for record in caplog.records if record.name == "tickets.problems"]
+    wanted = [f"/api/projects/ could not be served: {case.error}"]
+    assert lines == (wanted if case.tell or case.retry_after else [])
+
+
+def test_a_conflict_shows_the_ticket_as_it_is(browser: Client, api: APIClient, fail: Fail) -> None:
+    """Where a ticket is not as its changer thought, JSON and the form show how it is."""
+    fail(tickets.StaleVersion(CURRENT))
+    assert api.get("/api/projects/").json()["current"]["title"] == "As it is now"
+    assert "As it is now" in text_of(browser.post("/ABC/new/", {"title": "Printer"}))
+
+
+def test_a_fault_of_ours_is_no_problem_of_the_reader(browser: Client, api: APIClient, fail: Fail) -> None:
+    """An error that is not known is left to Django, for pages, forms and JSON."""
+    fail(KeyError("ours"))
+    with pytest.raises(KeyError):
+        api.get("/api/projects/")
+    with pytest.raises(KeyError):
+        browser.get("/")
+    with pytest.raises(KeyError):
+        browser.post("/ABC/new/", {"title": "x"})

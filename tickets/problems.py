@@ -1,0 +1,183 @@
+"""What every known error means for whom it stops: one table that the REST API, pages and forms share.
+
+A problem says what happened, whether anything was stored, and what helps. The rooms only dress it: `api.exceptions`
+as JSON, `middleware` as a page, `forms` beside what was typed. A class without an entry has its parent's. What only
+an administrator understands goes to the log, and never to the reader.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from sequences.exceptions import (
+    GaveUp,
+    IdempotencyMismatch,
+    InvalidItem,
+    InvalidScope,
+    InvalidSequence,
+    InvalidToken,
+    ItemExists,
+    NotWritten,
+    OperationNotSupported,
+    OutcomeUnknown,
+    ScopeNotFound,
+    SequenceContention,
+    SequenceError,
+    SequenceExhausted,
+    SequenceWentBack,
+    StorageError,
+    WriteCancelled,
+)
+from tickets.exceptions import (
+    ChangeRefused,
+    InvalidInput,
+    NotFound,
+    ProjectExists,
+    TicketsError,
+    ValuesTooLarge,
+)
+from tickets.types import Ticket
+
+logger = logging.getLogger(__name__)
+
+KNOWN = (SequenceError, TicketsError)
+NOTHING = "Nothing was changed."
+PERHAPS = "Your request may have been carried out all the same."
+
+
+class Remedy(Enum):
+    """What helps, in words for people; a room whose readers need others has its own."""
+
+    CORRECT = ""  # the problem says what is wrong
+    REPEAT = "Try again in a moment."
+    RENEW = "If this is to be stored as well, send it as a new request."
+    TELL = "Tell an administrator, who finds the reason in the log."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """What an error means. In the table, an empty `detail` stands for the error's own message, written for people."""
+
+    status: int
+    title: str
+    detail: str = ""
+    remedy: Remedy = Remedy.CORRECT
+    retry_after: int | None = None
+    """The seconds after which a repeat may help; None where it never does."""
+    about: str = ""
+    """The field that the message is about, where it is one."""
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The messages of each field that is wrong."""
+    current: Ticket | None = None
+    """The ticket as it is now, where it is not as its changer thought."""
+    outcome_unknown: bool = False
+    """Whether what was asked for may have been carried out."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of an answer."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+    def words(self, remedies: Mapping[Remedy, str] | None = None) -> str:
+        """What happened and what helps, for the readers of a room."""
+        return f"{self.detail} {(remedies or {}).get(self.remedy, self.remedy.value)}".strip()
+
+
+AWAY = Problem(
+    status=503,
+    title="Not reachable",
+    detail="The store cannot be reached just now.",
+    remedy=Remedy.REPEAT,
+    retry_after=5,
+)
+REFUSED = Problem(
+    status=503, title="Out of order", detail="The store refuses this, and will again.", remedy=Remedy.TELL
+)
+
+PROBLEMS: Mapping[type[Exception], Problem] = {
+    TicketsError: Problem(status=400, title="Not possible"),
+    InvalidInput: Problem(status=400, title="Not understood"),
+    NotFound: Problem(status=404, title="Not found"),
+    ProjectExists: Problem(status=409, title="Taken already", about="key"),
+    ChangeRefused: Problem(status=409, title="Not possible any more"),
+    ValuesTooLarge: Problem(status=409, title="Used up", remedy=Remedy.TELL),
+    SequenceError: Problem(status=503, title="Out of order", detail="This cannot be done.", remedy=Remedy.TELL),
+    InvalidSequence: Problem(
+        status=503, title="Out of order", detail="This sequence is not set up as it must be.", remedy=Remedy.TELL
+    ),
+    InvalidScope: Problem(status=400, title="Not understood", about="scope"),
+    InvalidItem: Problem(
+        status=400, title="Not understood", detail="This is too long, or holds something that cannot be stored."
+    ),
+    InvalidToken: Problem(status=400, title="Not understood", about="idempotency_token"),
+    OperationNotSupported: Problem(
+        status=409,
+        title="Not possible",
+        detail="This sequence numbers what is stored in it, as tickets are, and gives out no values by themselves.",
+    ),
+    ScopeNotFound: Problem(status=404, title="Not found", detail="What this was to be numbered in does not exist."),
+    ItemExists: Problem(status=409, title="Taken already", detail="Something is stored under this key already."),
+    IdempotencyMismatch: Problem(
+        status=422,
+        title="Sent before",
+        detail="This was sent before, with other content, and that was stored.",
+        remedy=Remedy.RENEW,
+    ),
+    SequenceExhausted: Problem(
+        status=409, title="Used up", detail="All numbers of this sequence are used up.", remedy=Remedy.TELL
+    ),
+    SequenceWentBack: Problem(
+        status=409,
+        title="Out of order",
+        detail="The counter was set back below numbers that it gave out, so it gives out none.",
+        remedy=Remedy.TELL,
+    ),
+    GaveUp: AWAY,
+    SequenceContention: Problem(
+        status=503,
+        title="Too busy",
+        detail="Too many others were writing at this moment.",
+        remedy=Remedy.REPEAT,
+        retry_after=1,
+    ),
+    StorageError: REFUSED,
+    NotWritten: AWAY,
+    OutcomeUnknown: AWAY,
+}
+
+
+def explain(error: SequenceError | TicketsError, where: str) -> Problem:
+    """The problem that an error is. What an administrator should know is logged, with its cause."""
+    entry = next(PROBLEMS[kind] for kind in type(error).__mro__ if kind in PROBLEMS)
+    if entry.remedy in (Remedy.REPEAT, Remedy.TELL):
+        logger.error("%s could not be served: %s", where, error)
+    unknown = _is_unknown(error)
+    detail = f"{entry.detail} {PERHAPS if unknown else NOTHING}" if entry.detail else _message(error)
+    return replace(
+        entry,
+        detail=detail,
+        fields=_fields(error, entry.about),
+        current=getattr(error, "current", None),
+        outcome_unknown=unknown,
+    )
+
+
+def _is_unknown(error: Exception) -> bool:
+    match error:
+        case OutcomeUnknown():
+            return True
+        case WriteCancelled():
+            return error.after_unknown
+        case _:
+            return bool(getattr(error, "outcome_unknown", False))
+
+
+def _message(error: Exception) -> str:
+    return " ".join(error.messages) if isinstance(error, InvalidInput) else str(error)
+
+
+def _fields(error: Exception, name: str) -> Mapping[str, Sequence[str]]:
+    if isinstance(error, InvalidInput):
+        return error.message_dict
+    return {name: [str(error)]} if name else {}
