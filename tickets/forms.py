@@ -1,6 +1,6 @@
 """The forms of the pages: which fields people see, and how what a service refuses comes back beside them.
 
-Forms have no limits of their own: `validators` holds them all. Whatever goes wrong, the form is shown again
+Forms have no limits of their own: services check what was typed. Whatever goes wrong, the form is shown again
 with what was typed; nothing that a person wrote is lost.
 """
 
@@ -36,14 +36,9 @@ class ServiceForm(forms.Form):
             if not self.fields[name].help_text and not isinstance(self.fields[name].widget, forms.Select):
                 self.fields[name].help_text = validator.hint  # a choice explains itself
 
-    def clean(self) -> dict[str, Any]:
-        """The content as the validators clean it; every complaint stands beside its field."""
-        typed = {name: value for name, value in self.cleaned_data.items() if name in self.validated_by}
-        return {**self.cleaned_data, **validators.clean(typed, self.validated_by)}
-
     @property
     def content(self) -> dict[str, Any]:
-        """What the validators have cleaned, for a service."""
+        """What was typed, for a service, which checks it."""
         return {name: self.cleaned_data[name] for name in self.validated_by}
 
     @classmethod

@@ -1,7 +1,8 @@
 """The pages, as a browser without scripts uses them."""
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from tickets import selectors, services
+from tickets import selectors, services, validators
 from tickets.types import Project, Ticket, TicketKey
 from tickets.urls import urlpatterns
 
@@ -118,6 +119,21 @@ class TestNewTicket:
         assert set(response.context["form"].errors) == {field}
         assert 'value="bob"' in text_of(response)
         assert selectors.list_tickets("ABC").results == ()
+
+    def test_what_was_typed_is_checked_once(
+        self, browser: Client, abc: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Forms leave it to the service to check what was typed."""
+        clean, checked = validators.clean, Counter[str]()
+
+        def count(values: Mapping[str, Any], by: Mapping[str, validators.Validator]) -> dict[str, Any]:
+            checked.update(values.keys())
+            return clean(values, by)
+
+        monkeypatch.setattr(validators, "clean", count)
+        assert browser.post("/ABC/new/", {"title": "Printer", "token": "t"})["Location"] == "/ABC-1/"
+        fields = ("title", "description", "status", "assignee", "labels", "idempotency_token")
+        assert checked == dict.fromkeys(fields, 1)
 
     def test_a_double_click_files_one_ticket(self, browser: Client, abc: Project) -> None:
         """The same form sent twice leads to the same ticket twice; the form loaded anew files another."""
