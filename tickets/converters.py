@@ -1,8 +1,11 @@
-"""How the keys of projects and tickets stand in addresses; other spellings lead nowhere."""
+"""How the keys of projects and tickets stand in addresses; other spellings lead nowhere.
+
+What an address has matched is not matched again.
+"""
 
 from django.urls import register_converter
 
-from tickets.types import PROJECT_KEY, TICKET_KEY, TicketKey
+from tickets.types import PROJECT_KEY, TICKET_KEY, ProjectKey, TicketKey
 
 
 class ProjectKeyConverter:
@@ -10,9 +13,9 @@ class ProjectKeyConverter:
 
     regex = PROJECT_KEY
 
-    def to_python(self, value: str) -> str:
+    def to_python(self, value: str) -> ProjectKey:
         """The key as it stands."""
-        return value
+        return ProjectKey(value)
 
     def to_url(self, value: str) -> str:
         """The key as it stands."""
@@ -26,7 +29,7 @@ class TicketKeyConverter:
 
     def to_python(self, value: str) -> TicketKey:
         """The key in its parts."""
-        return TicketKey.parse(value)
+        return TicketKey.matched(value)
 
     def to_url(self, value: TicketKey) -> str:
         """The key as people write it."""

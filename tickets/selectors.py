@@ -22,8 +22,7 @@ T = TypeVar("T")
 
 def get_project(key: str) -> Project:
     """One project. Raises ProjectNotFound. One read."""
-    validators.require_project_key(key)
-    project = store.find_project(key)
+    project = store.find_project(validators.project_key(key))
     if project is None:
         raise ProjectNotFound(key)
     return project
@@ -65,12 +64,12 @@ def list_tickets(
 
     Raises ProjectNotFound. One query a page.
     """
-    validators.require_project_key(project)
+    key = validators.project_key(project)
     attributes = store.WHOLE if whole else store.SUMMARY
-    found = store.find_tickets(project, _position(cursor, project), limit, attributes=attributes)
+    found = store.find_tickets(key, _position(cursor, key), limit, attributes=attributes)
     if not found.rows:
-        get_project(project)
-    return _page(found, project, store.ticket_from_row)
+        get_project(key)
+    return _page(found, key, store.ticket_from_row)
 
 
 def _page(found: store.Slice, name: str, from_row: Callable[[store.Row], T]) -> Page[T]:

@@ -57,7 +57,7 @@ def create_ticket(
     IdempotencyMismatch when the token was used for another ticket of the project. One write; with a token it
     holds two rows.
     """
-    validators.require_project_key(project)
+    project = validators.project_key(project)
     texts = {"title": title, "description": description, "status": status, "assignee": assignee}
     content = validators.clean({**texts, "labels": labels}, validators.TICKET)
     row = store.ticket_row(content, reporter=reporter, created_at=timezone.now())

@@ -11,7 +11,6 @@ from typing import Generic, Self, TypeVar
 
 PROJECT_KEY = "[A-Z][A-Z0-9]{1,9}"
 TICKET_KEY = f"{PROJECT_KEY}-[1-9][0-9]{{0,14}}"
-TICKET_KEY_PATTERN = re.compile(rf"({PROJECT_KEY})-([1-9][0-9]{{0,14}})")
 
 T = TypeVar("T")
 
@@ -30,6 +29,21 @@ class Status(StrEnum):
         return self.value.replace("_", " ").capitalize()
 
 
+class ProjectKey(str):
+    """A text whose spelling is known to be that of a project's key, so that nobody need look at it again."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The key that a text spells; ValueError if it spells none."""
+        if isinstance(text, cls):
+            return text
+        if not re.fullmatch(PROJECT_KEY, text):
+            raise ValueError(f"{text!r} is not the key of a project, as ABC is.")
+        return cls(text)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class TicketKey:
     """What people call a ticket: ABC-42 is number 42 of project ABC."""
@@ -40,10 +54,15 @@ class TicketKey:
     @classmethod
     def parse(cls, text: str) -> Self:
         """The key that a text spells; ValueError if it spells none."""
-        match = TICKET_KEY_PATTERN.fullmatch(text)
-        if match is None:
+        if not re.fullmatch(TICKET_KEY, text):
             raise ValueError(f"{text!r} is not the key of a ticket, as ABC-42 is.")
-        return cls(project=match[1], number=int(match[2]))
+        return cls.matched(text)
+
+    @classmethod
+    def matched(cls, text: str) -> Self:
+        """The key in a text that is known to spell one, as part of an address that TICKET_KEY has matched."""
+        project, _, number = text.partition("-")
+        return cls(project=project, number=int(number))
 
     def __str__(self) -> str:
         return f"{self.project}-{self.number}"

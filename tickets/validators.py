@@ -5,7 +5,6 @@ that person. `clean` applies those of several fields and raises all complaints t
 REST API have no limits of their own; a validator's `hint` is shown where people type.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 from django.core.exceptions import ValidationError
 
 from tickets.exceptions import InvalidInput, ProjectNotFound
-from tickets.types import PROJECT_KEY, Status
+from tickets.types import ProjectKey, Status
 
 # Control characters, lone surrogates (which no encoding can carry) and line separators.
 REFUSED_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
@@ -98,11 +97,12 @@ class ProjectKeys:
 
     hint = "2 to 10 capital letters and digits, the first a letter, like ABC. It cannot be changed later."
 
-    def clean(self, value: Any) -> str:
+    def clean(self, value: Any) -> ProjectKey:
         """The key as it was sent."""
-        if not isinstance(value, str) or not re.fullmatch(PROJECT_KEY, value):
-            raise ValidationError(f"This is not a project key: {self.hint}")
-        return value
+        try:
+            return ProjectKey.parse(value)
+        except (TypeError, ValueError) as error:
+            raise ValidationError(f"This is not a project key: {self.hint}") from error
 
 
 class Statuses:
@@ -154,7 +154,9 @@ def _validator(field: str, validators: Mapping[str, Validator]) -> Validator:
     return validators[field]
 
 
-def require_project_key(text: str) -> None:
-    """Refuse what can be no project's key, before it names another part of the table."""
-    if not re.fullmatch(PROJECT_KEY, text):
-        raise ProjectNotFound(text)
+def project_key(text: str) -> ProjectKey:
+    """The key that a text spells. Raises ProjectNotFound for one that may name another part of the table."""
+    try:
+        return ProjectKey.parse(text)
+    except ValueError as error:
+        raise ProjectNotFound(text) from error

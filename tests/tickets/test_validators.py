@@ -4,6 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from tickets import validators
+from tickets.converters import ProjectKeyConverter
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.types import Status, TicketKey
 
@@ -63,16 +64,24 @@ def test_what_keeps_to_the_limits_is_cleaned(field: str, value: object, cleaned:
 def test_project_keys_are_accepted(key: str) -> None:
     """A key has 2 to 10 capital letters and digits, the first a letter."""
     assert validators.PROJECT["key"].clean(key) == key
-    validators.require_project_key(key)
+    assert validators.project_key(key) == key
 
 
-@pytest.mark.parametrize("key", ["", "A", "1A", "abc", "ABCDEFGHIJK", "A-B", "ABC\n", "ÄB", "#projects", "A B"])
+def test_a_key_is_looked_at_once() -> None:
+    """A key that an address has matched, or that was checked before, is taken as it is."""
+    key = ProjectKeyConverter().to_python("ABC")
+    assert validators.project_key(key) is key
+    checked = validators.project_key("XYZ")
+    assert validators.project_key(checked) is checked
+
+
+@pytest.mark.parametrize("key", ["", "A", "1A", "abc", "ABCDEFGHIJK", "A-B", "ABC\n", "ÄB", "#projects", "ABC#42"])
 def test_what_is_no_project_key_is_refused(key: str) -> None:
     """No other text is a project's key."""
     with pytest.raises(ValidationError):
         validators.PROJECT["key"].clean(key)
     with pytest.raises(ProjectNotFound):
-        validators.require_project_key(key)
+        validators.project_key(key)
 
 
 def test_all_complaints_come_together() -> None:
