@@ -60,16 +60,17 @@ def create_ticket(
     project = validators.project_key(project)
     texts = {"title": title, "description": description, "status": status, "assignee": assignee}
     content = validators.clean({**texts, "labels": labels}, validators.TICKET)
-    row = store.ticket_row(content, reporter=reporter, created_at=timezone.now())
+    now = timezone.now()
+    fields = {**content, "reporter": reporter, "created_at": now, "updated_at": now, "version": 1}
     token = _token_of(reporter, idempotency_token)
     try:
-        allocation = put_next(SEQUENCE, row, scope=project, idempotency_token=token)
+        allocation = put_next(SEQUENCE, store.to_row(fields), scope=project, idempotency_token=token)
     except ScopeNotFound as error:
         raise ProjectNotFound(project) from error
     key = TicketKey(project=project, number=allocation.value)
     if allocation.replayed:
         return TicketCreated(ticket=selectors.get_ticket(key), replayed=True)
-    return TicketCreated(ticket=store.ticket_from_row({**row, "pk": key.project, "sk": key.number}), replayed=False)
+    return TicketCreated(ticket=Ticket(key=key, **fields), replayed=False)
 
 
 def update_ticket(key: TicketKey, *, version: int, changes: Mapping[str, Any], by: str) -> Ticket:

@@ -10,7 +10,7 @@ are read by position: the sort key after which they go on.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,21 +95,21 @@ def find_tickets(project: str, after: int | None, limit: int, *, attributes: Seq
     return _query(project, attributes, after=after, limit=limit, newest_first=True)
 
 
-def ticket_row(content: Mapping[str, Any], *, reporter: str, created_at: datetime) -> dict[str, Any]:
-    """A new ticket as it is stored, but for its key, which it gets from the sequence."""
-    now = created_at.isoformat()
-    return {
-        **content_for_row(content),
-        "reporter": reporter,
-        "created_at": now,
-        "updated_at": now,
-        "version": 1,
-    }
+def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a ticket as they are stored."""
+    return {name: _to_stored(value) for name, value in fields.items()}
 
 
-def content_for_row(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that people write, as they are stored."""
-    return {name: list(value) if name == "labels" else value for name, value in content.items()}
+def _to_stored(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case tuple():
+            return list(value)
+        case Void():
+            return to_row(asdict(value))
+        case _:
+            return value
 
 
 def change_ticket(key: TicketKey, *, content: Mapping[str, Any], version: int, at: datetime, by: str) -> Ticket:
@@ -118,8 +118,7 @@ def change_ticket(key: TicketKey, *, content: Mapping[str, Any], version: int, a
     Raises TicketNotFound, StaleVersion or TicketVoided, and then has stored nothing, unless StaleVersion says that
     it may have: an answer was lost, and others changed the ticket more than once since. One write.
     """
-    values = {**content_for_row(content), "updated_by": by, "updated_at": at.isoformat()}
-    return _update(key, values, version=version)
+    return _update(key, {**content, "updated_by": by, "updated_at": at}, version=version)
 
 
 def void_ticket(key: TicketKey, *, void: Void, version: int | None) -> Ticket:
@@ -127,18 +126,13 @@ def void_ticket(key: TicketKey, *, void: Void, version: int | None) -> Ticket:
 
     Raises TicketNotFound, TicketVoided, or StaleVersion if not at `version`, when one is given. One write.
     """
-    values = {
-        "status": Status.VOID.value,
-        "void": {"by": void.by, "at": void.at.isoformat(), "reason": void.reason},
-        "updated_by": void.by,
-        "updated_at": void.at.isoformat(),
-    }
-    return _update(key, values, version=version, removed=("title", "description", "assignee", "labels"))
+    fields = {"status": Status.VOID.value, "void": void, "updated_by": void.by, "updated_at": void.at}
+    return _update(key, fields, version=version, removed=("title", "description", "assignee", "labels"))
 
 
-def _update(key: TicketKey, values: Mapping[str, Any], *, version: int | None, removed: Sequence[str] = ()) -> Ticket:
+def _update(key: TicketKey, fields: Mapping[str, Any], *, version: int | None, removed: Sequence[str] = ()) -> Ticket:
     change = new_token()
-    request = _update_request(key, {**values, "change": change}, version=version, removed=removed)
+    request = _update_request(key, {**to_row(fields), "change": change}, version=version, removed=removed)
     try:
         answer = write_once("update_item", request, token=change)
     except WriteCancelled as cancelled:
