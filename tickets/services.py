@@ -10,14 +10,15 @@ the request is carried out once. Tokens belong to who uses them, so that two peo
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils import timezone
 
 from sequences import put_next
-from sequences.exceptions import ScopeNotFound
+from sequences.exceptions import GaveUp, ScopeNotFound, SequenceUnavailable, StorageError
 from sequences.retries import new_token
 from tickets import selectors, store, validators
 from tickets.exceptions import InvalidInput, ProjectNotFound, TicketVoided
@@ -31,12 +32,19 @@ SEQUENCE = "tickets"
 def create_project(
     *, key: str, name: str, description: str = "", by: str, idempotency_token: str | None = None
 ) -> Project:
-    """Make a project, in which tickets are numbered from 1. Raises ProjectExists."""
+    """Make a project, in which tickets are numbered from 1. Raises ProjectExists.
+
+    One write. A repeat with the same token makes nothing and returns the project, by one read.
+    """
     about = validators.clean({"key": key, "name": name, "description": description}, validators.PROJECT)
     token = _token_of(by, idempotency_token) or new_token()
-    store.insert_project(Project(**about), created_at=timezone.now(), token=token)
-    logger.info("project %s created by %s", about["key"], by)
-    return selectors.get_project(about["key"])
+    project = Project(**about)
+    is_new = store.insert_project(project, created_at=timezone.now(), token=token)
+    logger.info("project %s created by %s", project.key, by)
+    if is_new:
+        return project
+    with _stored_already():
+        return selectors.get_project(project.key)
 
 
 def create_ticket(
@@ -69,7 +77,8 @@ def create_ticket(
         raise ProjectNotFound(project) from error
     key = TicketKey(project=project, number=allocation.value)
     if allocation.replayed:
-        return TicketCreated(ticket=selectors.get_ticket(key), replayed=True)
+        with _stored_already():
+            return TicketCreated(ticket=selectors.get_ticket(key), replayed=True)
     return TicketCreated(ticket=Ticket(key=key, **fields), replayed=False)
 
 
@@ -97,6 +106,20 @@ def void_ticket(key: TicketKey, *, by: str, reason: str = "", version: int | Non
         return already.current
     logger.info("ticket %s voided by %s", key, by)
     return ticket
+
+
+@contextmanager
+def _stored_already() -> Iterator[None]:
+    """Around the read of what a request has stored before: if it fails, nobody may hear that nothing was stored."""
+    try:
+        yield
+    except (GaveUp, StorageError) as error:
+        raise SequenceUnavailable(
+            f"What was stored cannot be read: {error.__cause__ or error}",
+            attempts=getattr(error, "attempts", 1),
+            seconds=getattr(error, "seconds", 0.0),
+            outcome_unknown=True,
+        ) from error
 
 
 def _token_of(person: str, token: str | None) -> str | None:

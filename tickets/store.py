@@ -45,10 +45,11 @@ class Slice:
     end: int | None
 
 
-def insert_project(project: Project, *, created_at: datetime, token: str) -> None:
+def insert_project(project: Project, *, created_at: datetime, token: str) -> bool:
     """Store a project and its place in the register, both or neither; again with the same token does nothing.
 
-    Raises ProjectExists. One transaction: 4 write units.
+    False says that a request with this token had stored it before, perhaps with another content: this very one, too,
+    if its first answer was lost. Raises ProjectExists. One transaction: 4 write units.
     """
     about = {name: getattr(project, name) for name in ABOUT_PROJECT}
     row = {**about, "created_at": created_at.isoformat(), "token": token}
@@ -58,10 +59,11 @@ def insert_project(project: Project, *, created_at: datetime, token: str) -> Non
     ]
     puts = [{"Put": _put_if_absent(row)} for row in rows]
     try:
-        write_once("transact_write_items", {"TransactItems": puts}, token=token)
+        answer = write_once("transact_write_items", {"TransactItems": puts}, token=token)
     except WriteCancelled as cancelled:
         _require_failed_condition(cancelled)
         raise ProjectExists(project.key) from cancelled
+    return bool(answer)
 
 
 def _put_if_absent(row: Row) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from sequences import dynamodb, retries
-from sequences.exceptions import NotWritten, OutcomeUnknown
+from sequences.exceptions import NotWritten, OutcomeUnknown, StorageError
 from tickets import services
 from tickets.types import Project, Ticket
 
@@ -69,6 +69,24 @@ def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[
         monkeypatch.setattr(dynamodb, "call", refuse)
 
     return go_away
+
+
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[StorageError]], None]:
+    """A function after whose call no single row can be read, for the error given; deadlines are short."""
+    monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=1.0))
+
+    def forbid(error: type[StorageError]) -> None:
+        call = dynamodb.call
+
+        def refuse(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+            if operation == "get_item":
+                raise error("It cannot be read.")
+            return call(operation, request, **limits)
+
+        monkeypatch.setattr(dynamodb, "call", refuse)
+
+    return forbid
 
 
 @pytest.fixture

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb
-from sequences.exceptions import IdempotencyMismatch, OutcomeUnknown, SequenceUnavailable
+from sequences.exceptions import (
+    AccessRefused,
+    IdempotencyMismatch,
+    NotWritten,
+    OutcomeUnknown,
+    SequenceUnavailable,
+    StorageError,
+)
 from tickets import selectors, services, store
 from tickets.exceptions import (
     InvalidInput,
@@ -27,6 +34,14 @@ ABC_1 = TicketKey(project="ABC", number=1)
 def file(title: str, project: str = "ABC", *, reporter: str = "ann", token: str | None = None) -> TicketCreated:
     """File a ticket of which only the title matters."""
     return services.create_ticket(project, title=title, reporter=reporter, idempotency_token=token)
+
+
+def requests_from_now() -> list[str]:
+    """The names of the operations that are requested after this call, as they come."""
+    operations: list[str] = []
+    events = dynamodb.shared_client().meta.events
+    events.register("before-call.dynamodb", lambda model, **_: operations.append(model.name))
+    return operations
 
 
 def stored_titles(project: str = "ABC") -> list[str]:
@@ -56,11 +71,34 @@ class TestProjects:
             services.create_project(key="ABC", name="Alphabet", by="bob", idempotency_token="t")
         assert len(selectors.list_projects().results) == 1
 
+    def test_a_new_project_costs_one_request(self, tables: str) -> None:
+        """A new project is known without being read; a repeat is answered with what was stored the first time."""
+        operations = requests_from_now()
+        made = services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
+        assert operations == ["TransactWriteItems"]
+        assert services.create_project(key="ABC", name="Other", by="ann", idempotency_token="t") == made
+        assert operations == ["TransactWriteItems", "TransactWriteItems", "GetItem"]
+
     def test_a_lost_answer_makes_one_project(self, tables: str, lose_answer: Callable[[], None]) -> None:
         """A project whose first answer was lost is there, once, and is no error."""
         lose_answer()
-        services.create_project(key="ABC", name="Alphabet", by="ann")
-        assert [project.key for project in selectors.list_projects().results] == ["ABC"]
+        made = services.create_project(key="ABC", name="Alphabet", by="ann")
+        assert selectors.list_projects().results == (made,)
+
+    @pytest.mark.parametrize("refusal", [NotWritten, AccessRefused])
+    def test_a_project_that_is_stored_is_not_denied(
+        self,
+        tables: str,
+        lose_answer: Callable[[], None],
+        unreadable: Callable[[type[StorageError]], None],
+        refusal: type[StorageError],
+    ) -> None:
+        """Where the answer to a write was lost, and then nothing can be read, nobody says that nothing was stored."""
+        lose_answer()
+        unreadable(refusal)
+        with pytest.raises(SequenceUnavailable, match="may have been stored") as caught:
+            services.create_project(key="ABC", name="Alphabet", by="ann")
+        assert caught.value.outcome_unknown
 
     def test_the_register_is_in_alphabetical_order(self, tables: str) -> None:
         """Projects are listed by their keys, whatever their length, page by page."""
@@ -113,9 +151,7 @@ class TestFiling:
     def test_an_unknown_project_costs_one_request(self, abc: Project) -> None:
         """The query for the highest number says that there is no project: nothing else is asked."""
         file("x", "ABC")  # the process knows its table
-        operations: list[str] = []
-        events = dynamodb.shared_client().meta.events
-        events.register("before-call.dynamodb", lambda model, **_: operations.append(model.name))
+        operations = requests_from_now()
         with pytest.raises(ProjectNotFound):
             file("x", "XYZ")
         assert operations == ["Query"]
@@ -136,6 +172,17 @@ class TestFiling:
         assert again.ticket.key == first.ticket.key
         assert again.ticket.title == "y"
         assert stored_titles() == ["y"]
+
+    @pytest.mark.parametrize("refusal", [NotWritten, AccessRefused])
+    def test_a_ticket_that_is_stored_is_not_denied(
+        self, abc: Project, unreadable: Callable[[type[StorageError]], None], refusal: type[StorageError]
+    ) -> None:
+        """A repeat that finds its ticket, but cannot read it, does not say that nothing was stored."""
+        file("x", token="t")
+        unreadable(refusal)
+        with pytest.raises(SequenceUnavailable, match="may have been stored") as caught:
+            file("x", token="t")
+        assert caught.value.outcome_unknown
 
     def test_a_token_stands_for_one_content(self, abc: Project) -> None:
         """The same token with another content is refused, and files nothing."""
