@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb
+from sequences.exceptions import Reason, WriteCancelled
 from tickets import store
 from tickets.types import Project, Ticket
 
@@ -39,3 +40,18 @@ def test_a_list_reads_one_row_more(requests: Requests) -> None:
     """One row more than wanted tells whether the list goes on; more would only cost."""
     store.find_tickets("ABC", None, 5, attributes=store.SUMMARY)
     assert requests[0][1]["Limit"] == 6
+
+
+def test_a_refusal_that_is_not_about_our_conditions_says_nothing_of_the_rows(
+    abc: Project, ticket: Ticket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write that the engine cancels as wrong is neither a taken key nor a stale version."""
+
+    def cancel(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
+        raise WriteCancelled("An item is too large.", (Reason(code="ValidationError", old={"version": 7}),))
+
+    monkeypatch.setattr(dynamodb, "call", cancel)
+    with pytest.raises(WriteCancelled):
+        store.insert_project(abc, created_at=ticket.created_at, token="t")
+    with pytest.raises(WriteCancelled):
+        store.change_ticket(ticket.key, content={"title": "x"}, version=1, at=ticket.created_at, by="ann")
