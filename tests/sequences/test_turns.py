@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from unittest import mock
 from uuid import uuid4
 
 import pytest
@@ -285,4 +286,13 @@ def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch)
             assert turn.last_value() is None
     turns._boot.cache_clear()
     with take_turn(topic) as turn:
+        assert turn.last_value() == (42, 2.5)
+
+
+def test_a_system_that_does_not_tell_its_run(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one run of the machine cannot be told from another, turns are taken all the same."""
+    monkeypatch.setattr(turns, "_boot", turns._boot.__wrapped__)
+    monkeypatch.setattr(Path, "read_text", mock.Mock(side_effect=FileNotFoundError))
+    with take_turn(topic) as turn:
+        turn.tell(42, 2.5)
         assert turn.last_value() == (42, 2.5)
