@@ -164,7 +164,7 @@ def test_the_tests_of_a_module() -> None:
     """A module meets the tests of its name and those that are mapped to it; one that has none, its room's."""
     assert own_tests("sequences/turns.py").arguments == ("tests/sequences/test_turns.py",)
     assert "tests/sequences/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
-    assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences", "tests/test_readme.py")
+    assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences", "tests/test_docs.py")
 
 
 def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ OWN_TESTS = {
     "sequences/strategies/transactional.py": ("counters", "lives", "contract"),
     "tickets/store.py": ("services",),
 }
-FLAGS = ("tests/test_readme.py",)  # whose tables tell what each strategy says of itself
+FLAGS = ("tests/test_docs.py",)  # whose tables tell what each strategy says of itself
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Suite:
 
 
 WIDER = Suite(
-    ("tests/sequences", "tests/tickets", "tests/test_readme.py", "tests/faults", "--ignore=tests/faults/test_soak.py"),
+    ("tests/sequences", "tests/tickets", "tests/test_docs.py", "tests/faults", "--ignore=tests/faults/test_soak.py"),
     times=2,
 )
 

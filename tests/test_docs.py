@@ -1,0 +1,357 @@
+"""What the README and the pages of docs/ say is so: their tables, examples, commands, figures and links are checked."""
+
+import argparse
+import doctest
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.checks import run_checks
+from django.core.management import call_command, get_commands, load_command_class
+from django.test import Client
+from pytest_django import Settings
+
+from project.commands.bootstrap import COMMANDS
+from project.proof.bars import BARS
+from sequences.capabilities import options_table, strategies_table, strategy_classes
+from sequences.exceptions import InvalidSequence
+from sequences.registry import DEFAULT_TABLE, parse_config
+from tests.test_rooms import of
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+}
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
+# Variables that the programs give each other.
+INTERNAL = {"DEMO_PASSWORD"}
+# What boto3 brings along, and what only type checkers import.
+BROUGHT = {"botocore", "urllib3", "mypy_boto3_dynamodb"}
+
+
+def prose(page: str) -> str:
+    """A page without its fenced blocks."""
+    return FENCED.sub("", PAGES[page])
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of one language on a page."""
+    return [block for of_language, block in FENCED.findall(PAGES[page]) if of_language == language]
+
+
+def pages_with(*languages: str) -> list[str]:
+    """The pages that have a fenced block of one of these languages."""
+    return [page for page in PAGES if any(blocks(page, language) for language in languages)]
+
+
+def commands(page: str) -> Iterator[tuple[str, str]]:
+    """The commands of a page's console blocks, each with the answer below it."""
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, answer = part.replace("\\\n", " ").partition("\n")
+            yield command, answer.strip()
+
+
+def mentioned(page: str) -> list[str]:
+    """The code in a page's sentences and tables, and the indented commands."""
+    indented = re.findall(r"^    (\S(?:.*\\\n)*.*)$", prose(page), re.MULTILINE)
+    inline = re.findall(r"(?<!`)`([^`]+)`(?!`)", prose(page))
+    return [" ".join(code.replace("\\\n", " ").split()) for code in inline + indented]
+
+
+def between(page: str, mark: str) -> str:
+    """The text of a page from a mark to the next end mark."""
+    return PAGES[page].partition(f"<!-- {mark} -->\n")[2].partition("\n<!-- end -->")[0]
+
+
+def section(page: str, heading: str) -> str:
+    """The text below a heading, up to the next of its level."""
+    return PAGES[page].partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def cells(table: str) -> list[list[str]]:
+    """The rows of a Markdown table, with the header and without the line below it."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.split("\n") if line.startswith("|")]
+    return [row for row in rows if set("".join(row)) != {"-"}]
+
+
+def answers(table: list[list[str]]) -> dict[tuple[str, str], str]:
+    """The cells of a table by the names of their row and column."""
+    columns, *rows = table
+    return {(row[0], name): cell for row in rows for name, cell in zip(columns[1:], row[1:], strict=True)}
+
+
+def named_in_table(page: str, heading: str) -> set[str]:
+    """What the first column of the section's first table names."""
+    return {name for row in cells(section(page, heading)) for name in re.findall("`(.*?)`", row[0])}
+
+
+def anchors(page: str) -> list[str]:
+    """What a link to each heading of a page says after its #."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def links() -> list[tuple[str, Path, str]]:
+    """Every link within the project: the page it stands on, the file it leads to, and the anchor there."""
+    found = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))]
+    split = [(page, *link.partition("#")[::2]) for page, link in found if "://" not in link]
+    return [(page, (ROOT / page).parent / path if path else ROOT / page, anchor) for page, path, anchor in split]
+
+
+def number(text: str) -> float:
+    """The number with which a text begins."""
+    return float(text.split(maxsplit=1)[0].replace(",", ""))
+
+
+class TestTables:
+    def test_the_tables_of_strategies_are_the_classes_own(self) -> None:
+        """The answers of yes or no, and the costs in a table that is turned, are what `sequences strategies` prints."""
+        page = "docs/strategies.md"
+        costs = {(ask, of): said for (of, ask), said in answers(cells(between(page, "costs"))).items()}
+        flags = answers(cells(between(page, "strategies")))
+        assert flags | costs == answers(cells(strategies_table()))
+
+    @pytest.mark.parametrize("page", ["README.md", "docs/strategies.md"])
+    def test_every_strategy_is_recommended_for_something(self, page: str) -> None:
+        """The table that begins with "You need" names each strategy once."""
+        (table,) = re.findall(r"^\| You need .*?\n\n", PAGES[page], re.DOTALL | re.MULTILINE)
+        named = [row[1].strip("`") for row in cells(table)[1:]]
+        assert sorted(named) == sorted(strategy.__name__ for strategy in strategy_classes())
+
+    def test_the_table_of_options_is_the_classes_own(self) -> None:
+        """The columns but for the last, which tells each option's meaning, are those that the classes give."""
+        rows = [row.removesuffix(" |").rpartition(" | ") for row in between("docs/settings.md", "options").split("\n")]
+        assert [f"{made} |" for made, _, _ in rows] == options_table().split("\n")
+        assert all(meaning for _, _, meaning in rows)
+
+    def test_the_table_of_settings_names_every_key(self) -> None:
+        """The keys of an entry are those that the registry accepts, with its defaults."""
+        with pytest.raises(InvalidSequence) as error:
+            parse_config("any", {"STRATEGY": "any", "NONSENSE": 1})
+        known = set(re.split(", ", str(error.value).partition("known are ")[2].rstrip(".")))
+        assert named_in_table("docs/settings.md", "SEQUENCES") == known
+        config = parse_config("any", {"STRATEGY": "any"})
+        defaults = {row[0].strip("`"): row[1] for row in cells(section("docs/settings.md", "SEQUENCES"))}
+        assert defaults["TABLE"] == f"`{DEFAULT_TABLE}`"
+        assert defaults["START"] == str(config.start)
+        assert defaults["STEP"] == str(config.step)
+        assert defaults["MAXIMUM"] == f"{len(str(config.maximum))} digits"
+
+    def test_the_table_of_the_environment_names_what_the_settings_read(self) -> None:
+        """Every variable that the settings read is in the table."""
+        sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "project").rglob("*.py"))
+        read = set(re.findall(r'(?:environ\.get|environ\.setdefault|environment\.\w+)\("(\w+)"', sources))
+        assert read
+        assert read - INTERNAL <= named_in_table("docs/settings.md", "Environment")
+
+
+class TestFigures:
+    def test_the_bars_are_those_that_are_measured(self) -> None:
+        """The table of figures has a row for each bar of `make bars`, with its promise, and the figure keeps it."""
+        rows = cells(between("docs/proof.md", "bars"))[1:]
+        assert [row[:2] for row in rows] == [[bar.text, bar.promise] for bar in BARS]
+        assert [bar.text for bar, row in zip(BARS, rows, strict=True) if not bar.holds(number(row[2]))] == []
+
+    def test_the_figure_of_the_readme_is_the_measured_one(self) -> None:
+        """The README says how many times as fast as the published recipe we are, as the table of figures does."""
+        measured = {row[0]: row[2] for row in cells(between("docs/proof.md", "bars"))}
+        assert re.findall(r"\*\*(\d+) times\*\*", PAGES["README.md"]) == [measured[BARS[0].text]]
+
+    def test_the_picture_shows_the_comparison(self) -> None:
+        """Each bar has the figure that the comparison of many writers measured, and a length in proportion to it."""
+        (table,) = re.findall(r"### Many writers.*?\n(\| .*?)\n<!--", PAGES["docs/strategies.md"], re.DOTALL)
+        measured = {row: said for (row, column), said in answers(cells(table)).items() if column == "numbers/s"}
+        picture = ElementTree.parse(ROOT / "docs" / "throughput.svg")
+        groups = [[*group] for group in picture.iter("{http://www.w3.org/2000/svg}g")]
+        shown = {name.text: figure.text for name, _, figure in groups}
+        assert {"published-sort-key-increment", "SortKeyMaximum"} < shown.keys()
+        assert shown.items() <= measured.items()
+        lengths = [float(bar.attrib["width"]) / number(figure.text or "") for _, bar, figure in groups]
+        assert lengths == pytest.approx([lengths[-1]] * len(groups), rel=0.02)
+
+
+class TestExamples:
+    def test_every_block_is_of_a_language_that_is_checked(self) -> None:
+        """A fenced block is settings, a session, commands, or a drawing without a language."""
+        languages = {language for page in PAGES.values() for language, _ in FENCED.findall(page)}
+        assert languages == {"python", "pycon", "console", ""}
+
+    @pytest.mark.parametrize("page", pages_with("python", "pycon"))
+    def test_the_python_examples_run(self, page: str, endpoint: str, table_prefix: str, settings: Settings) -> None:
+        """The settings pass Django's checks, and the sessions below them print what they show."""
+        names: dict[str, Any] = {}
+        for configuration in blocks(page, "python"):
+            exec(configuration, names)
+        assert names.get("INSTALLED_APPS", ["sequences"])[-1] in settings.INSTALLED_APPS
+        settings.SEQUENCES = names["SEQUENCES"]
+        assert run_checks() == []
+        call_command("create_tables", verbosity=0)
+        complaints: list[str] = []
+        for session in blocks(page, "pycon"):
+            example = doctest.DocTestParser().get_doctest(session, {}, page, page, 0)
+            assert doctest.DocTestRunner().run(example, out=complaints.append).attempted
+        assert complaints == []
+
+    def test_the_commands_do_what_they_say(self, db: None, tables: str) -> None:
+        """Calls of the API are answered as shown, and then management commands succeed; make knows its own."""
+        User.objects.create_superuser("demo", password="demo's password")
+        variables = {"PASSWORD": "demo's password"}
+        pages = sorted(PAGES, key=lambda page: page != "docs/rest.md")  # first what the audit is to find
+        for command, answer in (shown for page in pages for shown in commands(page)):
+            if command.startswith("curl "):
+                answered = curl(command, variables)
+                variables["TOKEN"] = answered.get("token", variables.get("TOKEN"))
+                assert_as_shown(answered, json.loads(answer))
+            elif MANAGE.match(command):
+                call_command(*shlex.split(MANAGE.sub("", command)), verbosity=0)
+            elif command.startswith("make "):
+                assert_made(command)
+            else:
+                assert command.startswith("pip install "), f"who checks {command!r}?"
+
+    def test_the_rest_examples_cover_the_api(self) -> None:
+        """Reading, creating, changing and withdrawing are shown."""
+        calls = [command for command, _ in commands("docs/rest.md") if command.startswith("curl ")]
+        assert len(calls) > 5
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_commands_in_sentences_are_known(self, page: str) -> None:
+        """`make` and `manage.py` have each command that a sentence names, with its arguments."""
+        for code in mentioned(page):
+            if code.startswith("make "):
+                assert_made(code)
+            elif MANAGE.match(code):
+                name, *arguments = shlex.split(MANAGE.sub("", code))
+                command = load_command_class(get_commands()[name], name)
+                command.create_parser("manage.py", name).parse_args(arguments)
+
+    def test_every_make_command_is_explained(self) -> None:
+        """The pages name each command of the Makefile."""
+        named = {command.split()[1] for page in PAGES for command, _ in commands(page) if command.startswith("make ")}
+        named |= {code.split()[1] for page in PAGES for code in mentioned(page) if code.startswith("make ")}
+        assert named == set(COMMANDS)
+
+    def test_the_installed_packages_are_those_that_the_app_imports(self) -> None:
+        """The app without its lab imports what `pip install` names; `rich` only the command that is named."""
+        (command,) = [command for command, _ in commands("README.md") if command.startswith("pip install ")]
+        app = [module for module in of("sequences") if not module.path.startswith("sequences/lab/")]
+        imported = {name for module in app for name in module.imports()} - sys.stdlib_module_names
+        assert imported - BROUGHT - {"sequences"} == {name.lower() for name in command.split()[2:]}
+        with_rich = [module.path for module in app if "rich" in module.imports()]
+        assert with_rich == ["sequences/management/commands/sequences.py"]
+
+
+def assert_made(command: str) -> None:
+    """The Makefile has this command, and the bootstrap what it becomes."""
+    (known,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert command.split()[1] in set(known.split()) & COMMANDS.keys()
+
+
+def curl(command: str, variables: dict[str, str]) -> Any:
+    """What the application answers to a curl command with its variables filled in; it must be a success."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("curl")
+    parser.add_argument("url")
+    parser.add_argument("-X", dest="method")
+    parser.add_argument("-H", dest="headers", action="append", default=[])
+    parser.add_argument("-d", dest="data", action="append", default=[])
+    for name, value in variables.items():
+        command = command.replace(f"${name}", value)
+    call = parser.parse_args(shlex.split(command))
+    headers = dict(header.split(": ", 1) for header in call.headers)
+    address = urlsplit(call.url)
+    answer = Client().generic(
+        call.method or ("POST" if call.data else "GET"),
+        f"{address.path}?{address.query}" if address.query else address.path,
+        "&".join(call.data),
+        headers.pop("Content-Type", "application/x-www-form-urlencoded"),
+        headers=headers,
+    )
+    assert answer.status_code in (200, 201), answer.content
+    return answer.json()
+
+
+def assert_as_shown(answered: Any, shown: Any) -> None:
+    """The answer has the keys and values that are shown; "..." stands for any text."""
+    if isinstance(shown, dict):
+        assert answered.keys() == shown.keys()
+        for name, value in shown.items():
+            assert_as_shown(answered[name], value)
+    elif shown == "...":
+        assert isinstance(answered, str)
+        assert answered
+    else:
+        assert answered == shown
+
+
+class TestPlaces:
+    def test_every_link_leads_somewhere(self) -> None:
+        """A link within the project leads to a file, and one with an anchor to a heading of a page."""
+        assert [(page, path) for page, path, _ in links() if not path.exists()] == []
+        wrong = [
+            (page, path, anchor)
+            for page, path, anchor in links()
+            if anchor and anchor not in anchors(str(path.resolve().relative_to(ROOT)))
+        ]
+        assert wrong == []
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_headings_of_a_page_differ(self, page: str) -> None:
+        """A link by a heading's words leads to one place."""
+        assert len(anchors(page)) == len(set(anchors(page)))
+
+    def test_the_readme_leads_to_every_page(self) -> None:
+        """The README links each page of docs/."""
+        linked = {path.resolve() for page, path, _ in links() if page == "README.md"}
+        assert {ROOT / page for page in PAGES} - {ROOT / "README.md"} <= linked
+
+    def test_the_readme_names_each_guarantee(self) -> None:
+        """Its list of guarantees are the first seven headings of the page that has them in full, in their order."""
+        named = re.findall(r"^\d\. \[(.*?)\]\(docs/exactness\.md#", PAGES["README.md"], re.MULTILINE)
+        assert len(named) == 7
+        assert named == re.findall(r"^## (.*)$", prose("docs/exactness.md"), re.MULTILINE)[:7]
+
+    def test_the_readme_is_short(self) -> None:
+        """It has at most 130 lines; what is longer has a page of its own."""
+        assert PAGES["README.md"].count("\n") <= 130
+
+    def test_every_file_that_is_named_exists(self) -> None:
+        """Paths in sentences and tables lead somewhere."""
+        paths = {code for page in PAGES for code in mentioned(page) if re.fullmatch(r"(\w+/)+[\w.]*", code)}
+        assert len(paths) > 20
+        assert {path for path in paths - {"lab/", "dynamodb/", "faults/"} if not (ROOT / path).exists()} == set()
+
+    def test_every_test_that_is_named_exists(self) -> None:
+        """A test to which a sentence points is there."""
+        named = {code for page in PAGES for code in mentioned(page) if re.fullmatch(r"test_\w+", code)}
+        sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+        assert named
+        assert {name for name in named if f"def {name}(" not in sources} == set()
+
+    def test_every_room_of_the_sequences_is_described(self) -> None:
+        """Whoever carries the project on finds each module and folder of the app named, or sees what it is."""
+        obvious = {
+            "__init__.py",
+            "admin.py",
+            "apps.py",
+            "checks.py",
+            "exceptions.py",
+            "models.py",
+            "tables.py",
+            "types.py",
+        }
+        folders = {"management", "migrations", "templates", "static"}
+        rooms = {path.name for path in (ROOT / "sequences").iterdir() if not path.name.startswith("__pycache__")}
+        described = {Path(code).name for code in mentioned("docs/architecture.md") if code.startswith("sequences/")}
+        assert rooms - obvious - folders <= described
