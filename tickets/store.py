@@ -29,7 +29,7 @@ ABOUT_PROJECT = ("key", "name", "description")
 # What a list of tickets shows, and what one ticket has besides.
 SUMMARY = ("title", "status", "assignee", "labels", "reporter", "created_at", "updated_at", "version", "void")
 WHOLE = (*SUMMARY, "description")
-# What a row is taken for that did not come from here, and lacks what every row of ours has.
+# Defaults for imported rows, which may lack attributes that we always write.
 NEVER = datetime.fromtimestamp(0, UTC).isoformat()
 IMPORTED = {"status": Status.OPEN.value, "reporter": "", "created_at": NEVER, "updated_at": NEVER, "version": 1}
 OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}

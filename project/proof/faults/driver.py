@@ -2,7 +2,7 @@
 
 A moment is a point of progress ("after 4,711 tickets", "after 90,000 milliseconds") and a pause of some
 milliseconds: so every incident happens in the middle of the work, on a fast machine and on a slow one. What
-happens is told by the caller; `incidents` knows a few.
+happens is for the caller to say; `incidents` has a few.
 """
 
 from __future__ import annotations

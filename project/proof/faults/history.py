@@ -227,7 +227,7 @@ def no_gap(history: History) -> Iterator[str]:
 
 
 def order_in_time(history: History) -> Iterator[str]:
-    """Of two creates of which one ended before the other was invoked, the later has the larger number.
+    """Numbers follow time: a create that starts after another has finished has a higher number.
 
     If the strategy promises it. A number whose client heard nothing is known from the table, and has no end.
     """
