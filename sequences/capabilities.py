@@ -1,4 +1,4 @@
-"""What strategies say of themselves: the README's tables and the admin pages are made of it.
+"""What strategies say of themselves: the tables of `docs/` and the admin pages are made of it.
 
 Nothing is told here that a class does not say: the flags and their questions stand in `strategies.base`.
 """

@@ -25,5 +25,5 @@ def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[
         try:
             strategies[alias]
         except InvalidSequence as error:
-            errors.append(Error(str(error), hint="See the settings in the README.", id="sequences.E001"))
+            errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E001"))
     return errors

@@ -154,7 +154,7 @@ class Place:
 class Strategy(Writer):
     """The algorithm that hands values out, for one sequence and all its scopes, in one process.
 
-    The capability flags below are class attributes; the README's table, the admin page and the checks are made of
+    The capability flags below are class attributes; the table of strategies, the admin page and the checks are made of
     them.
     """
 
