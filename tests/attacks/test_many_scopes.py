@@ -1,7 +1,7 @@
 """A process that meets more and more scopes, in good days and bad ones, remembers a bounded number of them.
 
 The engine is stubbed here, for speed: it stores everything and has nothing, and now and then refuses, throttles, or
-says that another writer was faster.
+says that another writer was faster. With `LARGE=1` in the environment a million scopes are met, not ten thousand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from sequences.exceptions import NotWritten, OutcomeUnknown, Reason, SequenceErr
 from sequences.registry import strategies
 from sequences.strategies import Strategy, base, block, counters
 
-SCOPES = 10_000
+LARGE = "LARGE" in os.environ
+SCOPES = 1_000_000 if LARGE else 10_000
 LOOKS = 2
 """So often what is remembered is counted on the way."""
 
@@ -99,6 +100,7 @@ def stubbed(
     strategies.reset()
 
 
+@pytest.mark.timeout(3600 if LARGE else 300)
 @pytest.mark.parametrize("name", ["transactional", "block", "sort-key"])
 def test_what_is_remembered_is_bounded(stubbed: None, name: str) -> None:
     """However many scopes there were, those that are remembered are never more than the bound says."""
