@@ -20,13 +20,13 @@ from django.test import Client
 from pytest_django import Settings
 
 from project.commands.bootstrap import COMMANDS
+from project.paths import ROOT
 from project.proof.bars import BARS
 from sequences.capabilities import options_table, strategies_table, strategy_classes
 from sequences.exceptions import InvalidSequence
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from project.paths import ROOT
+
 ROOMS = ("sequences", "tickets", "project", "tests")
 # What a room may import besides the standard library and the rooms below it.
 BELOW = {"sequences": set(), "tickets": {"sequences"}, "project": {"sequences", "tickets"}}

@@ -91,9 +91,6 @@ AWAY = Problem(
     remedy=Remedy.REPEAT,
     retry_after=5,
 )
-REFUSED = Problem(
-    status=503, title="Out of order", detail="The store refuses this, and will again.", remedy=Remedy.TELL
-)
 
 PROBLEMS: Mapping[type[Exception], Problem] = {
     TicketsError: Problem(status=400, title="Not possible"),
@@ -141,7 +138,9 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         remedy=Remedy.REPEAT,
         retry_after=1,
     ),
-    StorageError: REFUSED,
+    StorageError: Problem(
+        status=503, title="Out of order", detail="The store refuses this, and will again.", remedy=Remedy.TELL
+    ),
     NotWritten: AWAY,
     OutcomeUnknown: AWAY,
 }

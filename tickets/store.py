@@ -52,7 +52,7 @@ def insert_project(project: Project, *, created_at: datetime, token: str) -> boo
     if its first answer was lost. Raises ProjectExists. One transaction: 4 write units.
     """
     about = {name: getattr(project, name) for name in ABOUT_PROJECT}
-    row = {**about, "created_at": created_at.isoformat(), "token": token}
+    row = to_row({**about, "created_at": created_at, "token": token})
     rows = [
         {"pk": project.key, "sk": PROJECT_ROW, **row},
         {"pk": REGISTER, "sk": place_in_register(project.key), **row},
@@ -98,7 +98,7 @@ def find_tickets(project: str, after: int | None, limit: int, *, attributes: Seq
 
 
 def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a ticket as they are stored."""
+    """Fields of a ticket or a project as they are stored."""
     return {name: _to_stored(value) for name, value in fields.items()}
 
 

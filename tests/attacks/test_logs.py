@@ -18,7 +18,7 @@ from sequences.exceptions import GaveUp, SequenceError
 from sequences.registry import strategies
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
 from tests.sequences.support import SEQUENCES as CONFIGURED
-from tests.sequences.support import delete_row, import_row, set_counter, stored
+from tests.sequences.support import delete_row, handled, import_row, set_counter, stored
 
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "AKIANOBODYMAYREADTHIS",
@@ -192,19 +192,13 @@ def garbled(status: int) -> Iterator[list[bytes]]:
         pages.append(b"<h1>Sorry</h1> you sent " + sent[0])
         response_dict.update(status_code=status, body=pages[-1], headers={})
 
-    events = dynamodb.shared_client().meta.events
     handlers: dict[str, Callable[..., None]] = {
         "before-send.dynamodb": note,
         "before-parse.dynamodb.PutItem": garble,
         "before-parse.dynamodb.TransactWriteItems": garble,
     }
-    for event, handler in handlers.items():
-        events.register(event, handler)
-    try:
+    with handled(handlers):
         yield pages
-    finally:
-        for event, handler in handlers.items():
-            events.unregister(event, handler)
 
 
 @pytest.mark.parametrize("status", [200, 400, 429, 502])

@@ -203,7 +203,7 @@ class Wire:
 @contextmanager
 def tapped() -> Iterator[Wire]:
     """Note the requests of this process's client."""
-    wire, events = Wire(), dynamodb.shared_client().meta.events
+    wire = Wire()
     for name in strategies:
         with contextlib.suppress(TableMissing):
             strategies[name].bind(dynamodb.call)  # what a process asks once is not what tests count
@@ -212,10 +212,18 @@ def tapped() -> Iterator[Wire]:
         "before-send.dynamodb": wire.sends,
         "response-received.dynamodb": wire.receives,
     }
+    with handled(handlers):
+        yield wire
+
+
+@contextmanager
+def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+    """While the body runs, have these handle the events of this process's client."""
+    events = dynamodb.shared_client().meta.events
     for event, handler in handlers.items():
         events.register(event, handler)
     try:
-        yield wire
+        yield
     finally:
         for event, handler in handlers.items():
             events.unregister(event, handler)
