@@ -100,15 +100,16 @@ class Groups:
                 return
             if queue.leader.lost:
                 self._hand_over(scope, queue)
-            elif call.deadline.over:
+            if call.deadline.over and queue.leader is not call:
                 self._give_up(queue, call)
 
     def _give_up(self, queue: Queue, call: Call) -> None:
         """At the deadline leave the queue, unwritten. Out of a batch: only when its leader had time to answer.
 
-        One that was itself given up for lost does not know what became of its write.
+        One that was itself given up for lost does not know what became of its write. A leader that was interrupted
+        may have taken a call along that still stands in the queue.
         """
-        if call in queue.waiting:
+        if call in queue.waiting and call not in queue.batch.calls:
             queue.waiting.remove(call)
             call.give_up(TOOK_TOO_LONG)
         elif call.deadline.left <= -LATE_SECONDS:

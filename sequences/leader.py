@@ -103,13 +103,15 @@ class Queue:
 
     def next_leader(self) -> Call | None:
         """Appoint the one who waits longest, with all that the last leader left behind; None if nobody waits."""
-        batch = self.batch.left_behind()
-        while batch is None and self.waiting:
-            call = self.waiting.popleft()
-            batch = Batch([call]) if call.waits else None
+        waiting = self.waiting
+        while waiting and not waiting[0].waits:
+            waiting.popleft()
+        batch = self.batch.left_behind() or (Batch([waiting[0]]) if waiting else None)
         if batch is None:
             return None
         self.batch, self.leader = batch, batch.calls[0]
+        if waiting and waiting[0] is self.leader:
+            waiting.popleft()  # last: an exception from a signal must lose nobody
         return self.leader
 
 
@@ -154,9 +156,9 @@ class Leader:
         waiting = self.queue.waiting
         with self.lock:
             while self.leads and waiting and waiting[0].actions <= room and waiting[0].size <= space:
-                call = waiting.popleft()
-                room, space = room - call.actions, space - call.size
-                self.batch.calls.append(call)
+                room, space = room - waiting[0].actions, space - waiting[0].size
+                self.batch.calls.append(waiting[0])
+                waiting.popleft()  # last: an exception from a signal must lose nobody
             self.queue.shared = len(self.batch.calls) > 1
 
     def _pending(self) -> list[Entry]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 import pytest
 
@@ -13,7 +16,9 @@ from sequences import put_next
 from sequences.registry import strategies
 from tests.sequences.support import COUNTERS, names_that, stored
 
-__all__ = ["ATTACKED", "BUSY", "GAPLESS", "RESERVING", "Puts", "every_strategy", "judge", "others_put"]
+__all__ = ["ATTACKED", "BUSY", "GAPLESS", "RESERVING", "Puts", "begun", "every_strategy", "judge", "others_put"]
+
+T = TypeVar("T")
 
 ATTACKED = [*COUNTERS, "sort-key", "sort-key-increment"]
 """Every strategy, in every way it writes."""
@@ -65,27 +70,35 @@ def judge(name: str, scope: str | None, told: Mapping[str, int]) -> dict[str, in
     return by_title
 
 
+def begun(task: Callable[[], T]) -> Future[T]:
+    """What a thread will have got from `task()`, which it begins at once; the end of the tests does not wait for it."""
+    future = Future[T]()
+
+    def go() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as failure:  # noqa: BLE001 - raised by who asks for the result
+            future.set_exception(failure)
+
+    threading.Thread(target=go, daemon=True).start()
+    return future
+
+
 @contextmanager
 def others_put(puts: Puts, threads: int = 2) -> Iterator[None]:
     """Other threads put into the scope all the while; at the end each must have been answered, and with a value."""
-    done, failures = threading.Event(), list[BaseException]()
+    done = threading.Event()
 
     def go_on(thread: int) -> None:
-        try:
-            for number in itertools.takewhile(lambda _: not done.is_set(), itertools.count(1)):
-                puts.put(f"{number} of thread {thread}")
-        except BaseException as failure:  # noqa: BLE001 - raised by the main thread
-            failures.append(failure)
+        for number in itertools.takewhile(lambda _: not done.is_set(), itertools.count(1)):
+            puts.put(f"{number} of thread {thread}")
 
-    running = [threading.Thread(target=go_on, args=(thread,), daemon=True) for thread in range(threads)]
-    for thread in running:
-        thread.start()
+    running = [begun(partial(go_on, thread)) for thread in range(threads)]
     try:
         yield
     finally:
         done.set()
-        for thread in running:
-            thread.join(PATIENCE)
-    assert not any(thread.is_alive() for thread in running), "another thread hangs"
-    for failure in failures:
-        raise failure
+        _, hanging = wait(running, PATIENCE)
+    assert not hanging, "another thread hangs"
+    for future in running:
+        future.result()

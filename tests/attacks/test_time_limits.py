@@ -10,20 +10,30 @@ from __future__ import annotations
 import itertools
 import logging
 import random
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from functools import partial
 
 import pytest
 
-from sequences import get_next_value, put_next
+from sequences import get_next_value, groups, leader, put_next
+from sequences.commits import Entry
+from sequences.leader import Call, Queue
+from sequences.retries import Deadline, Timing
 from sequences.strategies import Strategy
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
-from tests.attacks.support import BUSY, RESERVING, Puts, every_strategy, others_put
+from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, begun, every_strategy, others_put
+from tests.sequences.support import handled, names_that, wait_until
 
 DEADLINE = 1.0
 ROUNDS = 40
 STRIDE = 5
 """Of the points of a put, so many are gone on at a time."""
+
+GROUPS = (groups.__file__, leader.__file__)
+"""Where it is decided who is written, and by whom."""
 
 
 class TimeLimit(Exception):
@@ -103,6 +113,73 @@ def test_a_limit_while_a_connection_changes_hands(brief: Strategy, scope: str, a
             break
     assert number > 5
     puts.judge()
+
+
+@contextmanager
+def held() -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Hold all requests until the second event is set; the first tells that there is one."""
+    came, go_on = threading.Event(), threading.Event()
+
+    def hold(**_: object) -> None:
+        came.set()
+        go_on.wait(30)
+
+    try:
+        with handled({"before-send.dynamodb": hold}):
+            yield came, go_on
+    finally:
+        go_on.set()
+
+
+@pytest.mark.parametrize("name", [name for name in names_that("writes_together") if name in ATTACKED])
+def test_a_limit_while_others_wait(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
+    """Wherever the limit strikes one of a group, whoever waits behind it gets a value."""
+    puts, queues = Puts(name, scope), brief.items._queues
+    for number in itertools.count(1):
+        place = Place(number, Interruption(throw=LIMITS[number % 2]), files=GROUPS)
+        over = threading.Event()
+
+        def waits(count: int, over: threading.Event = over) -> bool:
+            return sum(len(queue.waiting) for queue in queues.values()) == count - over.is_set()
+
+        def come_behind(go_on: threading.Event, number: int = number) -> Future[None]:
+            wait_until(lambda: waits(1))
+            behind = begun(partial(puts.put, f"the one behind {number}"))
+            wait_until(lambda: waits(2))
+            go_on.set()
+            return behind
+
+        with held() as (came, go_on):
+            first = begun(partial(puts.put, f"the first one {number}"))
+            assert came.wait(30)
+            coming = begun(partial(come_behind, go_on))
+            with alarm.within(DEADLINE + 1), suppress(*LIMITS), place:
+                puts.put(f"the struck one {number}")
+            over.set()
+            behind = coming.result(30)
+        first.result(30)
+        behind.result(DEADLINE + 1)
+        if not place.reached:
+            break
+    assert number > 20
+    puts.judge()
+
+
+def test_a_limit_while_a_leader_is_appointed() -> None:
+    """Wherever the limit strikes then, whoever waits longest is appointed in the end."""
+    for number in itertools.count(1):
+        gone, left, waiting = (Call([Entry()], Deadline(timing=Timing(), seconds=DEADLINE)) for _ in range(3))
+        queue = Queue(gone)
+        queue.waiting.extend([left, waiting])
+        gone.gone = left.gone = True
+        place = Place(number, Interruption(throw=TimeLimit), files=GROUPS)
+        with suppress(TimeLimit), place:
+            queue.next_leader()
+        assert queue.next_leader() is queue.leader is waiting
+        assert not queue.waiting
+        if not place.reached:
+            break
+    assert number > 5
 
 
 @every_strategy

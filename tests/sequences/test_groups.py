@@ -36,7 +36,7 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.groups import GLANCE_SECONDS, Groups
-from sequences.leader import Call, Queue
+from sequences.leader import LATE_SECONDS, Batch, Call, Queue
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.types import Allocation
@@ -627,13 +627,30 @@ class TestCrashes:
             assert isinstance(house.put(f"after the {name} one").answer, Allocation)
             assert house.groups._queues == {}
 
-    def test_who_was_given_up_for_lost(self, house: House) -> None:
+    @pytest.mark.parametrize("gone", [False, True])
+    def test_who_was_given_up_for_lost(self, house: House, gone: bool) -> None:
         """A leader that comes back after another took over does not know what became of its write."""
         lost, other = (Call([Entry()], house.deadline()) for _ in range(2))
         queue = Queue(other)
+        other.gone = gone
         lost.deadline.seconds = -10.0
         house.groups._wait("s", queue, lost)
         answer = lost.entries[0].answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert answer.outcome_unknown
+
+    def test_who_was_taken_along_and_still_stands_in_the_queue(self, house: House) -> None:
+        """A caller that an interrupted leader had taken along gives up as those of its batch do: it may be stored."""
+        leader, late = (Call([Entry()], house.deadline()) for _ in range(2))
+        queue = Queue(leader)
+        queue.batch = Batch([leader, late], Write(operation="write", request={}, entries=(), values=(), token=""))
+        queue.waiting.append(late)
+        late.deadline.seconds = -LATE_SECONDS / 2
+        house.groups._wait("s", queue, late)
+        assert not late.answered
+        late.deadline.seconds = -LATE_SECONDS
+        house.groups._wait("s", queue, late)
+        answer = late.entries[0].answer
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
 
