@@ -16,7 +16,7 @@ from sequences.exceptions import NotWritten, ScopeNotFound
 from sequences.expressions import Layout
 from sequences.retries import Deadline, read
 from sequences.strategies.base import Strategy
-from sequences.strategies.counters import CounterState, CounterStrategy
+from sequences.strategies.stored_counter import CounterState
 
 __all__ = ["AuditReport", "Findings", "Gap", "Orphan", "Stray", "Void", "audit", "list_scopes"]
 
@@ -125,11 +125,11 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
     """
     check = _Check(strategy, scope)
     done = 0
-    for page in _pages(strategy.layout, strategy.partition(scope), ROWS_A_PAGE, "void"):
+    for page in _pages(strategy.layout, strategy.collections.partition(scope), ROWS_A_PAGE, "void"):
         check.rows(page)
         done += len(page)
         progress(done, check.wanted)
-    for page in _pages(strategy.layout, strategy.marker_partition(scope), MARKERS_A_PAGE, "token", "value"):
+    for page in _pages(strategy.layout, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value"):
         check.markers(page)
         done += len(page)
         progress(done, check.wanted)
@@ -222,15 +222,15 @@ class _Check:
 
     def _counter_state(self) -> CounterState | None:
         """The counter as it is stored, also one that went back; None for strategies without counters."""
-        if not isinstance(self.strategy, CounterStrategy):
+        counter = self.strategy.counter
+        if counter is None:
             return None
-        key = self.strategy.counter_key(self.scope)
-        answer = read("get_item", expressions.read_item(self.strategy.counter_table, key))
+        answer = read("get_item", expressions.read_item(counter.table, counter.key(self.scope)))
         return CounterState.of(unmarshal(answer.get("Item", {})))
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
-        pages = _pages(self.series.layout, self.strategy.partition(self.scope), 10, newest_first=True)
+        pages = _pages(self.series.layout, self.strategy.collections.partition(self.scope), 10, newest_first=True)
         numbers = (self.series.number(row) for page in pages for row in page)
         found = (number for number in numbers if number is not None and not self.series.problem(number))
         return next(found, self.series.before_start)
@@ -277,7 +277,8 @@ class _Check:
         """Take in one page of markers: each one's item must be stored under its value and carry its token."""
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
-        tokens = _stored_tokens(self.series.layout, self.strategy.partition(self.scope), values) if values else {}
+        partition = self.strategy.collections.partition(self.scope)
+        tokens = _stored_tokens(self.series.layout, partition, values) if values else {}
         for row in page:
             token = str(row.get("token", ""))
             value = row["value"] if isinstance(row.get("value"), int) else None

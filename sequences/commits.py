@@ -1,6 +1,7 @@
-"""What a group commit is made of: what callers want, the write that is prepared for them, and who can prepare it.
+"""What a group commit is made of: a request, how it ends, and the write that is prepared for it.
 
-This is the port between `groups`, which knows who is written together and when, and the strategies, which know what.
+This is the port between the commit queues, which know who is written together and when, and the strategies, which
+know what is written.
 """
 
 from __future__ import annotations
@@ -8,58 +9,46 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
 from .types import Allocation
 
-__all__ = ["MOST_BYTES", "Entry", "Write", "Writer"]
+__all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest"]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
 
 Answer = Allocation | range | list[int] | SequenceError
+R = TypeVar("R", bound="PutRequest | ReserveRequest")
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Entry:
-    """One thing that a caller wants: an item under the next value, or `count` values without an item.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PutRequest:
+    """An item, as attribute values, that wants the next value.
 
-    `token` is the caller's, or made here; `marked` says that it is the caller's, so that a marker remembers it.
-    `name`, for a marked one, is unique to this call, and so tells its lost write from another call's with that token.
+    `token` is stored with the item and tells it from every other one. A `marked` request has its token from the
+    caller, and a marker remembers what it got: `digest` is what a repeat must agree with, and `request_id` tells the
+    lost write of this call from that of another call with the same token. An item with an `own_key` is stored there.
     """
 
-    item: Mapping[str, Any] = field(default_factory=dict)
-    token: str = ""
-    marked: bool = False
-    digest: str = ""
-    count: int = 1
+    item: Mapping[str, Any]
+    token: str
     size: int = 0
     own_key: Mapping[str, Any] | None = None
-    name: str = ""
-    value: int | None = None
-    attempts: int = 0
-    write_units: float = 0.0
-    read_units: float = 0.0
-    _answers: list[Answer] = field(default_factory=list, init=False)
+    marked: bool = False
+    digest: str = ""
+    request_id: str = ""
 
     @property
-    def values(self) -> range | list[int]:
-        """The values that a reservation got."""
-        assert isinstance(self.answer, range | list)
-        return self.answer
-
-    @property
-    def answer(self) -> Answer | None:
-        return self._answers[0] if self._answers else None
-
-    def settle(self, answer: Answer) -> None:
-        """Give the answer. The first one counts, whichever thread it comes from: appending is atomic."""
-        self._answers.append(answer)
+    def count(self) -> int:
+        """How many values it takes."""
+        return 1
 
     @property
     def actions(self) -> int:
+        """How many actions of a transaction it takes."""
         return 2 if self.marked else 1
 
     @property
@@ -68,24 +57,65 @@ class Entry:
         return self.token if self.marked else (repr(self.own_key) if self.own_key else id(self))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReserveRequest:
+    """So many values, before items carry them."""
+
+    count: int
+    actions = 1
+    size = 0
+
+    @property
+    def identity(self) -> object:
+        return id(self)
+
+
+class Pending(Generic[R]):
+    """A request on its way: what it has cost so far, the value reserved for it, and its one answer."""
+
+    __slots__ = ("_answers", "attempts", "read_units", "request", "value", "write_units")
+
+    def __init__(self, request: R) -> None:
+        self.request = request
+        self.value: int | None = None
+        self.attempts = 0
+        self.write_units = 0.0
+        self.read_units = 0.0
+        self._answers: list[Answer] = []
+
+    @property
+    def answer(self) -> Answer | None:
+        return self._answers[0] if self._answers else None
+
+    def settle(self, answer: Answer) -> bool:
+        """Give the answer, unless there is one: whether it counts. Appending is atomic, whichever thread is first."""
+        self._answers.append(answer)
+        return self._answers[0] is answer
+
+    def charge(self, *, write_units: float = 0.0, read_units: float = 0.0) -> None:
+        """Add this request's share of capacity units."""
+        self.write_units += write_units
+        self.read_units += read_units
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
-    """One prepared write, sent again as it is: the request, and what each of its actions is for, if there are many.
+class PreparedWrite:
+    """One write, sent again as it is: the request, and what each of its actions is for, if there are many.
 
     `life` is that of the tables for which it was prepared: what it proves holds for no other.
     """
 
     operation: str
     request: Mapping[str, Any]
-    entries: tuple[Entry, ...]
+    pendings: tuple[Pending[Any], ...]
     values: tuple[int, ...]
     token: str
     roles: tuple[tuple[str, int], ...] = ()
     life: object = None
 
 
-class Writer(ABC):
-    """What a group needs to know of a strategy. Each method makes one attempt; none retries."""
+class Committer(ABC):
+    """Makes the writes of a commit queue. Each method makes one attempt; none retries."""
 
     most_actions = 100
 
@@ -94,13 +124,13 @@ class Writer(ABC):
         return nullcontext()
 
     @abstractmethod
-    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
-        """The next write for these entries, or some of the first of them; it may read."""
+    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+        """The next write for these requests, or some of the first of them; it may read."""
 
     @abstractmethod
-    def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
-        """Answer the entries of a write that is stored."""
+    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+        """Answer the requests of a write that is stored."""
 
     @abstractmethod
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
-        """Answer the entries whose fate a refused write settles; the others go round again. It may read."""
+    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+        """Answer the requests whose fate a refused write settles; the others go round again. It may read."""

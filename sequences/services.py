@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .commits import MOST_BYTES, Entry
-from .dynamodb import item_size, marshal
-from .exceptions import GaveUp, InvalidItem, InvalidScope, InvalidToken, SequenceError
-from .expressions import MARKER_EXPIRY
+from .commits import Pending, PutRequest
+from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceError
 from .registry import strategies
-from .retries import new_token
 from .strategies.base import Strategy
+from .strategies.put_requests import in_transactions
 from .types import Allocation
 
 __all__ = [
@@ -89,10 +87,12 @@ def put_next(
     `outcome_unknown`, repeat it with the same token. Cost: see the strategy; the allocation reports what the engine
     counted.
     """
-    (answer,) = _put(sequence, [item], scope, [idempotency_token])
-    if isinstance(answer, SequenceError):
-        raise answer
-    return answer
+    check_scope(scope)
+    check_token(idempotency_token)
+    strategy = strategies[sequence]
+    pending = Pending(strategy.item_writer.request(item, idempotency_token))
+    _put(strategy, scope, [pending])
+    return _allocation(strategy, scope, pending)
 
 
 def put_next_many(
@@ -113,86 +113,47 @@ def put_next_many(
         raise InvalidToken(
             f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
         )
-    allocations: list[Allocation] = []
-    for answer in _put(sequence, items, scope, tokens):
-        if isinstance(answer, SequenceError):
-            raise answer
-        allocations.append(answer)
-    return allocations
-
-
-def _put(
-    sequence: str, items: Sequence[Mapping[str, Any]], scope: str | None, tokens: Sequence[str | None]
-) -> list[Allocation | SequenceError]:
     check_scope(scope)
+    for token in tokens:
+        check_token(token)
     strategy = strategies[sequence]
+    pendings = [Pending(strategy.item_writer.request(item, token)) for item, token in zip(items, tokens, strict=True)]
+    _put(strategy, scope, pendings)
+    return [_allocation(strategy, scope, pending) for pending in pendings]
+
+
+def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]]) -> None:
+    """Store the items by as few transactions as can hold them; after one that gave up, the others are not tried."""
     deadline = strategy.deadline()
-    entries = [_entry(strategy, item, token) for item, token in zip(items, tokens, strict=True)]
-    for chunk in _chunks(entries, strategy.most_actions):
+    for part in in_transactions(pendings, strategy.most_actions):
         try:
-            strategy.put(scope, chunk, deadline)
+            strategy.put(scope, part, deadline)
         except GaveUp as early:  # a marker could not be looked up
-            _warn(sequence, scope, early)
+            _warn(strategy.alias, scope, early)
             raise
-        if gave_up := next((entry.answer for entry in chunk if isinstance(entry.answer, GaveUp)), None):
-            for entry in entries:
-                entry.settle(gave_up)
-            break
-    return [_answer(sequence, scope, entry) for entry in entries]
+        if gave_up := next((pending.answer for pending in part if isinstance(pending.answer, GaveUp)), None):
+            for pending in pendings:
+                pending.settle(gave_up)
+            return
 
 
-def _answer(sequence: str, scope: str | None, entry: Entry) -> Allocation | SequenceError:
-    answer = entry.answer
-    assert isinstance(answer, Allocation | SequenceError)
+def _allocation(strategy: Strategy, scope: str | None, pending: Pending[PutRequest]) -> Allocation:
+    """What a request got, with a line in the log. Raises what it met instead."""
+    answer = pending.answer
     if isinstance(answer, GaveUp):
-        _warn(sequence, scope, answer)
-    elif isinstance(answer, Allocation):
-        logger.info(
-            "sequence %s scope %s: value %d, attempts %d%s",
-            sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
-        )  # fmt: skip
+        _warn(strategy.alias, scope, answer)
+    if isinstance(answer, SequenceError):
+        raise answer
+    assert isinstance(answer, Allocation)
+    logger.info(
+        "sequence %s scope %s: value %d, attempts %d%s",
+        strategy.alias, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
+    )  # fmt: skip
     return answer
 
 
 def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
     logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, gave_up)
-
-
-def _entry(strategy: Strategy, item: Mapping[str, Any], token: str | None) -> Entry:
-    check_token(token)
-    if not isinstance(item, Mapping):
-        raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
-    names = strategy.option["key_names"]
-    given = [name for name in names if name in item]
-    brings_key = len(given) == 2 and strategy.takes_own_keys
-    ours = ["token", MARKER_EXPIRY, *(["value"] if brings_key else given)]
-    for name in ours:
-        if name in item:
-            raise InvalidItem(f"The item has the attribute {name!r}, which is written by the sequence: leave it out.")
-    wire = marshal(item)
-    return Entry(
-        item=wire,
-        token=new_token() if token is None else token,
-        marked=token is not None,
-        name=new_token() if token is not None else "",
-        digest=strategy.digest(wire) if token is not None else "",
-        size=item_size(wire),
-        own_key={name: wire[name] for name in names} if brings_key else None,
-    )
-
-
-def _chunks(entries: Sequence[Entry], most_actions: int) -> Iterator[list[Entry]]:
-    """Entries in their order, in parts that one transaction can hold."""
-    chunk: list[Entry] = []
-    actions = size = 0
-    for entry in entries:
-        actions, size = actions + entry.actions, size + entry.size
-        if chunk and (actions > most_actions or size > MOST_BYTES):
-            yield chunk
-            chunk, actions, size = [], entry.actions, entry.size
-        chunk.append(entry)
-    if chunk:
-        yield chunk
 
 
 def check_scope(scope: str | None) -> None:

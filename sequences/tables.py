@@ -8,7 +8,7 @@ from . import dynamodb
 from .exceptions import StorageRefused
 from .expressions import MARKER_EXPIRY
 from .registry import strategies
-from .strategies.counters import COUNTER_KEY_NAMES, CounterStrategy
+from .strategies.stored_counter import COUNTER_KEY_NAMES
 
 __all__ = ["create_tables"]
 
@@ -26,8 +26,8 @@ def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
         layout = strategy.layout
         sort_type: Literal["N", "S"] = "S" if layout.padded_width else "N"
         wanted[layout.table] = ((layout.partition_name, layout.sort_name), sort_type)
-        if isinstance(strategy, CounterStrategy) and strategy.counter_table not in wanted:
-            wanted[strategy.counter_table] = (COUNTER_KEY_NAMES, "S")
+        if strategy.counter and strategy.counter.table not in wanted:
+            wanted[strategy.counter.table] = (COUNTER_KEY_NAMES, "S")
     created = {name: dynamodb.create_table(name, *shape) for name, shape in wanted.items()}
     if any(created.values()):
         strategies.forget()

@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..commits import Entry, Write, Writer
-from ..exceptions import SequenceExhausted, WriteCancelled
+from ..commits import Committer, Pending, PreparedWrite
+from ..exceptions import WriteCancelled
 from ..retries import Deadline, new_token
-from .counters import CounterState, CounterWriter, ReservingStrategy
+from .counter_strategy import CounterCommitter, CounterStrategy
+from .stored_counter import CounterState
 
 __all__ = ["Addition", "AtomicCounter"]
 
 
-class AtomicCounter(ReservingStrategy):
+class AtomicCounter(CounterStrategy):
     """Add to the counter by one `UpdateItem`, which returns the new value, and then put the item under it.
 
     Guarantees:
 
     1. A value is handed out once: additions to one item are serialized by DynamoDB, concurrent ones lose nothing.
-    2. Of two calls of which one ended before the other began, the later gets the larger value.
+    2. Numbers follow time: a call that starts after another has finished gets a higher value.
     3. n values cost one request, and callers of one process that ask at the same time share one.
     4. With an idempotency token at most one item is stored, across processes and days.
 
@@ -41,60 +42,49 @@ class AtomicCounter(ReservingStrategy):
     requests = "1/n for n values; 1 more an item"
     units = "1/n WU for n values; 1 WU more an item (4 with a token, + 1 RU)"
 
-    def reserver(self) -> Writer:
-        return Addition(self)
+    def committer(self) -> Committer:
+        return Addition(self.counter)
 
 
-class Addition(CounterWriter):
+class Addition(CounterCommitter):
     """Takes values by one atomic addition."""
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
-        strategy, config, life = self.strategy, self.strategy.config, self.strategy.life
-        read_units = strategy.meet(scope, deadline.send)
-        fitting = strategy.fitting(entries, strategy.before_start)
-        for entry in fitting:
-            entry.read_units += read_units / len(fitting)
-        amount = config.step * sum(entry.count for entry in fitting)
+    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+        counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
+        read_units = counter.meet(scope, deadline.send)
+        fitting = numbers.fitting(pendings, numbers.before_start)
+        for pending in fitting:
+            pending.charge(read_units=read_units / len(fitting))
+        amount = numbers.step * sum(pending.request.count for pending in fitting)
         token = new_token()
         request = expressions.add_to_counter(
-            strategy.counter_table,
-            strategy.counter_key(scope),
+            counter.table,
+            counter.key(scope),
             amount=amount,
-            before_start=strategy.before_start,
-            room=strategy.maximum - amount,
-            floor=strategy.highest_seen(scope),
+            before_start=numbers.before_start,
+            room=numbers.maximum - amount,
+            floor=counter.highest_seen(scope),
             token=token,
-            now=int(strategy.wall()),
+            now=int(counter.wall()),
         )
-        return Write(
-            operation="update_item",
-            request=request,
-            entries=tuple(fitting),
-            values=(),
-            token=token,
-            life=life,
+        return PreparedWrite(
+            operation="update_item", request=request, pendings=tuple(fitting), values=(), token=token, life=life
         )
 
-    def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self._settle(scope, write, dynamodb.unmarshal(answer["Attributes"]))
 
-    def _settle(self, scope: str | None, write: Write, counter: Mapping[str, Any]) -> None:
+    def _settle(self, scope: str | None, write: PreparedWrite, counter: Mapping[str, Any]) -> None:
         last_value = CounterState.of(counter).last_value
         assert last_value is not None
         self.taken(scope, write, last_value)
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """Our own token: stored before. Otherwise the counter went back or is used up: nothing else is refused."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:
             self._settle(scope, write, old)
             return
-        state = self.strategy.counter_state(scope, deadline.send)
-        last_value = self.strategy.before_start if state.last_value is None else state.last_value
-        if len(self.strategy.fitting(write.entries, last_value)) < len(write.entries):
-            write.entries[-1].settle(
-                SequenceExhausted(
-                    f"The sequence {self.strategy.alias!r} has reached its maximum {self.strategy.maximum}: "
-                    "raise MAXIMUM."
-                )
-            )
+        numbers, last_value = self.counter.numbers, self.counter.last_value(self.counter.state(scope, deadline.send))
+        if len(numbers.fitting(write.pendings, last_value)) < len(write.pendings):
+            write.pendings[-1].settle(numbers.exhausted())

@@ -6,23 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import expressions
-from ..commits import Entry, Write, Writer
+from ..commits import Committer, Pending, PreparedWrite
 from ..exceptions import WriteCancelled
 from ..retries import Deadline, new_token
-from .base import one_of
-from .counters import CounterStrategy, CounterWriter, ReservingStrategy
+from .counter_strategy import CounterCommitter, CounterStrategy
+from .options import one_of
+from .stored_counter import StoredCounter
 
 __all__ = ["OptimisticCounter"]
 
 
-class OptimisticCounter(ReservingStrategy):
+class OptimisticCounter(CounterStrategy):
     """Read the counter consistently, write the next value on the condition that it is unchanged, then put the item.
 
     Guarantees:
 
     1. A value is handed out once: of two writers that read the same value, one fails and starts over, until the
        deadline.
-    2. Of two calls of which one ended before the other began, the later gets the larger value.
+    2. Numbers follow time: a call that starts after another has finished gets a higher value.
     3. A lost answer to the counter's write costs no value: the counter carries the token of its last write.
     4. With an idempotency token at most one item is stored, across processes and days.
 
@@ -42,41 +43,43 @@ class OptimisticCounter(ReservingStrategy):
 
     options = {**CounterStrategy.options, "write": one_of("update", "put")}
 
-    def reserver(self) -> Writer:
-        return _ReadThenWrite(self)
+    def committer(self) -> Committer:
+        return _ReadThenWrite(self.counter, by_put=self.option["write"] == "put")
 
 
-class _ReadThenWrite(CounterWriter):
+class _ReadThenWrite(CounterCommitter):
     """Takes values by a read and a conditional write."""
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
-        strategy, life = self.strategy, self.strategy.life
-        read_units = strategy.meet(scope, deadline.send)
-        state = strategy.counter_state(scope, deadline.send)
-        last_value = strategy.before_start if state.last_value is None else state.last_value
-        fitting = strategy.fitting(entries, last_value)
-        for entry in fitting:
-            entry.read_units += (read_units + state.read_units) / len(fitting)
-        row = strategy.row(last_value + strategy.config.step * sum(entry.count for entry in fitting), new_token())
-        build, operation = (
-            (expressions.put_counter, "put_item")
-            if strategy.option["write"] == "put"
-            else (expressions.advance_counter, "update_item")
+    def __init__(self, counter: StoredCounter, *, by_put: bool) -> None:
+        super().__init__(counter)
+        self._build, self._operation = (
+            (expressions.put_counter, "put_item") if by_put else (expressions.advance_counter, "update_item")
         )
-        request = build(strategy.counter_table, strategy.counter_key(scope), row, seen=state.last_value)
-        return Write(
-            operation=operation,
+
+    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+        counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
+        read_units = counter.meet(scope, deadline.send)
+        state = counter.state(scope, deadline.send)
+        last_value = counter.last_value(state)
+        fitting = numbers.fitting(pendings, last_value)
+        for pending in fitting:
+            pending.charge(read_units=(read_units + state.read_units) / len(fitting))
+        taken = numbers.step * sum(pending.request.count for pending in fitting)
+        row = counter.row(last_value + taken, new_token())
+        request = self._build(counter.table, counter.key(scope), row, seen=state.last_value)
+        return PreparedWrite(
+            operation=self._operation,
             request={**request, **expressions.REPORT_UNITS},
-            entries=tuple(fitting),
+            pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,
             life=life,
         )
 
-    def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """Our own token: stored before. Otherwise another writer was faster, and the counter is read again."""
         if (error.reasons[0].old or {}).get("token") == write.token:
-            self.stored(scope, write, {})
+            self.committed(scope, write, {})

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..commits import Entry, Write
+from ..commits import Pending, PutRequest
 from ..exceptions import InvalidSequence, ScopeNotFound
 from ..retries import Deadline, read
 from ..types import SequenceConfig
-from .base import Place, Proved, Recent, Send, Strategy, flag, one_of, positive
+from .base import Strategy
+from .item_collections import Send
+from .item_writer import Assignment, Hint
+from .lru import LRU
+from .options import boolean, one_of, positive
 
 __all__ = ["SortKeyMaximum"]
 
@@ -27,7 +31,7 @@ class SortKeyMaximum(Strategy):
     2. There are no gaps: number n + 1 is only tried when n is known to be stored, and items are never deleted.
     3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs
        nothing.
-    4. Of two puts in a scope of which one ended before the other began, the later has the larger number.
+    4. Numbers follow time: a put that starts after another has finished gets a higher number.
 
     What it does not do: it cannot hand out a value before the item is stored, and it cannot know that the highest
     rows were deleted behind its back: numbers go on from what the table holds (a restored table continues from its
@@ -53,27 +57,27 @@ class SortKeyMaximum(Strategy):
     options = {
         **Strategy.options,
         "on_conflict": one_of("requery", "increment"),
-        "consistent": flag(True),
-        "scope_must_exist": flag(False),
+        "consistent": boolean(True),
+        "scope_must_exist": boolean(False),
         "tail_seconds": positive(0.25),
     }
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        if self.config.step != 1:
+        if config.step != 1:
             raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one.")
-        self._tails: Recent[Proved] = Recent()
-        self._lost: Recent[float] = Recent()  # when a race was lost that no write followed yet
+        self._tails: LRU[Hint] = LRU()
+        self._lost_race_at: LRU[float] = LRU()  # where no write followed yet
 
     def forget(self) -> None:
         self._tails.clear()
-        self._lost.clear()
+        self._lost_race_at.clear()
 
-    def place(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Place:
+    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         tail, read_units = self._tail(scope, deadline.send)
-        first = max(tail + 1, self.config.start)
-        fitting = self.fitting(entries, first - 1)
-        return Place(fitting, range(first, first + len(fitting)), read_units)
+        last_value = max(tail, self.numbers.before_start)
+        fitting = self.numbers.fitting(pendings, last_value)
+        return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
 
     def _tail(self, scope: str | None, send: Send) -> tuple[int, float]:
         """The highest number, remembered or read, and the read units it took."""
@@ -81,42 +85,42 @@ class SortKeyMaximum(Strategy):
         if remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]:
             return remembered.last_value, 0.0
         # An eventual read after a lost race could miss the winner again.
-        consistent = self.option["consistent"] or self._lost.get(scope) is not None
-        number, read_units = self.highest_stored(scope, send, consistent=consistent)
+        consistent = self.option["consistent"] or self._lost_race_at.get(scope) is not None
+        number, read_units = self.collections.highest(scope, send, consistent=consistent)
         if number is None:
             if self.option["scope_must_exist"]:
                 raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before numbering in it.")
-            return self.config.start - 1, read_units
-        if remembered and number < remembered.last_value and not self.reborn(send):
+            return self.numbers.before_start, read_units
+        if remembered and number < remembered.last_value and not self.lives.changed(send):
             logger.warning(
                 "sequence %s scope %s: the highest number went back from %d to %d: rows deleted, or the table restored",
                 self.alias, scope, remembered.last_value, number,
             )  # fmt: skip
         return number, read_units
 
-    def placed(self, scope: str | None, write: Write) -> None:
-        self._remember(scope, write.values[-1])
-        self._lost.forget(scope)
+    def committed(self, scope: str | None, last_value: int) -> None:
+        self._remember(scope, last_value)
+        self._lost_race_at.forget(scope)
 
     def _remember(self, scope: str | None, number: int) -> None:
-        self._tails.put(scope, Proved(number, self.timing.clock()))
+        self._tails.put(scope, Hint(number, self.timing.clock()))
 
-    def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:
+    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
         """A lost race: go on from the number that was found taken, or look again."""
-        self._lost.put(scope, self.timing.clock())
+        self._lost_race_at.put(scope, self.timing.clock())
         if self.option["on_conflict"] == "increment":
             self._remember(scope, value)
         else:
             self._tails.forget(scope)
 
-    def known(self, scope: str | None) -> Proved | None:
+    def hint(self, scope: str | None) -> Hint | None:
         return self._tails.get(scope)
 
-    def learn(self, scope: str | None, proved: Proved) -> None:
-        """What was proved before a race was lost is what lost it."""
-        if proved.at > (self._lost.get(scope) or 0.0):
-            self._tails.put(scope, proved)
+    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+        """Ignore hints from before our last lost race: they are stale."""
+        if hint.at > (self._lost_race_at.get(scope) or 0.0):
+            self._tails.put(scope, hint)
 
     def last_value(self, scope: str | None) -> int | None:
-        number, _ = self.highest_stored(scope, partial(read, deadline=self.deadline()))
+        number, _ = self.collections.highest(scope, partial(read, deadline=self.deadline()))
         return None if number is None or number < self.config.start else number

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from .. import expressions
-from ..commits import Entry, Write
+from ..commits import Pending, PutRequest
 from ..exceptions import Reason
-from ..retries import Deadline, new_token
-from ..types import SequenceConfig
-from .base import Place, Proved, Recent, Send
-from .counters import CounterState, CounterStrategy
+from ..retries import Deadline, new_token, read
+from ..types import Counter, SequenceConfig
+from .base import Strategy
+from .counter_strategy import stored_counter
+from .item_collections import Send
+from .item_writer import Assignment, Hint
+from .lru import LRU
+from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 
 __all__ = ["TransactionalCounter"]
 
 
-class TransactionalCounter(CounterStrategy):
+class TransactionalCounter(Strategy):
     """Move the counter, if it is still as seen, and put the item, if it does not exist, in one `TransactWriteItems`.
 
     Guarantees:
@@ -25,7 +31,7 @@ class TransactionalCounter(CounterStrategy):
     2. If an item with the key that the caller gave exists, no value is used and the caller gets ItemExists.
     3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs
        nothing.
-    4. Of two puts in a scope of which one ended before the other began, the later has the larger value.
+    4. Numbers follow time: a put that starts after another has finished gets a higher value.
     5. A number already taken by an imported row is noticed: the counter is moved past the highest stored value.
 
     An item that holds both key attributes of its table is stored under them and gets its value as the attribute
@@ -47,56 +53,68 @@ class TransactionalCounter(CounterStrategy):
     requests = "1 to 2 alone, 1/n in a group of n"
     units = "2 WU + 2/n WU for the counter in a group of n (4 + 2/n with a token) + up to 1 RU"
 
-    def __init__(self, config: SequenceConfig, **clocks: object) -> None:
+    options = {**Strategy.options, **COUNTER_OPTIONS}
+
+    def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self._states: Recent[CounterState] = Recent()
+        self.counter: StoredCounter = stored_counter(self)
+        self._states: LRU[CounterState] = LRU()
 
     def forget(self) -> None:
-        super().forget()
+        self.counter.forget()
         self._states.clear()
 
-    def place(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Place:
+    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """A remembered counter may be out of date without harm: the write is conditional on it."""
-        read_units = self.meet(scope, deadline.send)
-        self.catch_up(scope, deadline.send)
-        state = self._states.get(scope) or self.counter_state(scope, deadline.send)
-        last_value = self.before_start if state.last_value is None else state.last_value
-        fitting = self.fitting(entries, last_value)
-        step = self.config.step
-        values = range(last_value + step, last_value + step * (len(fitting) + 1), step)
-        row = self.row(values[-1], new_token())
-        action = expressions.advance_counter(self.counter_table, self.counter_key(scope), row, seen=state.last_value)
-        return Place(fitting, values, read_units + state.read_units, action, row.token)
+        counter, send = self.counter, deadline.send
+        read_units = counter.meet(scope, send)
+        counter.catch_up(scope, send)
+        state = self._states.get(scope) or counter.state(scope, send)
+        last_value = counter.last_value(state)
+        fitting = self.numbers.fitting(pendings, last_value)
+        values = self.numbers.after(last_value, len(fitting))
+        row = counter.row(values[-1], new_token())
+        action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
+        return Assignment(fitting, values, read_units + state.read_units, action, row.token)
 
-    def placed(self, scope: str | None, write: Write) -> None:
-        self._remember(scope, CounterState(write.values[-1], write.values[-1]))
+    def committed(self, scope: str | None, last_value: int) -> None:
+        self._remember(scope, CounterState(last_value, last_value))
 
     def _remember(self, scope: str | None, state: CounterState) -> None:
         self._states.put(scope, replace(state, at=self.timing.clock()))
         if state.last_value is not None:
-            self.seen(scope, state.last_value)
+            self.counter.seen(scope, state.last_value)
 
-    def known(self, scope: str | None) -> Proved | None:
+    def hint(self, scope: str | None) -> Hint | None:
         state = self._states.get(scope)
-        if state is None:
-            return None
-        return Proved(self.before_start if state.last_value is None else state.last_value, state.at)
+        return Hint(self.counter.last_value(state), state.at) if state else None
 
-    def learn(self, scope: str | None, proved: Proved) -> None:
-        """A hint below what this process has seen is older than it looks."""
-        seen = self.highest_seen(scope)
-        if seen is None or proved.last_value >= seen:
-            last_value = None if proved.last_value == self.before_start else proved.last_value
-            self._states.put(scope, CounterState(last_value, last_value, at=proved.at))
+    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+        """Ignore a hint that is lower than a value we have already seen."""
+        seen = self.counter.highest_seen(scope)
+        if seen is None or hint.last_value >= seen:
+            last_value = None if hint.last_value == self.numbers.before_start else hint.last_value
+            self._states.put(scope, CounterState(last_value, last_value, at=hint.at))
 
     def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
         """A lost race: the answer says how the counter is now; it is read only when it seems to have gone back."""
         state = CounterState.of(reason.old or {})
-        if state.last_value is None or state.should_be(self.highest_seen(scope)) is not None:
+        if state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
             self._states.forget(scope)
-            state = self.counter_state(scope, send)  # gone or gone back, unless another thread moved it meanwhile
+            state = self.counter.state(scope, send)  # gone or gone back, unless another thread moved it meanwhile
         self._remember(scope, state)
 
-    def number_taken(self, scope: str | None, entry: Entry, value: int) -> None:
-        super().number_taken(scope, entry, value)
+    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+        """An imported row has this number: the counter is behind what is stored."""
+        self.counter.fell_behind(scope)
         self._states.forget(scope)
+
+    def handed_out(self, scope: str | None, value: int) -> None:
+        self.counter.seen(scope, value)
+
+    def last_value(self, scope: str | None) -> int | None:
+        return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
+
+    def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
+        """One Query of the table of counters; counters beside the items are listed by the option "scopes"."""
+        return super().counters(cursor, limit) if self.counter.beside_items else self.counter.page(cursor, limit)

@@ -67,11 +67,11 @@ class Sprinkled:
         """Every row of the items, and of the markers, as the engine holds them."""
         strategy = strategies[NAME]
         for number in itertools.chain(self.strays, (n for n in range(1, ROWS + 1) if n not in self.missing)):
-            key = dynamodb.marshal({"pk": strategy.partition(SCOPE), "sk": number})
+            key = dynamodb.marshal({"pk": strategy.collections.partition(SCOPE), "sk": number})
             yield {**key, **dynamodb.marshal(self.content(number))}
         for value in sorted(self.markers | self.orphans | self.robbed):
             token = f"{value}"
-            yield {**strategy.marker_key(SCOPE, token), **dynamodb.marshal({"token": token, "value": value})}
+            yield {**strategy.markers.key(SCOPE, token), **dynamodb.marshal({"token": token, "value": value})}
 
     def content(self, number: int | Decimal) -> dict[str, Any]:
         """The attributes of an item."""
@@ -148,7 +148,8 @@ def test_it_tells_orphans_apart(sprinkled: Sprinkled, report: tuple[AuditReport,
 def test_its_memory_is_bounded(sprinkled: Sprinkled, report: tuple[AuditReport, int]) -> None:
     """The audit never holds as much as a list of the keys of all rows would."""
     tracemalloc.start()
-    everything = [{"pk": strategies[NAME].partition(SCOPE), "sk": n, **sprinkled.content(n)} for n in range(ROWS)]
+    partition = strategies[NAME].collections.partition(SCOPE)
+    everything = [{"pk": partition, "sk": n, **sprinkled.content(n)} for n in range(ROWS)]
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(everything) == ROWS

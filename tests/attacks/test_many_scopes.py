@@ -23,14 +23,14 @@ import pytest
 from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.exceptions import NotWritten, OutcomeUnknown, Reason, SequenceError, StorageRefused, WriteCancelled
 from sequences.registry import strategies
-from sequences.strategies import Strategy, base, block, counters
+from sequences.strategies import Strategy, block, lru, stored_counter
 
 LARGE = "LARGE" in os.environ
 SCOPES = 1_000_000 if LARGE else 10_000
 LOOKS = 2
 """So often what is remembered is counted on the way."""
 
-BOUND = base.SCOPES_REMEMBERED
+BOUND = lru.SCOPES_REMEMBERED
 FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "tests", "_pytest")
 
 
@@ -90,7 +90,7 @@ def stubbed(
 ) -> Iterator[None]:
     """The strategy on the stubbed engine, without long pauses, with all its bounds at the lowest of them."""
     caplog.set_level(logging.CRITICAL, "sequences")
-    monkeypatch.setattr(counters, "SCOPES_MET", BOUND)
+    monkeypatch.setattr(stored_counter, "SCOPES_MET", BOUND)
     monkeypatch.setattr(block, "BLOCKS_HELD", BOUND)
     strategies.reset()
     dynamodb.account()

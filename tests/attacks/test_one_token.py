@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sequences import put_next, turns
+from sequences import host_lock, put_next
 from sequences.exceptions import IdempotencyMismatch
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
@@ -36,8 +36,8 @@ def settle_in() -> bool:
     """Leave the machine that all share, or stay, and make the client; whether this process left."""
     leaves = int(multiprocessing.current_process().name.rpartition("-")[2]) % 2 == 0
     if leaves:
-        vars(turns)["fcntl"] = None
-        for function in vars(turns).values():  # what was found out on the other machine
+        vars(host_lock)["fcntl"] = None
+        for function in vars(host_lock).values():  # what was found out on the other machine
             getattr(function, "cache_clear", bool)()
     repeat("sort-key", "settling in", f"{os.getpid()}")
     return leaves

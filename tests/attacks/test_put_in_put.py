@@ -15,7 +15,7 @@ from functools import partial
 
 import pytest
 
-from sequences import get_next_value, turns
+from sequences import get_next_value, host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
@@ -31,7 +31,7 @@ STRIDE = 7
 @pytest.fixture
 def brief(install: Callable[..., Strategy], name: str, monkeypatch: pytest.MonkeyPatch) -> Strategy:
     """The strategy with a short deadline; a turn that the outer put holds is not waited for long."""
-    monkeypatch.setattr(turns, "LONGEST_WAIT", 0.002, raising=False)
+    monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.002, raising=False)
     return install(name, deadline=DEADLINE, **BUSY.get(name, {}))
 
 

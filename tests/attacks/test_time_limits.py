@@ -18,11 +18,11 @@ from functools import partial
 
 import pytest
 
-from sequences import get_next_value, groups, leader, put_next
-from sequences.commits import Entry
-from sequences.leader import Call, Queue
+from sequences import commit_queues, get_next_value, leader, put_next, waiters
+from sequences.commits import Pending, PutRequest
 from sequences.retries import Deadline, Timing
 from sequences.strategies import Strategy
+from sequences.waiters import Queue, Waiter
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
 from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, begun, every_strategy, others_put
 from tests.sequences.support import handled, names_that, wait_until
@@ -32,7 +32,7 @@ ROUNDS = 40
 STRIDE = 5
 """Of the points of a put, so many are gone on at a time."""
 
-GROUPS = (groups.__file__, leader.__file__)
+GROUPS = (commit_queues.__file__, leader.__file__, waiters.__file__)
 """Where it is decided who is written, and by whom."""
 
 
@@ -168,7 +168,9 @@ def test_a_limit_while_others_wait(brief: Strategy, scope: str, alarm: Alarm, na
 def test_a_limit_while_a_leader_is_appointed() -> None:
     """Wherever the limit strikes then, whoever waits longest is appointed in the end."""
     for number in itertools.count(1):
-        gone, left, waiting = (Call([Entry()], Deadline(timing=Timing(), seconds=DEADLINE)) for _ in range(3))
+        gone, left, waiting = (
+            Waiter([Pending(PutRequest(item={}, token=""))], Deadline(timing=Timing(), seconds=DEADLINE)) for _ in range(3)
+        )
         queue = Queue(gone)
         queue.waiting.extend([left, waiting])
         gone.gone = left.gone = True

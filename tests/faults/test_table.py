@@ -116,7 +116,7 @@ class Case:
         answer = bare_client(self.engine.endpoint).query(
             TableName=strategy.layout.table,
             KeyConditionExpression="pk = :scope",
-            ExpressionAttributeValues={":scope": {"S": strategy.partition(self.scope)}},
+            ExpressionAttributeValues={":scope": {"S": strategy.collections.partition(self.scope)}},
             ConsistentRead=True,
         )
         return [Row(int(i["sk"]["N"]), i["token"]["S"], i["title"]["S"]) for i in answer["Items"]]

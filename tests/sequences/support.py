@@ -26,11 +26,11 @@ from django.utils.module_loading import import_string
 
 from sequences import dynamodb, expressions, get_next_value, put_next
 from sequences.exceptions import TableMissing
+from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import parse_config, strategies
 from sequences.retries import Timing, new_token
-from sequences.strategies import Strategy, base
-from sequences.strategies.counters import CounterStrategy
-from sequences.turns import Turn, take_turn
+from sequences.strategies import Strategy, item_writer
+from sequences.strategies.stored_counter import StoredCounter
 
 T = TypeVar("T")
 
@@ -206,7 +206,7 @@ def tapped() -> Iterator[Wire]:
     wire = Wire()
     for name in strategies:
         with contextlib.suppress(TableMissing):
-            strategies[name].bind(dynamodb.call)  # what a process asks once is not what tests count
+            strategies[name].lives.bind(dynamodb.call)  # what a process asks once is not what tests count
     handlers: dict[str, Callable[..., Any]] = {
         "provide-client-params.dynamodb.TransactWriteItems": wire.provides,
         "before-send.dynamodb": wire.sends,
@@ -248,7 +248,7 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
     request = {
         "TableName": strategy.layout.table,
         "KeyConditionExpression": "pk = :scope",
-        "ExpressionAttributeValues": {":scope": {"S": strategy.partition(scope)}},
+        "ExpressionAttributeValues": {":scope": {"S": strategy.collections.partition(scope)}},
         "ConsistentRead": True,
     }
     rows = {}
@@ -263,54 +263,54 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
 def import_row(name: str, scope: str | None, value: int) -> None:
     """Store a row under a value behind the sequence's back."""
     strategy = strategies[name]
-    item = strategy.layout.key(strategy.partition(scope), value)
+    item = strategy.layout.key(strategy.collections.partition(scope), value)
     dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": item})
 
 
 def delete_row(name: str, scope: str | None, value: int) -> None:
     """Delete the row of a value behind the sequence's back."""
     strategy = strategies[name]
-    key = strategy.layout.key(strategy.partition(scope), value)
+    key = strategy.layout.key(strategy.collections.partition(scope), value)
     dynamodb.call("delete_item", {"TableName": strategy.layout.table, "Key": key})
 
 
 def read_counter(name: str, scope: str | None) -> dict[str, Any]:
     """The counter's row, empty if there is none."""
-    strategy = counter_strategy(name)
-    request = expressions.read_item(strategy.counter_table, strategy.counter_key(scope))
+    counter = counter_of(name)
+    request = expressions.read_item(counter.table, counter.key(scope))
     return dynamodb.unmarshal(dynamodb.call("get_item", request).get("Item", {}))
 
 
 def set_counter(name: str, scope: str | None, **fields: object) -> None:
     """Set attributes of a counter by hand."""
     row = {**read_counter(name, scope), **fields}
-    item = {**dynamodb.marshal(row), **counter_strategy(name).counter_key(scope)}
-    dynamodb.call("put_item", {"TableName": counter_strategy(name).counter_table, "Item": item})
+    item = {**dynamodb.marshal(row), **counter_of(name).key(scope)}
+    dynamodb.call("put_item", {"TableName": counter_of(name).table, "Item": item})
 
 
 def delete_counter(name: str, scope: str | None) -> None:
     """Delete a counter by hand."""
-    strategy = counter_strategy(name)
-    dynamodb.call("delete_item", {"TableName": strategy.counter_table, "Key": strategy.counter_key(scope)})
+    counter = counter_of(name)
+    dynamodb.call("delete_item", {"TableName": counter.table, "Key": counter.key(scope)})
 
 
-def counter_strategy(name: str) -> CounterStrategy:
-    """The strategy of this process, which holds a counter."""
-    strategy = strategies[name]
-    assert isinstance(strategy, CounterStrategy)
-    return strategy
+def counter_of(name: str) -> StoredCounter:
+    """The counter of the strategy of this process."""
+    counter = strategies[name].counter
+    assert counter is not None
+    return counter
 
 
 def turn_name(name: str, scope: str | None) -> str:
     """What a process names the turn that it takes at a scope."""
     names: list[str] = []
-    strategies[name].bind(dynamodb.call)
+    strategies[name].lives.bind(dynamodb.call)
 
-    def note(name: str) -> AbstractContextManager[Turn]:
+    def note(name: str) -> AbstractContextManager[HostLock]:
         names.append(name)
-        return take_turn(name)
+        return hold_host_lock(name)
 
-    with mock.patch.object(base, "take_turn", note), strategies[name].turn(scope):
+    with mock.patch.object(item_writer, "hold_host_lock", note), strategies[name].item_writer.turn(scope):
         return names[0]
 
 
@@ -397,10 +397,10 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     import django
     from django.conf import settings
 
-    from sequences import turns
+    from sequences import host_lock
 
     django.setup()
-    vars(turns)["fcntl"] = None  # as on another machine, where only the conditions of the writes count
+    vars(host_lock)["fcntl"] = None  # as on another machine, where only the conditions of the writes count
     settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, prefix
 
 

@@ -47,7 +47,7 @@ def fill(alias: str, count: int, *, tokens: bool = False) -> None:
 
 def key(alias: str, sort_key: int | str | Decimal) -> dict[str, Any]:
     """The key of a row among the items of the scope."""
-    return dynamodb.marshal({"pk": strategies[alias].partition(SCOPE), "sk": sort_key})
+    return dynamodb.marshal({"pk": strategies[alias].collections.partition(SCOPE), "sk": sort_key})
 
 
 def delete(alias: str, value: int) -> None:
@@ -55,7 +55,7 @@ def delete(alias: str, value: int) -> None:
     strategy = strategies[alias]
     request = {
         "TableName": strategy.layout.table,
-        "Key": strategy.layout.key(strategy.partition(SCOPE), value),
+        "Key": strategy.layout.key(strategy.collections.partition(SCOPE), value),
     }
     dynamodb.call("delete_item", request)
 
@@ -340,7 +340,7 @@ class TestBounds:
     def test_a_marker_without_a_value_is_found(self) -> None:
         """A marker that names no value is found, though there is no item to ask for."""
         strategy = strategies["sorted"]
-        marker = {**strategy.marker_key(SCOPE, "t1"), **dynamodb.marshal({"token": "t1"})}
+        marker = {**strategy.markers.key(SCOPE, "t1"), **dynamodb.marshal({"token": "t1"})}
         dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": marker})
         (orphan,) = audited("sorted").orphans.listed
         assert orphan == Orphan(token="t1", value=None, problem="the marker names no value")

@@ -10,18 +10,18 @@ from decimal import Decimal
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
-from sequences.commits import Entry
+from sequences.commits import Pending, ReserveRequest
 from sequences.exceptions import ItemExists, OperationNotSupported, SequenceExhausted, SequenceWentBack, StorageRefused
+from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from sequences.strategies.counters import ReservingStrategy
-from sequences.turns import take_turn
+from sequences.strategies.counter_strategy import CounterStrategy, values_of
 from sequences.types import Allocation, Counter
 from tests.sequences.support import (
     COUNTERS,
     STEPPING,
     Wire,
-    counter_strategy,
+    counter_of,
     delete_counter,
     import_row,
     make,
@@ -175,8 +175,8 @@ class TestRogueWriters:
         told = put_some(name, scope, 3)
         row = read_counter(name, scope)
         kept = {key: value for key, value in row.items() if key not in lost.split(" and ")}
-        item = {**dynamodb.marshal(kept), **counter_strategy(name).counter_key(scope)}
-        dynamodb.call("put_item", {"TableName": counter_strategy(name).counter_table, "Item": item})
+        item = {**dynamodb.marshal(kept), **counter_of(name).key(scope)}
+        dynamodb.call("put_item", {"TableName": counter_of(name).table, "Item": item})
         install(name)
         with pytest.raises(SequenceWentBack, match="says None"):
             put_some(name, scope, 1)
@@ -189,8 +189,8 @@ class TestRogueWriters:
         """Nor does one whose values no item carries: its `highest` still tells."""
         take_some(name, scope, 3)
         kept = {key: value for key, value in read_counter(name, scope).items() if key != "last_value"}
-        item = {**dynamodb.marshal(kept), **counter_strategy(name).counter_key(scope)}
-        dynamodb.call("put_item", {"TableName": counter_strategy(name).counter_table, "Item": item})
+        item = {**dynamodb.marshal(kept), **counter_of(name).key(scope)}
+        dynamodb.call("put_item", {"TableName": counter_of(name).table, "Item": item})
         install(name)
         with pytest.raises(SequenceWentBack, match="says None"):
             take_some(name, scope, 1)
@@ -257,16 +257,16 @@ class TestRogueWriters:
     def test_an_outdated_hint(self, name: str, scope: str) -> None:
         """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
         told = put_some(name, scope, 3)
-        with take_turn(turn_name(name, scope)) as turn:
-            turn.tell(told[1], strategies[name].timing.clock())
+        with hold_host_lock(turn_name(name, scope)) as turn:
+            turn.leave_hint(told[1], strategies[name].timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 4)]
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_a_hint_from_before_the_table(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A hint that is left of a table that was made anew does not keep a fresh process from counting."""
         strategy = install(name, deadline=0.5)
-        with take_turn(turn_name(name, scope)) as turn:
-            turn.tell(1000, strategy.timing.clock())
+        with hold_host_lock(turn_name(name, scope)) as turn:
+            turn.leave_hint(1000, strategy.timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 1)]
 
 
@@ -452,11 +452,11 @@ class TestMaximum:
     def test_a_greedy_caller(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """Who wants more than there is does not keep those who wait with it from what there is."""
         strategy = install(name, MAXIMUM=nth(name, 5))
-        assert isinstance(strategy, ReservingStrategy)
-        greedy, modest = Entry(count=6), Entry(count=2)
+        assert isinstance(strategy, CounterStrategy)
+        greedy, modest = (Pending(ReserveRequest(count=count)) for count in (6, 2))
         strategy.reservations.submit(scope, [greedy, modest], strategy.deadline())
         assert isinstance(greedy.answer, SequenceExhausted)
-        assert list(modest.values) == [nth(name, 1), nth(name, 2)]
+        assert list(values_of(modest)) == [nth(name, 1), nth(name, 2)]
 
     def test_a_counter_before_its_start(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A sequence may start at 0."""
@@ -520,5 +520,5 @@ def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
 def test_who_holds_a_counter() -> None:
     """The configurations above are those with a counter."""
     for name in HOLDING:
-        assert counter_strategy(name).counter_table
+        assert counter_of(name).table
     assert set(WRITES) == set(COUNTERS)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
-from sequences.commits import Entry
+from sequences.commits import Pending, PutRequest
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
 from sequences.retries import Deadline, new_token
 from sequences.strategies import Strategy
@@ -55,7 +55,7 @@ def hasty(install: Callable[..., Strategy]) -> Callable[[str], Strategy]:
 
     def shorten(name: str) -> Strategy:
         strategy = install(name, deadline=SECONDS)
-        strategy.bind(dynamodb.call)
+        strategy.lives.bind(dynamodb.call)
         return strategy
 
     return shorten
@@ -124,7 +124,7 @@ class TestOneBudget:
         self, scope: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A reservation gets what the look-up and the reads before it have left of the deadline."""
-        install("atomic", deadline=2.0).bind(dynamodb.call)
+        install("atomic", deadline=2.0).lives.bind(dynamodb.call)
         monkeypatch.setattr(dynamodb, "call", answering_after({"get_item": 1.9, "query": 0.4}))
         assert seconds_until_it_gives_up(CALLS["put with a token"], "atomic", scope) <= 3.0
 
@@ -191,10 +191,10 @@ class TestGroups:
             raise OutcomeUnknown("no answer")
 
         def put(seconds: float) -> float:
-            began, entry = time.monotonic(), Entry(token=new_token())
-            strategy.items.submit(scope, [entry], Deadline(seconds=seconds))
-            assert isinstance(entry.answer, GaveUp)
-            assert entry.answer.outcome_unknown
+            began, pending = time.monotonic(), Pending(PutRequest(item={}, token=new_token()))
+            strategy.items.submit(scope, [pending], Deadline(seconds=seconds))
+            assert isinstance(pending.answer, GaveUp)
+            assert pending.answer.outcome_unknown
             return time.monotonic() - began
 
         monkeypatch.setattr(dynamodb, "call", engine)

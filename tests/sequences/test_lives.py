@@ -31,7 +31,7 @@ def own_tables(configured: str) -> Iterator[str]:
 
 def tables() -> set[str]:
     """The tables of all sequences."""
-    return {table for name in NAMES for table in strategies[name].tables}
+    return {table for name in NAMES for table in strategies[name].lives.tables}
 
 
 def delete_tables() -> None:
@@ -152,7 +152,7 @@ class TestLateWrites:
         def meanwhile() -> None:
             make_tables_again()
             dynamodb.forget_lives()
-            strategies[name].bind(dynamodb.call)
+            strategies[name].lives.bind(dynamodb.call)
 
         take = take_some if name == "atomic" else put_some
         take(name, "a", 3)

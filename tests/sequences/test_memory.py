@@ -12,8 +12,8 @@ import pytest
 
 from sequences import dynamodb, put_next
 from sequences.registry import strategies
-from sequences.strategies import counters
-from sequences.strategies.base import SCOPES_REMEMBERED, Recent
+from sequences.strategies import stored_counter
+from sequences.strategies.lru import LRU, SCOPES_REMEMBERED
 from tests.sequences.support import Meeting
 
 MANY = 10_000
@@ -46,7 +46,7 @@ def test_many_scopes(
 ) -> None:
     """After 10,000 scopes a strategy holds no more than after the first half of them."""
     caplog.set_level(logging.WARNING, "sequences")
-    monkeypatch.setattr(counters, "SCOPES_MET", SCOPES_REMEMBERED)
+    monkeypatch.setattr(stored_counter, "SCOPES_MET", SCOPES_REMEMBERED)
     strategies.reset()
     dynamodb.account()
     monkeypatch.setattr(dynamodb, "call", empty_engine)
@@ -64,7 +64,7 @@ def test_many_scopes(
 class TestRecent:
     def test_the_latest_stay(self) -> None:
         """The scopes that were used last are remembered, the others are not."""
-        recent: Recent[int] = Recent(most=3)
+        recent: LRU[int] = LRU(most=3)
         for n in range(5):
             recent.put(f"{n}", n)
         assert [recent.get(f"{n}") for n in range(5)] == [None, None, 2, 3, 4]
@@ -72,7 +72,7 @@ class TestRecent:
 
     def test_a_scope_in_use_stays(self) -> None:
         """A scope that is written again and again stays while others come and go."""
-        recent: Recent[int] = Recent(most=3)
+        recent: LRU[int] = LRU(most=3)
         for n in range(100):
             recent.put("busy", n)
             recent.put(f"{n}", n)
@@ -80,7 +80,7 @@ class TestRecent:
 
     def test_forgetting(self) -> None:
         """A scope can be forgotten, more than once."""
-        recent: Recent[int] = Recent()
+        recent: LRU[int] = LRU()
         recent.put(None, 1)
         recent.forget(None)
         recent.forget(None)
@@ -89,14 +89,14 @@ class TestRecent:
 
     def test_a_scope_that_is_written_again_is_a_late_one(self) -> None:
         """What counts is when a scope was written last, not when it was written first."""
-        recent: Recent[int] = Recent(most=3)
+        recent: LRU[int] = LRU(most=3)
         for name in ("busy", "a", "busy", "b", "c"):
             recent.put(name, 1)
         assert [recent.get(name) for name in ("busy", "a", "b", "c")] == [1, None, 1, 1]
 
     def test_forgetting_meanwhile(self) -> None:
         """A thread that forgets a scope while another one writes it comes before or after it, and not between."""
-        recent: Recent[int] = Recent()
+        recent: LRU[int] = LRU()
         scope, threads = Meeting("a"), []
 
         def forget() -> None:

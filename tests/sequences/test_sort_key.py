@@ -16,9 +16,9 @@ from sequences.exceptions import (
     SequenceExhausted,
     StorageRefused,
 )
+from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from sequences.turns import take_turn
 from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, make, put_some, stored, turn_name
 
 pytestmark = pytest.mark.usefixtures("configured")
@@ -107,9 +107,9 @@ class TestWhatIsRemembered:
         """A tail that another process left is as old as its proof: after a restore it makes no gap."""
         install(name, clock=clock)
         put_some(name, scope, 3)
-        with take_turn(turn_name(name, scope)) as turn:
-            assert turn.last_value() == (3, clock.now)
-            turn.tell(50, clock.now)
+        with hold_host_lock(turn_name(name, scope)) as turn:
+            assert turn.hint() == (3, clock.now)
+            turn.leave_hint(50, clock.now)
         clock.now += 1
         install(name, clock=clock)
         assert put_some(name, scope, 1) == [4]
@@ -209,7 +209,7 @@ class TestPadded:
         """A row whose sort key is no number of the width is refused at once, with its key and the remedy."""
         put_some("sort-key-padded", scope, 1)
         strategy = strategies["sort-key-padded"]
-        key = {"pk": {"S": strategy.partition(scope)}, "sk": {"S": sort_key}}
+        key = {"pk": {"S": strategy.collections.partition(scope)}, "sk": {"S": sort_key}}
         dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": key})
         with pytest.raises(StorageRefused, match=f"'{sort_key}'.*not a number of 6 digits: move it elsewhere"):
             strategy.last_value(scope)
@@ -221,7 +221,7 @@ class TestPadded:
         """The last number of the width is handed out, and then the error names the width."""
         install("sort-key-padded", width=2)
         strategy = strategies["sort-key-padded"]
-        key = {"pk": {"S": strategy.partition(scope)}, "sk": {"S": "97"}}
+        key = {"pk": {"S": strategy.collections.partition(scope)}, "sk": {"S": "97"}}
         dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": key})
         assert put_some("sort-key-padded", scope, 2) == [98, 99]
         with pytest.raises(SequenceExhausted, match="width"):

@@ -39,10 +39,10 @@ def estrange() -> None:
     """Make this process a stranger."""
     from django.conf import settings
 
-    from sequences import turns
+    from sequences import host_lock
     from sequences.registry import strategies
 
-    vars(turns)["fcntl"] = None
+    vars(host_lock)["fcntl"] = None
     sequences: dict[str, Any] = dict(settings.SEQUENCES)
     for entry in sequences.values():
         entry["OPTIONS"] = {**entry.get("OPTIONS", {}), "deadline": HASTY_SECONDS}

@@ -21,7 +21,8 @@ from sequences.capabilities import options_table, strategies_table
 from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.registry import strategies
 from sequences.services import check_scope
-from sequences.strategies.base import Strategy, scope_text
+from sequences.strategies.base import Strategy
+from sequences.strategies.item_collections import scope_text
 
 __all__ = ["Command"]
 

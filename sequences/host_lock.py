@@ -1,11 +1,10 @@
-"""Turns: the processes of one machine take turns at a scope, and tell each other its last value.
+"""An advisory lock by which the processes of one host take turns at a scope, with a hint of its last value.
 
-Without turns, the web workers of one machine race each other for every number of a busy scope, and most of their
-requests are lost races. A turn is a hint: the write's own condition decides, so a turn that cannot be had in
-`LONGEST_WAIT` seconds, or on a system without `flock`, costs a race and never a number. Machines among themselves
-have only jitter.
+Without it, the web workers of one host race each other for every number of a busy scope, and lose most races. The
+write's own condition decides what is right, so a lock that cannot be had in `LONGEST_WAIT` seconds, or on a system
+without `flock`, costs a race and never a number. Hosts among themselves have only jitter.
 
-A turn is a lock on a small file in the temporary directory, which also holds the last value that a writer proved.
+The lock is on a small file in the temporary directory, which also holds the hint.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from random import uniform
 
 try:
     import fcntl
-except ImportError:  # a system without flock has no turns
+except ImportError:  # a system without flock has no locks
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["LONGEST_WAIT", "Turn", "take_turn"]
+__all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
 
 LONGEST_WAIT = 0.05
 FILES = 1024
-_HINT = struct.Struct("<32sqd")  # whose it is, the last value, and when it was proved on this machine's clock
+_HINT = struct.Struct("<32sqd")  # whose it is, the last value, and when it was proved on this host's clock
 
 
-class Turn:
-    """A turn at one scope, from `take_turn`; without a file it knows and tells nothing."""
+class HostLock:
+    """The lock of one scope, from `hold_host_lock`; without a file it gives and takes no hints."""
 
     def __init__(self, key: bytes, file: int | None) -> None:
         self._key = key
         self._file = file
 
-    def last_value(self) -> tuple[int, float] | None:
-        """The last value that a process of this machine proved, and when (monotonic seconds)."""
+    def hint(self) -> tuple[int, float] | None:
+        """The last value that a process of this host proved, and when (monotonic seconds)."""
         if self._file is None:
             return None
         try:
@@ -54,20 +53,20 @@ class Turn:
         key, last_value, proved_at = _HINT.unpack(data)
         return (last_value, proved_at) if key == self._key else None
 
-    def tell(self, last_value: int, proved_at: float) -> None:
-        """Leave a proved value for whoever is next. Values beyond 64 bits are not told."""
+    def leave_hint(self, last_value: int, proved_at: float) -> None:
+        """Leave the last value for whoever is next. Values beyond 64 bits are left out."""
         if self._file is not None and last_value < 2**63:
             with contextlib.suppress(OSError):  # a full disk costs the next one a read
                 os.pwrite(self._file, _HINT.pack(self._key, last_value, proved_at), 0)
 
 
 @contextmanager
-def take_turn(name: str) -> Iterator[Turn]:
-    """Hold the turn at what `name` names, waiting at most `LONGEST_WAIT` seconds for it."""
+def hold_host_lock(name: str) -> Iterator[HostLock]:
+    """Hold the lock of this name, after at most `LONGEST_WAIT` seconds; without it if it cannot be had."""
     key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
     file = _open(int.from_bytes(key[:4]) % FILES)
     try:
-        yield Turn(key, file if file is not None and _lock(file) else None)
+        yield HostLock(key, file if file is not None and _lock(file) else None)
     finally:
         if file is not None:
             with contextlib.suppress(OSError):
@@ -115,7 +114,7 @@ def _folder() -> Path | None:
 
 @cache
 def _boot() -> str:
-    """What tells this run of this machine's clock from another, where the system says so."""
+    """What tells this run of this host's clock from another, where the system says so."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return ""

@@ -16,9 +16,9 @@ from uuid import uuid4
 
 import pytest
 
-from sequences import put_next, turns
+from sequences import host_lock, put_next
+from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
-from sequences.turns import Turn, take_turn
 from tests.sequences.support import SEQUENCES, at_once, put_some, stored, turn_name
 
 FORK = multiprocessing.get_context("fork")
@@ -33,16 +33,16 @@ def topic() -> str:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turns that are waited for as long as it takes."""
-    monkeypatch.setattr(turns, "LONGEST_WAIT", 30.0)
+    monkeypatch.setattr(host_lock, "LONGEST_WAIT", 30.0)
 
 
 @pytest.fixture
 def without_flock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A system without flock."""
-    monkeypatch.setattr(turns, "fcntl", None)
-    turns._folder.cache_clear()
+    monkeypatch.setattr(host_lock, "fcntl", None)
+    host_lock._folder.cache_clear()
     yield
-    turns._folder.cache_clear()
+    host_lock._folder.cache_clear()
 
 
 def open_files() -> int:
@@ -51,7 +51,7 @@ def open_files() -> int:
     return len(list(listed.iterdir())) if listed.exists() else 0
 
 
-def has_turn(turn: Turn) -> bool:
+def has_turn(turn: HostLock) -> bool:
     """Whether it is a real turn, and not one that is done without."""
     return turn._file is not None
 
@@ -59,7 +59,7 @@ def has_turn(turn: Turn) -> bool:
 def count_up(path: Path, topic: str, times: int) -> None:
     """Read a number from a file and write the next one, each time in a turn of its own."""
     for _ in range(times):
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert has_turn(turn)
             number = int(path.read_text())
             time.sleep(0.0001)
@@ -68,7 +68,7 @@ def count_up(path: Path, topic: str, times: int) -> None:
 
 def hold(topic: str, held: Event, release: Event) -> None:
     """Hold a turn from one event until another."""
-    with take_turn(topic):
+    with hold_host_lock(topic):
         held.set()
         release.wait(30)
 
@@ -96,12 +96,12 @@ class TestExclusion:
 
     def test_other_names_do_not_wait(self, topic: str) -> None:
         """Turns at other names are to be had meanwhile, but for the few that share a file."""
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert has_turn(turn)
-            turns.LONGEST_WAIT = 0.0  # of the fixture's patch
+            host_lock.LONGEST_WAIT = 0.0  # of the fixture's patch
             had = []
             for n in range(20):
-                with take_turn(f"{topic}{n}") as other:
+                with hold_host_lock(f"{topic}{n}") as other:
                     had.append(has_turn(other))
         assert had.count(True) >= 15
 
@@ -114,18 +114,18 @@ class TestDoingWithout:
         process = FORK.Process(target=hold, args=(topic, held, release))
         process.start()
         assert held.wait(30)
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert not has_turn(turn)
-            assert turn.last_value() is None
-            turn.tell(7, 1.0)
+            assert turn.hint() is None
+            turn.leave_hint(7, 1.0)
         if ending == "killed":
             process.kill()
         else:
             release.set()
         process.join(30)
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert has_turn(turn)
-            assert turn.last_value() is None
+            assert turn.hint() is None
 
     def test_numbering_goes_on(self, configured: str, scope: str) -> None:
         """While another process holds the turn of a scope for long, its numbers are handed out all the same."""
@@ -141,11 +141,11 @@ class TestDoingWithout:
     def test_a_child_that_was_forked_meanwhile(self, topic: str) -> None:
         """A child that was forked while a turn was held does not keep the turn when its holder is done."""
         release = FORK.Event()
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert has_turn(turn)
             child = FORK.Process(target=release.wait, args=(30,))
             child.start()
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             had = has_turn(turn)
         release.set()
         child.join(30)
@@ -154,10 +154,10 @@ class TestDoingWithout:
     @pytest.mark.usefixtures("without_flock")
     def test_without_flock(self, topic: str) -> None:
         """Without flock there are no turns, and nothing is told."""
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert not has_turn(turn)
-            turn.tell(7, 1.0)
-            assert turn.last_value() is None
+            turn.leave_hint(7, 1.0)
+            assert turn.hint() is None
 
     @pytest.mark.parametrize("name", ["sort-key", "transactional"])
     def test_numbering_without_flock(self, configured: str, scope: str, name: str, without_flock: None) -> None:
@@ -178,24 +178,24 @@ class TestDoingWithout:
         assert put_some(name, scope, 3) == [1, 2, 3]
 
     def test_without_a_folder(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where no folder can be made there are no turns."""
+        """Where no folder can be made there are no host_lock."""
         (tmp_path / "file").write_text("")
         monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "file"))
-        turns._folder.cache_clear()
-        with take_turn(topic) as turn:
+        host_lock._folder.cache_clear()
+        with hold_host_lock(topic) as turn:
             assert not has_turn(turn)
-        turns._folder.cache_clear()
+        host_lock._folder.cache_clear()
 
     def test_a_folder_of_somebody_else(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A link in the folder's place, which somebody else could have put there, is not followed."""
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / f"sequences-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
         monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-        turns._folder.cache_clear()
-        with take_turn(topic) as turn:
+        host_lock._folder.cache_clear()
+        with hold_host_lock(topic) as turn:
             assert not has_turn(turn)
         assert list((tmp_path / "elsewhere").iterdir()) == []
-        turns._folder.cache_clear()
+        host_lock._folder.cache_clear()
 
 
 class TestHints:
@@ -203,47 +203,47 @@ class TestHints:
         """A hint that claims to be proved later than now comes from another run of the clock, and is not believed."""
         assert put_some("sort-key", scope, 2) == [1, 2]
         strategies["sort-key"].forget()
-        with take_turn(turn_name("sort-key", scope)) as turn:
-            turn.tell(900, time.monotonic() + 3600)
+        with hold_host_lock(turn_name("sort-key", scope)) as turn:
+            turn.leave_hint(900, time.monotonic() + 3600)
         assert put_some("sort-key", scope, 1) == [3]
 
     def test_what_is_told(self, topic: str) -> None:
         """Who has the next turn reads what the last one told."""
-        with take_turn(topic) as turn:
-            assert turn.last_value() is None
-            turn.tell(41, 1.5)
-            turn.tell(42, 2.5)
-        with take_turn(topic) as turn:
-            assert turn.last_value() == (42, 2.5)
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() is None
+            turn.leave_hint(41, 1.5)
+            turn.leave_hint(42, 2.5)
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() == (42, 2.5)
 
     def test_only_by_the_same_name(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """What was told of one name is not read of another, even when they share a file."""
-        monkeypatch.setattr(turns, "FILES", 1)
-        with take_turn(topic) as turn:
-            turn.tell(42, 2.5)
-        with take_turn(f"{topic}-another") as turn:
-            assert turn.last_value() is None
-        with take_turn(topic) as turn:
-            assert turn.last_value() == (42, 2.5)
+        monkeypatch.setattr(host_lock, "FILES", 1)
+        with hold_host_lock(topic) as turn:
+            turn.leave_hint(42, 2.5)
+        with hold_host_lock(f"{topic}-another") as turn:
+            assert turn.hint() is None
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() == (42, 2.5)
 
     def test_numbers_beyond_the_file(self, topic: str) -> None:
         """A value of more than 63 bits is not told."""
-        with take_turn(topic) as turn:
-            turn.tell(2**63, 1.0)
-            assert turn.last_value() is None
-            turn.tell(2**63 - 1, 1.0)
-            assert turn.last_value() == (2**63 - 1, 1.0)
+        with hold_host_lock(topic) as turn:
+            turn.leave_hint(2**63, 1.0)
+            assert turn.hint() is None
+            turn.leave_hint(2**63 - 1, 1.0)
+            assert turn.hint() == (2**63 - 1, 1.0)
 
     def test_few_files(self, topic: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """However many names there are, the files are few, private, and closed again."""
         monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-        monkeypatch.setattr(turns, "FILES", 8)
-        turns._folder.cache_clear()
+        monkeypatch.setattr(host_lock, "FILES", 8)
+        host_lock._folder.cache_clear()
         before = open_files()
         for n in range(100):
-            with take_turn(f"{topic}{n}") as turn:
-                turn.tell(n, 1.0)
-        turns._folder.cache_clear()
+            with hold_host_lock(f"{topic}{n}") as turn:
+                turn.leave_hint(n, 1.0)
+        host_lock._folder.cache_clear()
         (folder,) = tmp_path.iterdir()
         files = list(folder.iterdir())
         assert len(files) == 8
@@ -252,16 +252,16 @@ class TestHints:
 
     def test_an_error_gives_the_turn_back(self, topic: str) -> None:
         """A turn that ends by an error is to be had again."""
-        with pytest.raises(ZeroDivisionError), take_turn(topic):
+        with pytest.raises(ZeroDivisionError), hold_host_lock(topic):
             raise ZeroDivisionError
-        with take_turn(topic) as turn:
+        with hold_host_lock(topic) as turn:
             assert has_turn(turn)
 
 
 def test_threads_have_names() -> None:
     """No turn starts a thread."""
     before = threading.active_count()
-    with take_turn("a topic"):
+    with hold_host_lock("a topic"):
         assert threading.active_count() == before
 
 
@@ -271,9 +271,9 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 @pytest.mark.skipif(not BOOT_ID.exists(), reason="this system does not tell one run from another")
 def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was told before the machine was started again is not read: its clock began anew."""
-    monkeypatch.setattr(turns, "FILES", 1)
-    with take_turn(topic) as turn:
-        turn.tell(42, 2.5)
+    monkeypatch.setattr(host_lock, "FILES", 1)
+    with hold_host_lock(topic) as turn:
+        turn.leave_hint(42, 2.5)
     read_text = Path.read_text
 
     def read(path: Path, encoding: str | None = None) -> str:
@@ -281,18 +281,18 @@ def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "read_text", read)
-        turns._boot.cache_clear()
-        with take_turn(topic) as turn:
-            assert turn.last_value() is None
-    turns._boot.cache_clear()
-    with take_turn(topic) as turn:
-        assert turn.last_value() == (42, 2.5)
+        host_lock._boot.cache_clear()
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() is None
+    host_lock._boot.cache_clear()
+    with hold_host_lock(topic) as turn:
+        assert turn.hint() == (42, 2.5)
 
 
 def test_a_system_that_does_not_tell_its_run(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one run of the machine cannot be told from another, turns are taken all the same."""
-    monkeypatch.setattr(turns, "_boot", turns._boot.__wrapped__)
+    monkeypatch.setattr(host_lock, "_boot", host_lock._boot.__wrapped__)
     monkeypatch.setattr(Path, "read_text", mock.Mock(side_effect=FileNotFoundError))
-    with take_turn(topic) as turn:
-        turn.tell(42, 2.5)
-        assert turn.last_value() == (42, 2.5)
+    with hold_host_lock(topic) as turn:
+        turn.leave_hint(42, 2.5)
+        assert turn.hint() == (42, 2.5)

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from sequences import dynamodb, put_next, put_next_many
-from sequences import groups as groups_module
-from sequences.commits import MOST_BYTES, Entry, Write, Writer
+from sequences import commit_queues, dynamodb, put_next, put_next_many
+from sequences.commit_queues import GLANCE_SECONDS, CommitQueues
+from sequences.commits import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest
 from sequences.exceptions import (
     AccessRefused,
     IdempotencyMismatch,
@@ -35,11 +35,10 @@ from sequences.exceptions import (
     TableMissing,
     WriteCancelled,
 )
-from sequences.groups import GLANCE_SECONDS, Groups
-from sequences.leader import LATE_SECONDS, Batch, Call, Queue
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.types import Allocation
+from sequences.waiters import LATE_SECONDS, Batch, Queue, Unknown, Waiter
 from tests.sequences.support import Clock, Wire, at_once, stored, wait_until
 
 LOST_RACE = WriteCancelled("somebody was faster", (Reason("ConditionalCheckFailed"),))
@@ -49,39 +48,39 @@ LOST = OutcomeUnknown("the answer was lost")
 TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside"]
 
 
-class Ledger(Writer):
-    """A writer that numbers entries from 1 and refuses items that hold "bad"."""
+class Ledger(Committer):
+    """A committer that numbers requests from 1 and refuses items that hold "bad"."""
 
     def __init__(self) -> None:
         self.last_value = 0
-        self.prepared: list[list[Entry]] = []
+        self.prepared: list[list[Pending[Any]]] = []
         self.crash: Exception | None = None
         self.refusal: SequenceError | None = None
 
-    def prepare(self, scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
+    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         if self.crash:
             crash, self.crash = self.crash, None
             raise crash
-        self.prepared.append(list(entries))
-        values = tuple(range(self.last_value + 1, self.last_value + 1 + len(entries)))
-        request = {"scope": scope, "items": [entry.item for entry in entries], "values": values}
-        return Write(operation="write", request=request, entries=tuple(entries), values=values, token="")
+        self.prepared.append(list(pendings))
+        values = tuple(range(self.last_value + 1, self.last_value + 1 + len(pendings)))
+        request = {"scope": scope, "items": [pending.request.item for pending in pendings], "values": values}
+        return PreparedWrite(operation="write", request=request, pendings=tuple(pendings), values=values, token="")
 
-    def stored(self, scope: str | None, write: Write, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.last_value = write.values[-1]
-        for entry, value in zip(write.entries, write.values, strict=True):
+        for pending, value in zip(write.pendings, write.values, strict=True):
             allocation = Allocation(
                 sequence="ledger",
                 scope=scope,
                 value=value,
-                attempts=entry.attempts,
+                attempts=pending.attempts,
                 replayed=False,
-                write_units=entry.write_units,
+                write_units=pending.write_units,
                 read_units=0.0,
             )
-            entry.settle(allocation)
+            pending.settle(allocation)
 
-    def cancelled(self, scope: str | None, write: Write, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """A lost race: everybody goes round again, unless the look at what won is refused."""
         if self.refusal:
             raise self.refusal
@@ -118,7 +117,7 @@ class Line:
 
 
 class House:
-    """Groups over a ledger and a line, and callers in threads of their own."""
+    """Commit queues over a ledger and a line, and callers in threads of their own."""
 
     def __init__(self, line: Line, clock: Clock, threads: ThreadPoolExecutor) -> None:
         self.line, self.clock, self.threads = line, clock, threads
@@ -126,23 +125,23 @@ class House:
         self.bounds: list[tuple[float, float]] = []
         self.timing = clock.timing(uniform=self._uniform, first_pause=1.0, longest_pause=64.0)
         self.seconds = 1000.0
-        self.groups = Groups(self.ledger)
+        self.queues = CommitQueues(self.ledger)
 
     def _uniform(self, low: float, high: float) -> float:
         self.bounds.append((low, high))
         return high / 2
 
-    def put(self, name: str, *, scope: str | None = "s", bad: bool = False, **fields: Any) -> Entry:
-        """Store one item in this thread; the answered entry."""
-        entry = Entry(item={"name": name, "bad": bad}, **fields)
-        self.groups.submit(scope, [entry], self.deadline())
-        return entry
+    def put(self, name: str, *, scope: str | None = "s", bad: bool = False, **fields: Any) -> Pending[PutRequest]:
+        """Store one item in this thread; the answered request."""
+        pending = wanted(name, bad=bad, **fields)
+        self.queues.submit(scope, [pending], self.deadline())
+        return pending
 
     def deadline(self) -> Deadline:
         """The deadline of a call that begins now."""
         return Deadline(timing=self.timing, seconds=self.seconds)
 
-    def join(self, name: str, **fields: Any) -> Future[Entry]:
+    def join(self, name: str, **fields: Any) -> Future[Pending[PutRequest]]:
         """Store one item in another thread, which is waiting behind the others when this returns."""
         before = self.waiting
         future = self.threads.submit(self.put, name, **fields)
@@ -151,10 +150,10 @@ class House:
 
     @property
     def waiting(self) -> int:
-        return sum(len(queue.waiting) for queue in self.groups._queues.values())
+        return sum(len(queue.waiting) for queue in self.queues._queues.values())
 
     @contextmanager
-    def busy(self, name: str = "first", **fields: Any) -> Iterator[Future[Entry]]:
+    def busy(self, name: str = "first", **fields: Any) -> Iterator[Future[Pending[PutRequest]]]:
         """While the body runs, a write of this item is under way; it ends as the plan says after it."""
         self.line.open.clear()
         self.line.busy.clear()
@@ -174,16 +173,21 @@ def line(monkeypatch: pytest.MonkeyPatch) -> Line:
 
 @pytest.fixture
 def house(line: Line, clock: Clock) -> Iterator[House]:
-    """Groups over a ledger and a line."""
+    """Commit queues over a ledger and a line."""
     with ThreadPoolExecutor(128) as threads:
         yield House(line, clock, threads)
         line.open.set()
 
 
-def value(entry: Entry) -> int:
-    """The value that an entry got."""
-    assert isinstance(entry.answer, Allocation)
-    return entry.answer.value
+def wanted(name: str, *, bad: bool = False, **fields: Any) -> Pending[PutRequest]:
+    """A request for an item of this name."""
+    return Pending(PutRequest(item={"name": name, "bad": bad}, **{"token": "", **fields}))
+
+
+def value(pending: Pending[PutRequest]) -> int:
+    """The value that a request got."""
+    assert isinstance(pending.answer, Allocation)
+    return pending.answer.value
 
 
 class TestWhoLeads:
@@ -206,7 +210,7 @@ class TestWhoLeads:
             others = [house.join("a"), house.join("b")]
         for future in [first, *others]:
             future.result()
-        monkeypatch.setattr(groups_module, "_let_others_come", lambda: others.append(house.join("d")))
+        monkeypatch.setattr(commit_queues, "_let_others_come", lambda: others.append(house.join("d")))
         house.put("c")
         assert value(others[-1].result()) == 5
         assert house.line.items == [["first"], ["a", "b"], ["c", "d"]]
@@ -217,7 +221,7 @@ class TestWhoLeads:
     ) -> None:
         """A caller that follows a group of another scope, or a lone caller, leads at once."""
         let_run: list[None] = []
-        monkeypatch.setattr(groups_module, "_let_others_come", lambda: let_run.append(None))
+        monkeypatch.setattr(commit_queues, "_let_others_come", lambda: let_run.append(None))
         with house.busy(scope="t") as first:
             others = [house.join(f"{n}", scope="t") for n in range(2)]
         for future in [first, *others]:
@@ -227,7 +231,7 @@ class TestWhoLeads:
         assert len(let_run) == times
 
     def test_units_are_shared(self, house: House) -> None:
-        """The units of a group are shared by its entries, and so are its attempts."""
+        """The units of a group are shared by its requests, and so are its attempts."""
         with house.busy():
             others = [house.join(f"{n}") for n in range(4)]
         for future in others:
@@ -247,11 +251,11 @@ class TestWhoLeads:
         """When nobody waits, nothing is kept of a scope."""
         for n in range(100):
             house.put("a", scope=f"{n}")
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_without_joining(self, house: House) -> None:
-        """Groups that do not join write each caller alone, at the same time."""
-        house.groups = Groups(house.ledger, joins=False)
+        """CommitQueues that do not join write each caller alone, at the same time."""
+        house.queues = CommitQueues(house.ledger, joins=False)
         with house.busy() as first:
             second = house.threads.submit(house.put, "b")
             wait_until(lambda: len(house.line.requests) == 2)
@@ -260,10 +264,10 @@ class TestWhoLeads:
         second.result()
 
     def test_several_entries_stay_together(self, house: House) -> None:
-        """The entries of one caller are written together and in their order."""
-        entries = [Entry(item={"name": f"{n}", "bad": False}) for n in range(5)]
-        house.groups.submit("s", entries, house.deadline())
-        assert [value(entry) for entry in entries] == [1, 2, 3, 4, 5]
+        """The requests of one caller are written together and in their order."""
+        pendings = [wanted(f"{n}") for n in range(5)]
+        house.queues.submit("s", pendings, house.deadline())
+        assert [value(pending) for pending in pendings] == [1, 2, 3, 4, 5]
         assert len(house.line.requests) == 1
 
 
@@ -303,7 +307,7 @@ class TestLimits:
         assert house.line.items == [["first"], ["0"], ["1", "2"]]
 
     def test_a_token_twice(self, house: House) -> None:
-        """Two entries with the same token never share a write."""
+        """Two requests with the same token never share a write."""
         with house.busy() as first:
             others = [house.join(f"{n}", marked=True, token="a token") for n in range(2)]
         for future in [first, *others]:
@@ -383,10 +387,10 @@ class TestPauses:
 class TestBadItems:
     def test_one_bad_item(self, house: House) -> None:
         """A bad item among 20 gets its error; the others are numbered in their order without a hole."""
-        entries = [Entry(item={"name": f"{n}", "bad": n == 7}) for n in range(20)]
-        house.groups.submit("s", entries, house.deadline())
-        assert isinstance(entries.pop(7).answer, StorageRefused)
-        assert [value(entry) for entry in entries] == list(range(1, 20))
+        pendings = [wanted(f"{n}", bad=n == 7) for n in range(20)]
+        house.queues.submit("s", pendings, house.deadline())
+        assert isinstance(pendings.pop(7).answer, StorageRefused)
+        assert [value(pending) for pending in pendings] == list(range(1, 20))
 
     def test_one_bad_caller(self, house: House) -> None:
         """A bad item of one caller is not answered to another caller."""
@@ -441,7 +445,7 @@ class TestGivingUp:
         assert answer.__cause__ is error
         assert str(error) in str(answer)
         assert ("may have been stored" in str(answer)) is unknown
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_a_refusal_after_an_ambiguous_answer(self, house: House) -> None:
         """Once an answer was lost the outcome stays unknown, whatever the last attempt met."""
@@ -466,7 +470,7 @@ class TestGivingUp:
         assert isinstance(answer, SequenceUnavailable)
         assert not answer.outcome_unknown
         assert house.line.items == [["first"]]
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_waiting_for_a_write_under_way(self, house: House) -> None:
         """Who is being written at the deadline hears how that ended, if it ends soon after."""
@@ -483,7 +487,7 @@ class TestGivingUp:
         house.timing, house.seconds = Timing(), 0.5
         with house.busy() as first:
             late = house.join("late")
-            with house.groups._lock:
+            with house.queues._lock:
                 time.sleep(0.5 + 2 * GLANCE_SECONDS)
                 assert house.waiting == 1
             assert isinstance(late.result().answer, SequenceUnavailable)
@@ -494,7 +498,7 @@ class TestGivingUp:
         with house.busy() as first:
             other = house.join("b")
             house.line.plan = [THROTTLED]
-            with house.groups._lock:
+            with house.queues._lock:
                 house.line.open.set()
                 time.sleep(0.2)
                 assert house.waiting == 1
@@ -522,7 +526,7 @@ class TestGivingUp:
         assert answer.outcome_unknown
         assert value(second.result()) == 2
         assert set(map(tuple, house.line.items[1:])) == {("first", "b")}
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_who_is_late_in_a_write_under_way(self, house: House) -> None:
         """A caller whose leader hears nothing from the engine is told at its deadline that the outcome is unknown."""
@@ -543,7 +547,7 @@ class TestGivingUp:
         assert answer.outcome_unknown
         house.line.open.set()
         first.result()
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_who_is_late_before_the_write(self, house: House) -> None:
         """A caller that leaves a batch before its write is sent is not in that write."""
@@ -554,8 +558,8 @@ class TestGivingUp:
             second = house.join("b")
             prepare, go_on = house.ledger.prepare, threading.Event()
 
-            def slowly(scope: str | None, entries: Sequence[Entry], deadline: Deadline) -> Write:
-                write = prepare(scope, entries, deadline)
+            def slowly(scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+                write = prepare(scope, pendings, deadline)
                 assert go_on.wait(30)
                 return write
 
@@ -579,7 +583,7 @@ class TestCrashes:
             first.result()
         assert value(second.result()) == 2
         assert house.line.items == [["first"], ["first", "b"], ["first", "b"]]
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_a_crash_while_preparing(self, house: House) -> None:
         """Those whom a leader took along before it crashed were not written, and the next leader writes them."""
@@ -599,72 +603,73 @@ class TestCrashes:
         with pytest.raises(ZeroDivisionError):
             first.result()
         assert [value(future.result()) for future in others] == [1, 2, 3]
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     def test_a_leader_that_is_interrupted_while_it_leaves(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
         """It leaves all the same: nothing is kept of its scope, and its thread joins others again."""
-        hand_over, struck = house.groups._hand_over, [KeyboardInterrupt()]
+        hand_over, struck = house.queues._hand_over, [KeyboardInterrupt()]
 
         def interrupted(scope: str | None, queue: Queue) -> None:
             if struck:
                 raise struck.pop()
             hand_over(scope, queue)
 
-        monkeypatch.setattr(house.groups, "_hand_over", interrupted)
+        monkeypatch.setattr(house.queues, "_hand_over", interrupted)
         with pytest.raises(KeyboardInterrupt):
             house.put("a")
-        assert house.groups._queues == {}
-        assert not groups_module._here.inside
+        assert house.queues._queues == {}
+        assert not commit_queues._here.inside
 
     def test_a_leader_that_is_gone(self, house: House) -> None:
         """Who waits behind a leader that left without handing over, or is far beyond its deadline, takes over."""
         for name in ("gone", "late"):
-            leader = Call([Entry(item={"name": name, "bad": False})], house.deadline())
-            house.groups._queues["s"] = Queue(leader)
+            leader = Waiter([wanted(name)], house.deadline())
+            house.queues._queues["s"] = Queue(leader)
             leader.gone = name == "gone"
             if name == "late":
                 leader.deadline.seconds = -10.0
             assert isinstance(house.put(f"after the {name} one").answer, Allocation)
-            assert house.groups._queues == {}
+            assert house.queues._queues == {}
 
     @pytest.mark.parametrize("gone", [False, True])
     def test_who_was_given_up_for_lost(self, house: House, gone: bool) -> None:
         """A leader that comes back after another took over does not know what became of its write."""
-        lost, other = (Call([Entry()], house.deadline()) for _ in range(2))
+        lost, other = (Waiter([wanted("lost")], house.deadline()) for _ in range(2))
         queue = Queue(other)
         other.gone = gone
         lost.deadline.seconds = -10.0
-        house.groups._wait("s", queue, lost)
-        answer = lost.entries[0].answer
+        house.queues._wait("s", queue, lost)
+        answer = lost.pendings[0].answer
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
 
     def test_who_was_taken_along_and_still_stands_in_the_queue(self, house: House) -> None:
         """A caller that an interrupted leader had taken along gives up as those of its batch do: it may be stored."""
-        leader, late = (Call([Entry()], house.deadline()) for _ in range(2))
+        leader, late = (Waiter([wanted("late")], house.deadline()) for _ in range(2))
         queue = Queue(leader)
-        queue.batch = Batch([leader, late], Write(operation="write", request={}, entries=(), values=(), token=""))
+        write = PreparedWrite(operation="write", request={}, pendings=(), values=(), token="")
+        queue.batch = Batch([leader, late], Unknown(write))
         queue.waiting.append(late)
         late.deadline.seconds = -LATE_SECONDS / 2
-        house.groups._wait("s", queue, late)
+        house.queues._wait("s", queue, late)
         assert not late.answered
         late.deadline.seconds = -LATE_SECONDS
-        house.groups._wait("s", queue, late)
-        answer = late.entries[0].answer
+        house.queues._wait("s", queue, late)
+        answer = late.pendings[0].answer
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
 
     def test_a_glance_just_after_the_answer(self, house: House) -> None:
         """A caller that looks for its leader just after it was answered leaves the queue of others alone."""
-        leader, late, other = (Call([], house.deadline()) for _ in range(3))
-        queue = house.groups._queues["s"] = Queue(leader)
-        queue.batch.calls.append(late)
-        house.groups._leave("s", leader)
-        assert house.groups._queues == {}
-        after = house.groups._queues["s"] = Queue(other)
-        house.groups._wait("s", queue, late)
-        house.groups._wait("s", queue, late)
-        assert house.groups._queues == {"s": after}
+        leader, late, other = (Waiter([], house.deadline()) for _ in range(3))
+        queue = house.queues._queues["s"] = Queue(leader)
+        queue.batch.waiters.append(late)
+        house.queues._leave("s", leader)
+        assert house.queues._queues == {}
+        after = house.queues._queues["s"] = Queue(other)
+        house.queues._wait("s", queue, late)
+        house.queues._wait("s", queue, late)
+        assert house.queues._queues == {"s": after}
 
     def test_a_caller_that_is_interrupted_while_it_waits(self, house: House, ctrl_c: Callable[[], None]) -> None:
         """A waiting caller that is interrupted, as by Ctrl-C, is not written, and those behind it are."""
@@ -707,7 +712,7 @@ class TestCrashes:
         with pytest.raises(ZeroDivisionError):
             first.result()
         assert isinstance(house.put("after").answer, Allocation)
-        assert house.groups._queues == {}
+        assert house.queues._queues == {}
 
     @pytest.fixture
     def ctrl_c(self, house: House) -> Iterator[Callable[[], None]]:

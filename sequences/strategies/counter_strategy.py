@@ -1,0 +1,139 @@
+"""What the strategies share that take a value from a counter first and store the item under it afterwards.
+
+Not here: how the counter is written; that is what they differ in.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from .. import dynamodb
+from ..commit_queues import CommitQueues
+from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest
+from ..exceptions import SequenceError
+from ..retries import Deadline, read
+from ..types import Counter, SequenceConfig
+from .base import Strategy
+from .item_writer import Assignment
+from .options import Option
+from .stored_counter import COUNTER_OPTIONS, StoredCounter
+
+__all__ = ["CounterCommitter", "CounterStrategy", "stored_counter", "values_of"]
+
+
+def stored_counter(strategy: Strategy) -> StoredCounter:
+    """The counter of a strategy that has COUNTER_OPTIONS."""
+    return StoredCounter(
+        dynamodb.table_name(strategy.option["counter_table"]),
+        strategy.collections,
+        strategy.numbers,
+        strategy.lives,
+        check_items=strategy.option["check_items"],
+        wall=strategy.wall,
+    )
+
+
+class CounterStrategy(Strategy):
+    """A strategy that takes a value first and stores the item under it afterwards.
+
+    With an idempotency token the item and its marker are stored in one transaction, so that a token never gets two
+    items. What remains: a process that stops between the two requests, or two repeats at the same moment, leave a
+    value unused.
+    """
+
+    gapless = False
+    supports_reserve = True
+    exactly_once = False
+    writes_together = False
+    joins_reservations: ClassVar[bool] = True
+    options: ClassVar[Mapping[str, Option]] = {**Strategy.options, **COUNTER_OPTIONS}
+
+    def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
+        super().__init__(config, **clocks)
+        self.counter: StoredCounter = stored_counter(self)
+        joins = self.joins_reservations and self.option["group"]
+        self.reservations = CommitQueues(self.committer(), joins=joins)
+
+    @abstractmethod
+    def committer(self) -> Committer:
+        """What takes values from the counter."""
+
+    def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
+        self.lives.bind(deadline.send)
+        return values_of(self.take(scope, count, deadline))
+
+    def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
+        """Take `count` values from the counter, together with whoever else asks; the answered request."""
+        pending = Pending(ReserveRequest(count=count))
+        self.reservations.submit(scope, [pending], deadline)
+        if isinstance(pending.answer, SequenceError):
+            raise pending.answer
+        return pending
+
+    def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+        """A repeat is answered by its marker before it takes a value."""
+        self.lives.bind(deadline.send)
+        for pending in pendings:
+            if pending.request.marked:
+                self.item_writer.answer_repeat(scope, pending, deadline)
+        fresh = [pending for pending in pendings if pending.answer is None]
+        if fresh:
+            self.items.submit(scope, fresh, deadline)
+
+    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """Values taken for these requests stay theirs until an item is found under one."""
+        self.counter.catch_up(scope, deadline.send)
+        waiting = [pending for pending in pendings if pending.value is None]
+        if waiting:
+            taken = self.take(scope, len(waiting), deadline)
+            for pending, value in zip(waiting, values_of(taken), strict=True):
+                pending.value = value
+                pending.charge(write_units=taken.write_units / len(waiting), read_units=taken.read_units / len(waiting))
+        return Assignment(pendings, [pending.value for pending in pendings if pending.value is not None])
+
+    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+        """An imported row has this number: the counter is behind what is stored."""
+        pending.value = None
+        self.counter.fell_behind(scope)
+
+    def handed_out(self, scope: str | None, value: int) -> None:
+        self.counter.seen(scope, value)
+
+    def forget(self) -> None:
+        self.counter.forget()
+
+    def last_value(self, scope: str | None) -> int | None:
+        return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
+
+    def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
+        """One Query of the table of counters; counters beside the items are listed by the option "scopes"."""
+        return super().counters(cursor, limit) if self.counter.beside_items else self.counter.page(cursor, limit)
+
+
+def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
+    """The values that a reservation got."""
+    assert isinstance(pending.answer, range | list)
+    return pending.answer
+
+
+class CounterCommitter(Committer):
+    """Takes values from one counter for a group of callers, by one write of the counter."""
+
+    most_actions = 10_000
+
+    def __init__(self, counter: StoredCounter) -> None:
+        self.counter = counter
+
+    def taken(self, scope: str | None, write: PreparedWrite, last_value: int) -> None:
+        """Give each request its part of the values up to `last_value`, first come, first numbered."""
+        if write.life == self.counter.lives.current:
+            self.counter.seen(scope, last_value)
+        step = self.counter.numbers.step
+        value = last_value - step * (sum(pending.request.count for pending in write.pendings) - 1)
+        for pending in write.pendings:
+            count = pending.request.count
+            pending.settle(range(value, value + step * count, step))
+            value += step * count

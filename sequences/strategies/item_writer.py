@@ -1,0 +1,256 @@
+"""The writing of items under their values, with their markers, and the reading of what a refused write says of each.
+
+Which value comes next is an `Assigner`'s decision. This makes one attempt at a time: who is written together, and when
+it is tried again, is the work of `commit_queues`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .. import dynamodb, expressions
+from ..commits import Committer, Pending, PreparedWrite, PutRequest
+from ..exceptions import (
+    IdempotencyMismatch,
+    InvalidItem,
+    ItemExists,
+    Reason,
+    StorageRefused,
+    WriteCancelled,
+)
+from ..host_lock import hold_host_lock
+from ..retries import CANCELLATIONS_THAT_HEAL, Deadline, new_token
+from ..types import Allocation
+from .item_collections import ItemCollections, Send
+from .lives import TableLives
+from .markers import Markers
+from .put_requests import put_request
+
+__all__ = ["Assigner", "Assignment", "Hint", "ItemWriter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A scope's last value, and when a write or a read last proved it (monotonic seconds)."""
+
+    last_value: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which requests get which values, what finding out cost, and the counter's own action if it has one."""
+
+    pendings: Sequence[Pending[PutRequest]]
+    values: Sequence[int]
+    read_units: float = 0.0
+    counter: Mapping[str, Any] | None = None
+    token: str = ""
+
+
+class Assigner(Protocol):
+    """What decides which value comes next, and learns what becomes of it."""
+
+    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """The next values for these requests, or for some of the first of them; it may read."""
+
+    def committed(self, scope: str | None, last_value: int) -> None:
+        """A write is stored whose last value this is."""
+
+    def handed_out(self, scope: str | None, value: int) -> None:
+        """A marker shows that this value was handed out."""
+
+    def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
+        """The counter is not as it was seen; `reason.old` is how it is."""
+
+    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+        """An item is stored under this value, and it is not this request's."""
+
+    def hint(self, scope: str | None) -> Hint | None:
+        """What another process of this host may know of a scope's last value."""
+
+    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+        """Another process of this host knows better."""
+
+
+class ItemWriter(Committer):
+    """Stores items for one sequence; with `takes_turns` one process of a host after the other."""
+
+    def __init__(
+        self,
+        assigner: Assigner,
+        collections: ItemCollections,
+        markers: Markers,
+        lives: TableLives,
+        *,
+        most_actions: int,
+        takes_own_keys: bool,
+        takes_turns: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self.assigner = assigner
+        self.collections = collections
+        self.markers = markers
+        self.lives = lives
+        self.most_actions = most_actions
+        self.takes_own_keys = takes_own_keys
+        self.takes_turns = takes_turns
+        self.clock = clock
+
+    def request(self, item: Mapping[str, Any], token: str | None) -> PutRequest:
+        """The request for an item, with the caller's idempotency token or without one. Raises InvalidItem."""
+        layout = self.collections.layout
+        return put_request(
+            item,
+            token,
+            key_names=(layout.partition_name, layout.sort_name),
+            takes_own_keys=self.takes_own_keys,
+            digest=self.markers.digest,
+        )
+
+    @contextmanager
+    def turn(self, scope: str | None) -> Iterator[None]:
+        """Take a turn at the scope, with the hint that the last one left, and leave one."""
+        if not self.takes_turns:
+            yield
+            return
+        with hold_host_lock(f"{self.lives.current}|{self.collections.partition(scope)}") as lock:
+            given, own = lock.hint(), self.assigner.hint(scope)
+            if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
+                self.assigner.accept_hint(scope, Hint(*given))
+            yield
+            own = self.assigner.hint(scope)
+            if own:
+                lock.leave_hint(own.last_value, own.at)
+
+    def prepare(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
+        """One write that stores these items, their markers and, if the values come from a counter, the counter."""
+        life = self.lives.current
+        assignment = self.assigner.assign(scope, pendings, deadline)
+        actions = [assignment.counter] if assignment.counter else []
+        roles = [("counter", 0)] if assignment.counter else []
+        for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
+            pending.charge(read_units=assignment.read_units / len(assignment.pendings))
+            item = self._item(scope, pending.request, value)
+            actions.append(expressions.put_if_absent(self.collections.layout, item))
+            roles.append(("item", index))
+            if pending.request.marked:
+                actions.append(self.markers.put(scope, pending.request, value))
+                roles.append(("marker", index))
+        single = len(actions) == 1
+        token = assignment.token or new_token()
+        return PreparedWrite(
+            operation="put_item" if single else "transact_write_items",
+            request=expressions.single_put(actions[0])
+            if single
+            else expressions.transaction(actions, request_token=token),
+            pendings=tuple(assignment.pendings),
+            values=tuple(assignment.values),
+            roles=tuple(roles),
+            token=token,
+            life=life,
+        )
+
+    def _item(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
+        key = request.own_key and {"value": {"N": str(value)}}
+        return {**request.item, **(key or self.collections.key(scope, value)), "token": {"S": request.token}}
+
+    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+        """Answer the requests of a write that is stored."""
+        if write.life == self.lives.current:
+            self.assigner.committed(scope, write.values[-1])
+        for pending, value in zip(write.pendings, write.values, strict=True):
+            pending.settle(self._allocation(scope, pending, value))
+
+    def _allocation(
+        self, scope: str | None, pending: Pending[PutRequest], value: int, *, replayed: bool = False
+    ) -> Allocation:
+        return Allocation(
+            sequence=self.markers.alias,
+            scope=scope,
+            value=value,
+            attempts=pending.attempts,
+            replayed=replayed,
+            write_units=pending.write_units,
+            read_units=pending.read_units,
+        )
+
+    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+        """Read the reasons one by one, each for its action.
+
+        If a stored item is ours, an earlier sending succeeded and only its answer was lost. Writes are stored whole or
+        not at all, so that one match settles every request.
+        """
+        reasons = list(zip(write.roles, error.reasons, strict=False))
+        if any(_is_ours(write, role, index, reason) for (role, index), reason in reasons):
+            self.committed(scope, write, {})
+            return
+        if write.life != self.lives.current:
+            return
+        # A repeat fails on its own item and on its marker alike; the marker has the first answer.
+        for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
+            if reason.code == "None" or reason.code in CANCELLATIONS_THAT_HEAL:
+                continue
+            if role == "counter" and reason.code != "ConditionalCheckFailed":
+                raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
+            if role == "counter":
+                self.assigner.counter_moved(scope, reason, deadline.send)
+            else:
+                self._refused_action(scope, role, write.pendings[index], write.values[index], reason)
+
+    def _refused_action(
+        self, scope: str | None, role: str, pending: Pending[PutRequest], value: int, reason: Reason
+    ) -> None:
+        if reason.code != "ConditionalCheckFailed":
+            pending.settle(InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}"))
+        elif role == "marker":
+            if reason.old:  # an engine that does not tell it is asked again
+                self._repeat(scope, pending, reason.old)
+        elif pending.request.own_key:
+            pending.settle(_item_exists(pending.request.own_key))
+        else:
+            self.assigner.number_taken(scope, pending, value)
+
+    def answer_repeat(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> None:
+        """Answer a request whose token has a marker, before it gets a value. One consistent read."""
+        marker = self.markers.find(scope, pending, deadline)
+        if marker:
+            self._repeat(scope, pending, marker)
+
+    def _repeat(self, scope: str | None, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:
+        """Answer a repeated request with the first answer, or refuse it if the item is another one."""
+        if marker.get("digest") != pending.request.digest:
+            pending.settle(
+                IdempotencyMismatch(
+                    f"The idempotency token {pending.request.token!r} was used in {self.markers.alias!r} for another "
+                    "item. Use a new token for a new request, and repeat a request unchanged."
+                )
+            )
+        elif "value" in marker:
+            pending.settle(self._allocation(scope, pending, int(marker["value"]), replayed=True))
+        if "value" in marker:
+            self.assigner.handed_out(scope, int(marker["value"]))
+
+
+def _is_ours(write: PreparedWrite, role: str, index: int, reason: Reason) -> bool:
+    """Whether what a condition found was stored by this very write."""
+    old = reason.old or {}
+    match role:
+        case "counter":
+            return old.get("token") == write.token
+        case "marker":
+            return (old.get("request"), old.get("value")) == (
+                write.pendings[index].request.request_id,
+                write.values[index],
+            )
+        case _:
+            request = write.pendings[index].request
+            return not request.marked and old.get("token") == request.token
+
+
+def _item_exists(own_key: Mapping[str, Any]) -> ItemExists:
+    key = dynamodb.unmarshal(own_key)
+    return ItemExists(f"An item with the key {key} is stored already; no value was used up.")

@@ -1,0 +1,43 @@
+"""What a process remembers of the scopes that it used last."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+__all__ = ["LRU", "SCOPES_REMEMBERED"]
+
+V = TypeVar("V")
+
+SCOPES_REMEMBERED = 4096
+
+
+class LRU(Generic[V]):
+    """A bounded memory by scope that drops the scope least recently written; safe across threads and signals."""
+
+    def __init__(self, most: int = SCOPES_REMEMBERED) -> None:
+        self._most = most
+        self._lock = threading.RLock()  # a signal handler may put while its thread does
+        self._values: OrderedDict[str | None, V] = OrderedDict()
+
+    def get(self, scope: str | None) -> V | None:
+        return self._values.get(scope)
+
+    def put(self, scope: str | None, value: V) -> None:
+        with self._lock:
+            self._values[scope] = value
+            self._values.move_to_end(scope)
+            if len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def forget(self, scope: str | None) -> None:
+        with self._lock:
+            self._values.pop(scope, None)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+
+    def __len__(self) -> int:
+        return len(self._values)

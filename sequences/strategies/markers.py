@@ -1,0 +1,60 @@
+"""Markers: stored beside the items, they remember which value an idempotency token got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from .. import dynamodb, expressions
+from ..commits import Pending, PutRequest
+from ..expressions import MARKER_EXPIRY, Layout
+from ..retries import Deadline, read
+from .item_collections import scope_text
+
+__all__ = ["Markers"]
+
+
+class Markers:
+    """The markers of one sequence, each of which expires `seconds` after it is written."""
+
+    def __init__(
+        self, alias: str, layout: Layout, *, seconds: int, ignored: Collection[str], wall: Callable[[], float]
+    ) -> None:
+        self.alias = alias
+        self.layout = layout
+        self._seconds = seconds
+        self._ignored = ignored
+        self._wall = wall
+
+    def partition(self, scope: str | None) -> str:
+        """The partition key of a scope's markers, which no scope's own can equal."""
+        return f"#marker#{self.alias}#{scope_text(scope)}"
+
+    def key(self, scope: str | None, token: str) -> dict[str, Any]:
+        """The key of the marker that remembers which value a token got."""
+        return self.layout.key(self.partition(scope), expressions.marker_number(token))
+
+    def put(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
+        """The action that stores the marker of a request, unless there is one that has not expired."""
+        now = int(self._wall())
+        fields = {
+            "token": request.token,
+            "request": request.request_id,
+            "value": value,
+            "digest": request.digest,
+            MARKER_EXPIRY: now + self._seconds,
+        }
+        marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
+        return expressions.put_marker(self.layout, marker, now=now)
+
+    def find(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> Mapping[str, Any] | None:
+        """The marker of a request's token, if it has one that has not expired. One consistent read."""
+        request = expressions.read_item(self.layout.table, self.key(scope, pending.request.token))
+        answer = read("get_item", request, deadline=deadline)
+        pending.charge(read_units=dynamodb.used_units(answer))
+        marker = dynamodb.unmarshal(answer.get("Item", {}))
+        return marker if marker.get(MARKER_EXPIRY, 0) > self._wall() else None
+
+    def digest(self, item: Mapping[str, Any]) -> str:
+        """A fingerprint of what a repeat must repeat: the item without the attributes of `ignore_in_repeat`."""
+        return dynamodb.fingerprint({name: value for name, value in item.items() if name not in self._ignored})

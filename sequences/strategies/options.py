@@ -1,0 +1,62 @@
+"""The keys of OPTIONS: what a strategy takes, and the error for what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..exceptions import InvalidSequence
+from ..types import SequenceConfig
+
+__all__ = ["Option", "boolean", "checked_options", "is_names", "one_of", "positive", "whole"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One key of OPTIONS: its default, what it must be, and the words for an error."""
+
+    default: Any
+    accepts: Callable[[Any], bool]
+    wanted: str
+
+
+def one_of(*choices: str) -> Option:
+    """An option with a few choices, the first of which is the default."""
+    return Option(choices[0], choices.__contains__, f"one of {', '.join(map(repr, choices))}")
+
+
+def boolean(default: bool) -> Option:
+    """An option that is on or off."""
+    return Option(default, lambda value: isinstance(value, bool), "True or False")
+
+
+def positive(default: float) -> Option:
+    """An option that is a number above 0."""
+    return Option(
+        default,
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
+        "a number above 0",
+    )
+
+
+def whole(default: int, least: int, wanted: str) -> Option:
+    """An option that is a whole number of at least `least`."""
+    return Option(default, lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least, wanted)
+
+
+def is_names(value: Any) -> bool:
+    """Whether a value is a list of names."""
+    return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
+
+
+def checked_options(known: Mapping[str, Option], config: SequenceConfig) -> dict[str, Any]:
+    """OPTIONS with defaults. Raises InvalidSequence for an unknown name or a wrong value, with what is wanted."""
+    where = f"SEQUENCES[{config.alias!r}]['OPTIONS']"
+    for name, value in config.options.items():
+        if name not in known:
+            having = f"{config.strategy.rpartition('.')[2]} has no option {name!r}; it has {', '.join(sorted(known))}"
+            raise InvalidSequence(f"{where}: {having}.")
+        if not known[name].accepts(value):
+            raise InvalidSequence(f"{where}[{name!r}] is {value!r}; it must be {known[name].wanted}.")
+    return {name: config.options.get(name, option.default) for name, option in known.items()}
