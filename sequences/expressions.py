@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "put_marker",
     "query_numbers",
     "read_item",
+    "read_many",
     "single_put",
     "transaction",
 ]
@@ -77,6 +78,18 @@ class Layout:
 def read_item(table: str, key: Wire) -> dict[str, Any]:
     """A consistent `GetItem` of one key."""
     return {"TableName": table, "Key": key, "ConsistentRead": True, **REPORT_UNITS}
+
+
+def read_many(layout: Layout, partition: str, numbers: Iterable[int], *, attributes: Sequence[str]) -> dict[str, Any]:
+    """A consistent `BatchGetItem` of at most 100 items of a collection: their sort keys and the named attributes."""
+    aliases = {f"#{name}": name for name in attributes}
+    wanted = {
+        "Keys": [layout.key(partition, number) for number in numbers],
+        "ConsistentRead": True,
+        "ProjectionExpression": ", ".join(["#sort", *aliases]),
+        "ExpressionAttributeNames": {"#sort": layout.sort_name, **aliases},
+    }
+    return {"RequestItems": {layout.table: wanted}}
 
 
 def query_numbers(

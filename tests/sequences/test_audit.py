@@ -10,9 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from sequences import audit as audit_module
 from sequences import dynamodb, get_next_values, put_next, retries
-from sequences.audit import AuditReport, Gap, Orphan, Stray, Void, audit
+from sequences.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, reading
+from sequences.audit import report as report_module
 from sequences.registry import strategies
 from sequences.retries import Deadline
 
@@ -116,7 +116,7 @@ class TestComplete:
 
     def test_what_comes_meanwhile_is_no_stray(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Items stored while the audit reads are neither gaps nor stray rows."""
-        monkeypatch.setattr(audit_module, "ROWS_A_PAGE", 2)
+        monkeypatch.setattr(check, "ROWS_A_PAGE", 2)
         fill("transactional", 4)
 
         def store_another(done: int, _: int) -> None:
@@ -285,8 +285,8 @@ class TestCounter:
 class TestBounds:
     def test_pages_are_put_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A collection and its markers are read by pages, across which gaps are found as within one."""
-        monkeypatch.setattr(audit_module, "ROWS_A_PAGE", 3)
-        monkeypatch.setattr(audit_module, "MARKERS_A_PAGE", 2)
+        monkeypatch.setattr(check, "ROWS_A_PAGE", 3)
+        monkeypatch.setattr(check, "MARKERS_A_PAGE", 2)
         fill("transactional", 10, tokens=True)
         for value in (3, 4, 7):
             delete("transactional", value)
@@ -299,7 +299,7 @@ class TestBounds:
 
     def test_a_long_list_is_cut_and_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """However many findings there are, so many are listed, and all are counted."""
-        monkeypatch.setattr(audit_module, "MOST_LISTED", 2)
+        monkeypatch.setattr(report_module, "MOST_LISTED", 2)
         fill("sorted", 8)
         for value in (2, 4, 6):
             delete("sorted", value)
@@ -319,7 +319,7 @@ class TestBounds:
             answer["UnprocessedKeys"] = {table: {**wanted, "Keys": others}} if others else {}
             return answer
 
-        monkeypatch.setattr(audit_module, "read", one_by_one)
+        monkeypatch.setattr(reading, "read", one_by_one)
         assert audited("sorted").unexplained == 0
 
     def test_a_batch_that_returns_nothing_is_sent_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +332,7 @@ class TestBounds:
                 return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
             return retries.read(operation, request, **options)
 
-        monkeypatch.setattr(audit_module, "read", throttled)
+        monkeypatch.setattr(reading, "read", throttled)
         monkeypatch.setattr(Deadline, "pause", lambda _: pauses.append(None))
         assert audited("sorted").unexplained == 0
         assert len(pauses) == 3
@@ -383,7 +383,7 @@ class TestCommand:
 
     def test_it_goes_through_all_scopes(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without a scope every scope of the sequence is audited, the one without a name too, by pages."""
-        monkeypatch.setattr(audit_module, "SCOPES_A_PAGE", 2)
+        monkeypatch.setattr(reading, "SCOPES_A_PAGE", 2)
         for scope in ("A", "B", "C", None):
             put_next("transactional", {}, scope=scope)
         reports = json.loads(run("audit", "transactional", "--format", "json"))

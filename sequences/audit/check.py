@@ -1,0 +1,187 @@
+"""The check of one scope: what is missing, withdrawn or astray among its items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from .. import expressions
+from ..dynamodb import unmarshal
+from ..exceptions import ScopeNotFound
+from ..retries import read
+from ..strategies.base import Strategy
+from ..strategies.stored_counter import CounterState
+from .reading import Row, pages, stored_tokens
+from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
+from .series import Series
+
+__all__ = ["audit"]
+
+ROWS_A_PAGE = 1000
+MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
+SIGNATURE = ("by", "at", "reason")
+
+Progress = Callable[[int, int], None]
+"""Is told how many rows were read so far, and how many values there are to prove."""
+
+
+def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda done, wanted: None) -> AuditReport:
+    """Read one scope from end to end and report on it.
+
+    Costs the consistent read units of its items, of its markers, and again of the items that have markers.
+    Raises ScopeNotFound where the option `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
+    """
+    check = _Check(strategy, scope)
+    done = 0
+    for page in pages(strategy.layout, strategy.collections.partition(scope), ROWS_A_PAGE, "void"):
+        check.rows(page)
+        done += len(page)
+        progress(done, check.wanted)
+    for page in pages(strategy.layout, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value"):
+        check.markers(page)
+        done += len(page)
+        progress(done, check.wanted)
+    if done == 0 and strategy.option.get("scope_must_exist"):
+        raise ScopeNotFound(f"{scope!r} does not exist in {strategy.alias!r}: nothing is stored for it.")
+    return check.report()
+
+
+class _Check:
+    """The state of one audit, fed with rows in their order."""
+
+    def __init__(self, strategy: Strategy, scope: str | None) -> None:
+        self.strategy = strategy
+        self.scope = scope
+        self.series = Series(start=strategy.config.start, step=strategy.config.step, layout=strategy.layout)
+        self.gaps: Findings[Gap] = Findings()
+        self.voids: Findings[Void] = Findings()
+        self.strays: Findings[Stray] = Findings()
+        self.orphans: Findings[Orphan] = Findings()
+        self.carried = self.missing = self.marker_count = self.unsigned_voids = 0
+        self.counter = self._counter_state()
+        self.bound = _highest(self.counter) if self.counter else None
+        self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
+        self.expected = self.series.start
+
+    @property
+    def wanted(self) -> int:
+        """How many values there are to prove."""
+        return (self.last_value - self.series.before_start) // self.series.step
+
+    def _counter_state(self) -> CounterState | None:
+        """The counter as it is stored, also one that went back; None for strategies without counters."""
+        counter = self.strategy.counter
+        if counter is None:
+            return None
+        answer = read("get_item", expressions.read_item(counter.table, counter.key(self.scope)))
+        return CounterState.of(unmarshal(answer.get("Item", {})))
+
+    def _highest_stored(self) -> int:
+        """The highest sort key that is a value."""
+        found = pages(self.series.layout, self.strategy.collections.partition(self.scope), 10, newest_first=True)
+        numbers = (self.series.layout.number_or_none(row) for page in found for row in page)
+        values = (number for number in numbers if number is not None and not self.series.problem(number))
+        return next(values, self.series.before_start)
+
+    def rows(self, page: Sequence[Row]) -> None:
+        """Take in one page of items."""
+        numbers = [self.series.layout.number_or_none(row) for row in page]
+        self._raise_bound(numbers)
+        for row, number in zip(page, numbers, strict=True):
+            if number == 0 < self.series.start:
+                continue  # the row of the scope itself, as a project's
+            problem = self.series.problem(number, bound=self.bound)
+            if number is None or problem:
+                self.strays.add(Stray(sort_key=str(row[self.series.layout.sort_name]), problem=problem))
+            else:
+                self._carries(number, row)
+
+    def _raise_bound(self, numbers: Iterable[int | None]) -> None:
+        """Values above the counter may have been handed out since it was read: read it again, once a page."""
+        highest = max((number for number in numbers if number is not None), default=0)
+        if self.bound is not None and highest > self.bound:
+            self.bound = max(self.bound, _highest(self._counter_state()))
+
+    def _carries(self, value: int, row: Row) -> None:
+        if value <= self.last_value:
+            self._missing_before(value)
+            self.expected = value + self.series.step
+            self.carried += 1
+        about = row.get("void")  # signed, or the application's own
+        if isinstance(about, Mapping) and any(
+            name in about for name in SIGNATURE
+        ):  # anything else is the application's own
+            by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
+            self.voids.add(Void(value=value, by=by, at=at, reason=reason))
+            self.unsigned_voids += not (by and at)
+
+    def _missing_before(self, value: int) -> None:
+        if value > self.expected:
+            count = (value - self.expected) // self.series.step
+            self.gaps.add(Gap(first=self.expected, last=value - self.series.step, count=count))
+            self.missing += count
+
+    def markers(self, page: Sequence[Row]) -> None:
+        """Take in one page of markers: each one's item must be stored under its value and carry its token."""
+        self.marker_count += len(page)
+        values = {row["value"] for row in page if isinstance(row.get("value"), int)}
+        partition = self.strategy.collections.partition(self.scope)
+        tokens = stored_tokens(self.series.layout, partition, values) if values else {}
+        for row in page:
+            token = str(row.get("token", ""))
+            value = row["value"] if isinstance(row.get("value"), int) else None
+            problem = _orphaned(token, value, tokens)
+            if problem:
+                self.orphans.add(Orphan(token=token, value=value, problem=problem))
+
+    def report(self) -> AuditReport:
+        """The findings, with what is missing at the tail."""
+        self._missing_before(self.last_value + self.series.step)
+        return AuditReport(
+            sequence=self.strategy.alias,
+            scope=self.scope,
+            strategy=type(self.strategy).__name__,
+            last_value=self.last_value if self.last_value >= self.series.start else None,
+            carried=self.carried,
+            missing=self.missing,
+            markers=self.marker_count,
+            went_back_to=_went_back_to(self.counter),
+            gaps_explained=not self.strategy.gapless,
+            gaps=self.gaps,
+            voids=self.voids,
+            strays=self.strays,
+            orphans=self.orphans,
+            unsigned_voids=self.unsigned_voids,
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        name = type(self.strategy).__name__
+        if self.counter is None:
+            yield f"{name} keeps no counter: rows missing above the last value show only by their markers."
+        if not self.strategy.gapless and self.missing:
+            yield f"{name} takes a value before an item carries it, so that values may stay unused."
+        if self.strategy.takes_own_keys and (self.missing or self.orphans.total):
+            yield "Items that brought their own keys are not stored under their values: no audit sees them."
+
+
+def _highest(state: CounterState | None) -> int:
+    """The highest value that a counter is known to have handed out; -1 if it handed out none."""
+    if state is None:
+        return -1
+    return max(-1 if value is None else value for value in (state.last_value, state.highest))
+
+
+def _went_back_to(state: CounterState | None) -> int | None:
+    """What a counter says that is lower than it was; None for any other."""
+    if state is None or state.highest is None or _highest(state) == state.last_value:
+        return None
+    return state.last_value or 0
+
+
+def _orphaned(token: str, value: int | None, tokens: Mapping[int, str]) -> str:
+    """What is wrong with a marker's item; empty if nothing is."""
+    if value is None:
+        return "the marker names no value"
+    if value not in tokens:
+        return "no item is stored under the value"
+    return "" if tokens[value] == token else "the item under the value is another request's"

@@ -1,0 +1,69 @@
+"""Reading collections from end to end, by pages and by batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .. import expressions
+from ..dynamodb import unmarshal
+from ..exceptions import NotWritten
+from ..expressions import Layout
+from ..retries import Deadline, read
+from ..strategies.base import Strategy
+
+__all__ = ["Row", "list_scopes", "pages", "stored_tokens"]
+
+SCOPES_A_PAGE = 100
+
+Row = Mapping[str, Any]
+
+
+def list_scopes(strategy: Strategy) -> Iterator[str | None]:
+    """Every scope of a sequence, read by pages. Raises OperationNotSupported where it cannot list them."""
+    cursor = None
+    while True:
+        counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE)
+        yield from (counter.scope for counter in counters)
+        if cursor is None:
+            return
+
+
+def pages(
+    layout: Layout, partition: str, limit: int, *attributes: str, newest_first: bool = False
+) -> Iterator[list[Row]]:
+    """An item collection in order, page by page: its keys and the named attributes."""
+    after = None
+    while True:
+        request = expressions.query_numbers(
+            layout, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
+        )
+        answer = read("query", request)
+        yield [unmarshal(item) for item in answer["Items"]]
+        after = answer.get("LastEvaluatedKey")
+        if not after:
+            return
+
+
+def stored_tokens(layout: Layout, partition: str, values: Iterable[int]) -> dict[int, str]:
+    """The tokens of the items under at most 100 values; what a batch leaves out is asked for again."""
+    request = expressions.read_many(layout, partition, values, attributes=["token"])
+    tokens: dict[int, str] = {}
+    deadline = Deadline()
+    while request:
+        answer = read("batch_get_item", request)
+        rows = [unmarshal(item) for item in answer["Responses"].get(layout.table, ())]
+        tokens.update({layout.number(row): row.get("token", "") for row in rows})
+        left = answer.get("UnprocessedKeys")
+        request = {"RequestItems": left} if left else {}
+        if rows:
+            deadline = Deadline()
+        elif request:
+            _wait(deadline)
+    return tokens
+
+
+def _wait(deadline: Deadline) -> None:
+    deadline.pause()
+    if deadline.over:
+        raise deadline.give_up(NotWritten("batch_get_item: the engine returns none of the items asked for."))
