@@ -34,6 +34,7 @@ from typing import Any
 
 __all__ = [
     "AccessRefused",
+    "CancellationReason",
     "GaveUp",
     "IdempotencyMismatch",
     "InvalidItem",
@@ -45,7 +46,6 @@ __all__ = [
     "NotWritten",
     "OperationNotSupported",
     "OutcomeUnknown",
-    "Reason",
     "ScopeNotFound",
     "SequenceContention",
     "SequenceError",
@@ -131,7 +131,7 @@ class StorageError(SequenceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CancellationReason:
     """Why one action of a write was refused; `code` is "None" for an action that was fine; `old` is the stored item."""
 
     code: str
@@ -145,7 +145,7 @@ class WriteCancelled(StorageError):
     `after_unknown` says that the answer to an earlier sending of the same write was lost: that one may be stored.
     """
 
-    def __init__(self, message: str, reasons: tuple[Reason, ...]) -> None:
+    def __init__(self, message: str, reasons: tuple[CancellationReason, ...]) -> None:
         super().__init__(message)
         self.reasons = reasons
         self.after_unknown = False

@@ -1,6 +1,6 @@
 """The requests of every strategy as pure functions: from plain values to dicts, with readable #names and :values.
 
-Nothing here sends anything. `Layout` knows how numbers become sort keys; the functions know the conditions on which
+Nothing here sends anything. `KeySchema` knows how numbers become sort keys; the functions know the conditions on which
 exactness rests. A "put" is the inner dict that both `PutItem` and an action of `TransactWriteItems` take.
 """
 
@@ -18,7 +18,7 @@ from .exceptions import StorageRefused
 __all__ = [
     "MARKER_EXPIRY",
     "CounterRow",
-    "Layout",
+    "KeySchema",
     "add_to_counter",
     "advance_counter",
     "marker_number",
@@ -40,7 +40,7 @@ REPORT_UNITS = {"ReturnConsumedCapacity": "TOTAL"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
+class KeySchema:
     """Where one table keeps numbered items: its full name, its key names, and how a number becomes a sort key."""
 
     table: str
@@ -68,7 +68,7 @@ class Layout:
         return number
 
     def number_or_none(self, item: Mapping[str, Any]) -> int | None:
-        """The number of a stored item; None if its sort key is not written as this layout writes numbers."""
+        """The number of a stored item; None if its sort key is not written as this schema writes numbers."""
         key = item[self.sort_name]
         if self.padded_width:
             return int(key) if key.isascii() and key.isdigit() and len(key) == self.padded_width else None
@@ -80,20 +80,22 @@ def read_item(table: str, key: Wire) -> dict[str, Any]:
     return {"TableName": table, "Key": key, "ConsistentRead": True, **REPORT_UNITS}
 
 
-def read_many(layout: Layout, partition: str, numbers: Iterable[int], *, attributes: Sequence[str]) -> dict[str, Any]:
+def read_many(
+    schema: KeySchema, partition: str, numbers: Iterable[int], *, attributes: Sequence[str]
+) -> dict[str, Any]:
     """A consistent `BatchGetItem` of at most 100 items of a collection: their sort keys and the named attributes."""
     aliases = {f"#{name}": name for name in attributes}
     wanted = {
-        "Keys": [layout.key(partition, number) for number in numbers],
+        "Keys": [schema.key(partition, number) for number in numbers],
         "ConsistentRead": True,
         "ProjectionExpression": ", ".join(["#sort", *aliases]),
-        "ExpressionAttributeNames": {"#sort": layout.sort_name, **aliases},
+        "ExpressionAttributeNames": {"#sort": schema.sort_name, **aliases},
     }
-    return {"RequestItems": {layout.table: wanted}}
+    return {"RequestItems": {schema.table: wanted}}
 
 
 def query_numbers(
-    layout: Layout,
+    schema: KeySchema,
     partition: str,
     *,
     newest_first: bool,
@@ -103,13 +105,13 @@ def query_numbers(
     attributes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """One page of an item collection in the order of its numbers, with its keys and the named attributes only."""
-    names = [layout.partition_name, layout.sort_name, *attributes]
+    names = [schema.partition_name, schema.sort_name, *attributes]
     aliases = {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
     request = {
-        "TableName": layout.table,
+        "TableName": schema.table,
         "KeyConditionExpression": "#partition = :partition",
         "ProjectionExpression": ", ".join(aliases),
-        "ExpressionAttributeNames": {"#partition": layout.partition_name, **aliases},
+        "ExpressionAttributeNames": {"#partition": schema.partition_name, **aliases},
         "ExpressionAttributeValues": {":partition": {"S": partition}},
         "ScanIndexForward": not newest_first,
         "Limit": limit,
@@ -119,13 +121,13 @@ def query_numbers(
     return {**request, "ExclusiveStartKey": after} if after else request
 
 
-def put_if_absent(layout: Layout, item: Wire) -> dict[str, Any]:
+def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:
     """A put on the condition that nothing is stored under the item's key."""
     return {
-        "TableName": layout.table,
+        "TableName": schema.table,
         "Item": item,
         "ConditionExpression": "attribute_not_exists(#partition)",
-        "ExpressionAttributeNames": {"#partition": layout.partition_name},
+        "ExpressionAttributeNames": {"#partition": schema.partition_name},
         **OLD_ITEM,
     }
 
@@ -135,13 +137,13 @@ def marker_number(token: str) -> int:
     return int.from_bytes(hashlib.sha256(token.encode()).digest()[:15])
 
 
-def put_marker(layout: Layout, marker: Wire, *, now: int) -> dict[str, Any]:
+def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
     """A put of a marker on the condition that there is none, or that it expired (DynamoDB deletes late)."""
     return {
-        "TableName": layout.table,
+        "TableName": schema.table,
         "Item": marker,
         "ConditionExpression": "attribute_not_exists(#partition) OR #marker_expires_at <= :now",
-        "ExpressionAttributeNames": {"#partition": layout.partition_name, "#marker_expires_at": MARKER_EXPIRY},
+        "ExpressionAttributeNames": {"#partition": schema.partition_name, "#marker_expires_at": MARKER_EXPIRY},
         "ExpressionAttributeValues": {":now": {"N": str(now)}},
         **OLD_ITEM,
     }

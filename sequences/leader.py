@@ -20,7 +20,7 @@ from .exceptions import (
     StorageRefused,
     WriteCancelled,
 )
-from .retries import heals, may_hide
+from .retries import is_retryable, may_conceal
 from .waiters import TOOK_TOO_LONG, Idle, Queue, Sending, Unknown
 
 __all__ = ["Leader"]
@@ -132,7 +132,7 @@ class Leader:
             self.batch.state = Idle()
 
     def _cancelled(self, write: PreparedWrite, error: WriteCancelled) -> StorageError | None:
-        if heals(error.reasons) or (self.batch.outcome_unknown and may_hide(error.reasons)):
+        if is_retryable(error.reasons) or (self.batch.outcome_unknown and may_conceal(error.reasons)):
             self._drop_unless_unknown()
             return error
         before = len(self._unanswered())

@@ -16,10 +16,10 @@ from typing import Any
 
 from . import dynamodb
 from .exceptions import (
+    CancellationReason,
     GaveUp,
     NotWritten,
     OutcomeUnknown,
-    Reason,
     SequenceContention,
     SequenceUnavailable,
     StorageError,
@@ -28,13 +28,13 @@ from .exceptions import (
 )
 
 __all__ = [
-    "CANCELLATIONS_THAT_HEAL",
     "DEADLINE_SECONDS",
     "GRACE_SECONDS",
+    "RETRYABLE_CANCELLATIONS",
     "Deadline",
     "Timing",
-    "heals",
-    "may_hide",
+    "is_retryable",
+    "may_conceal",
     "new_token",
     "read",
     "write_once",
@@ -44,7 +44,7 @@ DEADLINE_SECONDS = 10.0
 GRACE_SECONDS = 0.5  # what the requests of a call may take beyond its deadline
 
 # Of the cancellation reasons, those that the same transaction may not meet again.
-CANCELLATIONS_THAT_HEAL = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 # Of its own: a program that seeds `random` must not get the tokens of another one. Seeded anew in a forked child.
@@ -122,15 +122,15 @@ class Deadline:
         return gave_up
 
 
-def heals(reasons: tuple[Reason, ...]) -> bool:
-    """Whether a cancelled write may succeed unchanged: every reason, in its place, is one that heals, or none."""
+def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:
+    """Whether a cancelled write may succeed unchanged: every reason, in its place, is retryable, or none."""
     codes = {reason.code for reason in reasons} - {"None"}
-    return bool(codes) and codes <= CANCELLATIONS_THAT_HEAL
+    return bool(codes) and codes <= RETRYABLE_CANCELLATIONS
 
 
-def may_hide(reasons: tuple[Reason, ...]) -> bool:
+def may_conceal(reasons: tuple[CancellationReason, ...]) -> bool:
     """Whether an action was refused before its condition was looked at, so that it may be stored already."""
-    return any(reason.code in CANCELLATIONS_THAT_HEAL for reason in reasons)
+    return any(reason.code in RETRYABLE_CANCELLATIONS for reason in reasons)
 
 
 def read(operation: str, request: Mapping[str, Any], *, deadline: Deadline | None = None) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def write_once(
         except WriteCancelled as error:
             if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
                 return {}
-            if not heals(error.reasons):
+            if not is_retryable(error.reasons):
                 error.after_unknown = unknown
                 raise
             failure: StorageError = error

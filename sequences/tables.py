@@ -23,9 +23,9 @@ def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
     wanted: dict[str, tuple[tuple[str, str], Literal["N", "S"]]] = {}
     for alias in strategies:
         strategy = strategies[alias]
-        layout = strategy.layout
-        sort_type: Literal["N", "S"] = "S" if layout.padded_width else "N"
-        wanted[layout.table] = ((layout.partition_name, layout.sort_name), sort_type)
+        schema = strategy.schema
+        sort_type: Literal["N", "S"] = "S" if schema.padded_width else "N"
+        wanted[schema.table] = ((schema.partition_name, schema.sort_name), sort_type)
         if strategy.counter and strategy.counter.table not in wanted:
             wanted[strategy.counter.table] = (COUNTER_KEY_NAMES, "S")
     created = {name: dynamodb.create_table(name, *shape) for name, shape in wanted.items()}

@@ -1,6 +1,6 @@
 """`make mutants`: break the core in many small ways, one at a time, and name the ways that no test notices.
 
-    python -m project.proof.mutants [--seed 1] [--per-file 12] [--only sequences/groups.py,...] [--workers 2] [--narrow]
+    python -m project.proof.mutants [--seed 1] [--per-file 12] [--only sequences/leader.py,...] [--workers 2] [--narrow]
 
 A mutant meets the tests of its own module first; one that survives meets the wider ones, where a kill must repeat.
 These take minutes for each: `--narrow` leaves them out, and what it prints is a lower bound. A time-out is a kill.
@@ -53,20 +53,35 @@ NOT_CORE = re.compile(
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
 OWN_TESTS = {
-    "sequences/commits.py": ("groups", "counters"),
+    "sequences/audit/check.py": ("audit",),
+    "sequences/audit/reading.py": ("audit",),
+    "sequences/audit/report.py": ("audit",),
+    "sequences/audit/series.py": ("audit",),
+    "sequences/commit_queues.py": ("deadlines",),
+    "sequences/commits.py": ("commit_queues", "counters"),
     "sequences/dynamodb/client.py": ("errors", "lives"),
     "sequences/dynamodb/connections.py": ("errors", "deadlines"),
     "sequences/dynamodb/tables.py": ("lives",),
     "sequences/dynamodb/values.py": ("expressions",),
-    "sequences/groups.py": ("deadlines",),
-    "sequences/leader.py": ("groups", "deadlines"),
+    "sequences/leader.py": ("commit_queues", "deadlines"),
     "sequences/registry.py": ("tables",),
     "sequences/retries.py": ("deadlines",),
+    "sequences/waiters.py": ("commit_queues", "deadlines"),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
-    "sequences/strategies/base.py": ("memory", "stored_rows", "registry", "sort_key", "lives", "counters", "contract"),
+    "sequences/strategies/base.py": ("registry", "sort_key", "counters", "contract"),
     "sequences/strategies/block.py": ("registry", "lives"),
-    "sequences/strategies/counters.py": ("registry", "stored_rows"),
+    "sequences/strategies/counter_strategy.py": ("registry", "counters", "contract"),
+    "sequences/strategies/item_collections.py": ("stored_rows", "sort_key"),
+    "sequences/strategies/item_writer.py": ("services", "sort_key", "counters", "lives", "contract"),
+    "sequences/strategies/lives.py": ("lives",),
+    "sequences/strategies/lru.py": ("memory",),
+    "sequences/strategies/markers.py": ("stored_rows", "values", "contract"),
+    "sequences/strategies/numbers.py": ("counters", "sort_key"),
     "sequences/strategies/optimistic.py": ("registry", "counters", "contract"),
+    "sequences/strategies/options.py": ("registry",),
+    "sequences/strategies/put_requests.py": ("services",),
+    "sequences/strategies/stored_counter.py": ("registry", "stored_rows", "counters"),
+    "sequences/strategies/supply.py": ("block", "lives"),
     "sequences/strategies/transactional.py": ("counters", "lives", "contract"),
     "tickets/store.py": ("services",),
 }

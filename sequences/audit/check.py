@@ -32,11 +32,11 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
     """
     check = _Check(strategy, scope)
     done = 0
-    for page in pages(strategy.layout, strategy.collections.partition(scope), ROWS_A_PAGE, "void"):
+    for page in pages(strategy.schema, strategy.collections.partition(scope), ROWS_A_PAGE, "void"):
         check.rows(page)
         done += len(page)
         progress(done, check.wanted)
-    for page in pages(strategy.layout, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value"):
+    for page in pages(strategy.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value"):
         check.markers(page)
         done += len(page)
         progress(done, check.wanted)
@@ -51,7 +51,7 @@ class _Check:
     def __init__(self, strategy: Strategy, scope: str | None) -> None:
         self.strategy = strategy
         self.scope = scope
-        self.series = Series(start=strategy.config.start, step=strategy.config.step, layout=strategy.layout)
+        self.series = Series(start=strategy.config.start, step=strategy.config.step, schema=strategy.schema)
         self.gaps: Findings[Gap] = Findings()
         self.voids: Findings[Void] = Findings()
         self.strays: Findings[Stray] = Findings()
@@ -77,21 +77,21 @@ class _Check:
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
-        found = pages(self.series.layout, self.strategy.collections.partition(self.scope), 10, newest_first=True)
-        numbers = (self.series.layout.number_or_none(row) for page in found for row in page)
+        found = pages(self.series.schema, self.strategy.collections.partition(self.scope), 10, newest_first=True)
+        numbers = (self.series.schema.number_or_none(row) for page in found for row in page)
         values = (number for number in numbers if number is not None and not self.series.problem(number))
         return next(values, self.series.before_start)
 
     def rows(self, page: Sequence[Row]) -> None:
         """Take in one page of items."""
-        numbers = [self.series.layout.number_or_none(row) for row in page]
+        numbers = [self.series.schema.number_or_none(row) for row in page]
         self._raise_bound(numbers)
         for row, number in zip(page, numbers, strict=True):
             if number == 0 < self.series.start:
                 continue  # the row of the scope itself, as a project's
             problem = self.series.problem(number, bound=self.bound)
             if number is None or problem:
-                self.strays.add(Stray(sort_key=str(row[self.series.layout.sort_name]), problem=problem))
+                self.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
             else:
                 self._carries(number, row)
 
@@ -125,7 +125,7 @@ class _Check:
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
         partition = self.strategy.collections.partition(self.scope)
-        tokens = stored_tokens(self.series.layout, partition, values) if values else {}
+        tokens = stored_tokens(self.series.schema, partition, values) if values else {}
         for row in page:
             token = str(row.get("token", ""))
             value = row["value"] if isinstance(row.get("value"), int) else None

@@ -8,7 +8,7 @@ from typing import Any
 from .. import expressions
 from ..dynamodb import unmarshal
 from ..exceptions import NotWritten
-from ..expressions import Layout
+from ..expressions import KeySchema
 from ..retries import Deadline, read
 from ..strategies.base import Strategy
 
@@ -30,13 +30,13 @@ def list_scopes(strategy: Strategy) -> Iterator[str | None]:
 
 
 def pages(
-    layout: Layout, partition: str, limit: int, *attributes: str, newest_first: bool = False
+    schema: KeySchema, partition: str, limit: int, *attributes: str, newest_first: bool = False
 ) -> Iterator[list[Row]]:
     """An item collection in order, page by page: its keys and the named attributes."""
     after = None
     while True:
         request = expressions.query_numbers(
-            layout, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
+            schema, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
         )
         answer = read("query", request)
         yield [unmarshal(item) for item in answer["Items"]]
@@ -45,15 +45,15 @@ def pages(
             return
 
 
-def stored_tokens(layout: Layout, partition: str, values: Iterable[int]) -> dict[int, str]:
+def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int]) -> dict[int, str]:
     """The tokens of the items under at most 100 values; what a batch leaves out is asked for again."""
-    request = expressions.read_many(layout, partition, values, attributes=["token"])
+    request = expressions.read_many(schema, partition, values, attributes=["token"])
     tokens: dict[int, str] = {}
     deadline = Deadline()
     while request:
         answer = read("batch_get_item", request)
-        rows = [unmarshal(item) for item in answer["Responses"].get(layout.table, ())]
-        tokens.update({layout.number(row): row.get("token", "") for row in rows})
+        rows = [unmarshal(item) for item in answer["Responses"].get(schema.table, ())]
+        tokens.update({schema.number(row): row.get("token", "") for row in rows})
         left = answer.get("UnprocessedKeys")
         request = {"RequestItems": left} if left else {}
         if rows:

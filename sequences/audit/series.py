@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..expressions import Layout
+from ..expressions import KeySchema
 
 __all__ = ["Series"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """Which sort keys are values: START, START + STEP, ... as the layout writes them."""
+    """Which sort keys are values: START, START + STEP, ... as the schema writes them."""
 
     start: int
     step: int
-    layout: Layout
+    schema: KeySchema
 
     @property
     def before_start(self) -> int:
@@ -24,7 +24,7 @@ class Series:
     def problem(self, number: int | None, *, bound: int | None = None) -> str:
         """Why a number is no value, or none up to `bound`; empty if it is one."""
         if number is None:
-            width = self.layout.padded_width
+            width = self.schema.padded_width
             return f"not a number of {width} digits" if width else "not a whole number"
         if number < self.start:
             return f"below START, which is {self.start}"

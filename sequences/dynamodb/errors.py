@@ -15,10 +15,10 @@ import urllib3.exceptions
 
 from ..exceptions import (
     AccessRefused,
+    CancellationReason,
     NotConfigured,
     NotWritten,
     OutcomeUnknown,
-    Reason,
     StorageError,
     StorageRefused,
     TableMissing,
@@ -160,13 +160,13 @@ def _fate_by_status(error: botocore.exceptions.ClientError) -> Fate:
     return Fate.NOT_WRITTEN if status == 429 else Fate.REFUSED
 
 
-def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[Reason, ...]:
+def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[CancellationReason, ...]:
     """The cancellation reasons in the order of the actions; a write of one item has one."""
     listed = answer.get("CancellationReasons")
     if listed is None:
         listed = [{"Code": code.removesuffix("Exception"), "Item": answer.get("Item")}]
     return tuple(
-        Reason(
+        CancellationReason(
             code=reason.get("Code", "None"),
             old=unmarshal(reason["Item"]) if reason.get("Item") else None,
             message=reason.get("Message") or "",

@@ -15,8 +15,8 @@ from django.utils.module_loading import import_string
 from .. import dynamodb
 from ..commit_queues import CommitQueues
 from ..commits import Pending, PutRequest
-from ..exceptions import InvalidSequence, OperationNotSupported, Reason
-from ..expressions import Layout
+from ..exceptions import CancellationReason, InvalidSequence, OperationNotSupported
+from ..expressions import KeySchema
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
 from ..types import Counter, SequenceConfig
 from .item_collections import ItemCollections, Send
@@ -97,7 +97,7 @@ class Strategy(ABC):
         self.wall = wall
         partition_name, sort_name = self.option["key_names"]
         width = self.option["width"] if self.option["sort_key"] == "padded" else 0
-        self.layout = Layout(
+        self.schema = KeySchema(
             table=dynamodb.table_name(config.table),
             partition_name=partition_name,
             sort_name=sort_name,
@@ -110,11 +110,11 @@ class Strategy(ABC):
             maximum=min(config.maximum, 10**width - 1) if width else config.maximum,
             padded=width > 0,
         )
-        self.collections = ItemCollections(alias=config.alias, layout=self.layout, template=self.option["partition"])
-        self.lives = TableLives([self.layout.table], self.forget)
+        self.collections = ItemCollections(alias=config.alias, schema=self.schema, template=self.option["partition"])
+        self.lives = TableLives([self.schema.table], self.forget)
         self.markers = Markers(
             config.alias,
-            self.layout,
+            self.schema,
             seconds=self.option["marker_seconds"],
             ignored=self.option["ignore_in_repeat"],
             wall=wall,
@@ -189,7 +189,7 @@ class Strategy(ABC):
     def handed_out(self, scope: str | None, value: int) -> None:
         """A marker shows that this value was handed out."""
 
-    def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
+    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
         """The counter is not as it was seen; `reason.old` is how it is."""
 
     def hint(self, scope: str | None) -> Hint | None:

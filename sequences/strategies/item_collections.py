@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..expressions import Layout
+from ..expressions import KeySchema
 
 __all__ = ["ItemCollections", "Send", "scope_text"]
 
@@ -27,7 +27,7 @@ class ItemCollections:
     """The item collections of one sequence, whose partition keys follow a template."""
 
     alias: str
-    layout: Layout
+    schema: KeySchema
     template: str
 
     def partition(self, scope: str | None) -> str:
@@ -36,13 +36,13 @@ class ItemCollections:
 
     def key(self, scope: str | None, value: int) -> dict[str, Any]:
         """The key of the item under a value."""
-        return self.layout.key(self.partition(scope), value)
+        return self.schema.key(self.partition(scope), value)
 
     def highest(self, scope: str | None, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
         """The highest sort key of a scope, and the read units it took. One query of one item."""
         request = expressions.query_numbers(
-            self.layout, self.partition(scope), newest_first=True, limit=1, consistent=consistent
+            self.schema, self.partition(scope), newest_first=True, limit=1, consistent=consistent
         )
         answer = send("query", request)
-        found = [self.layout.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
+        found = [self.schema.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
         return (found[0] if found else None), dynamodb.used_units(answer)

@@ -14,15 +14,15 @@ from typing import Any, Protocol
 from .. import dynamodb, expressions
 from ..commits import Committer, Pending, PreparedWrite, PutRequest
 from ..exceptions import (
+    CancellationReason,
     IdempotencyMismatch,
     InvalidItem,
     ItemExists,
-    Reason,
     StorageRefused,
     WriteCancelled,
 )
 from ..host_lock import hold_host_lock
-from ..retries import CANCELLATIONS_THAT_HEAL, Deadline, new_token
+from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
 from ..types import Allocation
 from .item_collections import ItemCollections, Send
 from .lives import TableLives
@@ -63,7 +63,7 @@ class Assigner(Protocol):
     def handed_out(self, scope: str | None, value: int) -> None:
         """A marker shows that this value was handed out."""
 
-    def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
+    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
         """The counter is not as it was seen; `reason.old` is how it is."""
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
@@ -102,11 +102,11 @@ class ItemWriter(Committer):
 
     def request(self, item: Mapping[str, Any], token: str | None) -> PutRequest:
         """The request for an item, with the caller's idempotency token or without one. Raises InvalidItem."""
-        layout = self.collections.layout
+        schema = self.collections.schema
         return put_request(
             item,
             token,
-            key_names=(layout.partition_name, layout.sort_name),
+            key_names=(schema.partition_name, schema.sort_name),
             takes_own_keys=self.takes_own_keys,
             digest=self.markers.digest,
         )
@@ -135,7 +135,7 @@ class ItemWriter(Committer):
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             pending.charge(read_units=assignment.read_units / len(assignment.pendings))
             item = self._item(scope, pending.request, value)
-            actions.append(expressions.put_if_absent(self.collections.layout, item))
+            actions.append(expressions.put_if_absent(self.collections.schema, item))
             roles.append(("item", index))
             if pending.request.marked:
                 actions.append(self.markers.put(scope, pending.request, value))
@@ -192,7 +192,7 @@ class ItemWriter(Committer):
             return
         # A repeat fails on its own item and on its marker alike; the marker has the first answer.
         for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
-            if reason.code == "None" or reason.code in CANCELLATIONS_THAT_HEAL:
+            if reason.code == "None" or reason.code in RETRYABLE_CANCELLATIONS:
                 continue
             if role == "counter" and reason.code != "ConditionalCheckFailed":
                 raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
@@ -202,7 +202,7 @@ class ItemWriter(Committer):
                 self._refused_action(scope, role, write.pendings[index], write.values[index], reason)
 
     def _refused_action(
-        self, scope: str | None, role: str, pending: Pending[PutRequest], value: int, reason: Reason
+        self, scope: str | None, role: str, pending: Pending[PutRequest], value: int, reason: CancellationReason
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
             pending.settle(InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}"))
@@ -235,7 +235,7 @@ class ItemWriter(Committer):
             self.assigner.handed_out(scope, int(marker["value"]))
 
 
-def _is_ours(write: PreparedWrite, role: str, index: int, reason: Reason) -> bool:
+def _is_ours(write: PreparedWrite, role: str, index: int, reason: CancellationReason) -> bool:
     """Whether what a condition found was stored by this very write."""
     old = reason.old or {}
     match role:

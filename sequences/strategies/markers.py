@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..commits import Pending, PutRequest
-from ..expressions import MARKER_EXPIRY, Layout
+from ..expressions import MARKER_EXPIRY, KeySchema
 from ..retries import Deadline, read
 from .item_collections import scope_text
 
@@ -18,10 +18,10 @@ class Markers:
     """The markers of one sequence, each of which expires `seconds` after it is written."""
 
     def __init__(
-        self, alias: str, layout: Layout, *, seconds: int, ignored: Collection[str], wall: Callable[[], float]
+        self, alias: str, schema: KeySchema, *, seconds: int, ignored: Collection[str], wall: Callable[[], float]
     ) -> None:
         self.alias = alias
-        self.layout = layout
+        self.schema = schema
         self._seconds = seconds
         self._ignored = ignored
         self._wall = wall
@@ -32,7 +32,7 @@ class Markers:
 
     def key(self, scope: str | None, token: str) -> dict[str, Any]:
         """The key of the marker that remembers which value a token got."""
-        return self.layout.key(self.partition(scope), expressions.marker_number(token))
+        return self.schema.key(self.partition(scope), expressions.marker_number(token))
 
     def put(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
         """The action that stores the marker of a request, unless there is one that has not expired."""
@@ -45,11 +45,11 @@ class Markers:
             MARKER_EXPIRY: now + self._seconds,
         }
         marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
-        return expressions.put_marker(self.layout, marker, now=now)
+        return expressions.put_marker(self.schema, marker, now=now)
 
     def find(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> Mapping[str, Any] | None:
         """The marker of a request's token, if it has one that has not expired. One consistent read."""
-        request = expressions.read_item(self.layout.table, self.key(scope, pending.request.token))
+        request = expressions.read_item(self.schema.table, self.key(scope, pending.request.token))
         answer = read("get_item", request, deadline=deadline)
         pending.charge(read_units=dynamodb.used_units(answer))
         marker = dynamodb.unmarshal(answer.get("Item", {}))

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import SequenceWentBack, StorageRefused, WriteCancelled
-from ..expressions import CounterRow, Layout
+from ..expressions import CounterRow, KeySchema
 from ..retries import new_token, read
 from ..types import Counter
 from .item_collections import ItemCollections, Send, scope_text
@@ -103,12 +103,12 @@ class StoredCounter:
     @property
     def beside_items(self) -> bool:
         """Whether the counters are in the items' own table."""
-        return self.table == self.collections.layout.table
+        return self.table == self.collections.schema.table
 
     def key(self, scope: str | None) -> dict[str, Any]:
         """The counter's key: in the table of counters, or beside the items under a key that no item can have."""
         if self.beside_items:
-            return self.collections.layout.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
+            return self.collections.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
 
     def state(self, scope: str | None, send: Send) -> CounterState:
@@ -160,15 +160,15 @@ class StoredCounter:
 
     def _highest_carried(self, scope: str | None, send: Send) -> tuple[int | None, float]:
         """The highest value among the newest items that carries a token of ours; imported rows carry none."""
-        layout, read_units = self.collections.layout, 0.0
+        schema, read_units = self.collections.schema, 0.0
         for limit in (1, NEWEST_ITEMS):
             request = expressions.query_numbers(
-                layout, self.collections.partition(scope), newest_first=True, limit=limit, attributes=["token"]
+                schema, self.collections.partition(scope), newest_first=True, limit=limit, attributes=["token"]
             )
             answer = send("query", request)
             read_units += dynamodb.used_units(answer)
             rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
-            found = (layout.number_or_none(row) for row in rows if "token" in row)
+            found = (schema.number_or_none(row) for row in rows if "token" in row)
             carried = next((number for number in found if number is not None), None)
             if carried is not None or not rows:
                 break
@@ -203,9 +203,9 @@ class StoredCounter:
     def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
         """Some counters of the table of counters, in the order of their scopes, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
-        layout = Layout(table=self.table, partition_name="sequence", sort_name="scope")
+        schema = KeySchema(table=self.table, partition_name="sequence", sort_name="scope")
         request = expressions.query_numbers(
-            layout, self.alias, newest_first=False, limit=limit, after=after, attributes=("last_value", "updated_at")
+            schema, self.alias, newest_first=False, limit=limit, after=after, attributes=("last_value", "updated_at")
         )
         answer = read("query", request)
         rows = [dynamodb.unmarshal(item) for item in answer["Items"]]

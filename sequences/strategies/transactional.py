@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import expressions
 from ..commits import Pending, PutRequest
-from ..exceptions import Reason
+from ..exceptions import CancellationReason
 from ..retries import Deadline, new_token, read
 from ..types import Counter, SequenceConfig
 from .base import Strategy
@@ -96,7 +96,7 @@ class TransactionalCounter(Strategy):
             last_value = None if hint.last_value == self.numbers.before_start else hint.last_value
             self._states.put(scope, CounterState(last_value, last_value, at=hint.at))
 
-    def counter_moved(self, scope: str | None, reason: Reason, send: Send) -> None:
+    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
         """A lost race: the answer says how the counter is now; it is read only when it seems to have gone back."""
         state = CounterState.of(reason.old or {})
         if state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:

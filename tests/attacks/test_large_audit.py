@@ -90,7 +90,7 @@ class Sprinkled:
 
 def store(rows: Iterable[Mapping[str, Any]]) -> None:
     """Store rows behind the sequence's back, 25 at a time."""
-    table, rows = strategies[NAME].layout.table, iter(rows)
+    table, rows = strategies[NAME].schema.table, iter(rows)
     while batch := [{"PutRequest": {"Item": row}} for row in itertools.islice(rows, 25)]:
         assert not dynamodb.call("batch_write_item", {"RequestItems": {table: batch}})["UnprocessedItems"]
 

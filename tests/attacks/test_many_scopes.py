@@ -21,7 +21,14 @@ from uuid import uuid4
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next
-from sequences.exceptions import NotWritten, OutcomeUnknown, Reason, SequenceError, StorageRefused, WriteCancelled
+from sequences.exceptions import (
+    CancellationReason,
+    NotWritten,
+    OutcomeUnknown,
+    SequenceError,
+    StorageRefused,
+    WriteCancelled,
+)
 from sequences.registry import strategies
 from sequences.strategies import Strategy, block, lru, stored_counter
 
@@ -37,8 +44,8 @@ FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "te
 def bad_day(request: Mapping[str, Any], draws: random.Random) -> SequenceError:
     """What a write may meet."""
     actions = [next(iter(action.values())) for action in request.get("TransactItems", ())] or [request]
-    taken = Reason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
-    reasons = [taken if "title" in action.get("Item", {}) else Reason("None") for action in actions]
+    taken = CancellationReason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
+    reasons = [taken if "title" in action.get("Item", {}) else CancellationReason("None") for action in actions]
     lost = WriteCancelled("lost", tuple(reasons) if taken in reasons else (taken,) * len(reasons))
     return draws.choice([lost, NotWritten("throttled"), OutcomeUnknown("no answer"), StorageRefused("refused")])
 

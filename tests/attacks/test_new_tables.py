@@ -81,7 +81,7 @@ def use_everywhere(others: Processes, scope: str, count: int) -> Life:
 
 def table_names() -> set[str]:
     """The tables of every sequence."""
-    names = {strategies[name].layout.table for name in strategies}
+    names = {strategies[name].schema.table for name in strategies}
     return names | {dynamodb.table_name("sequences")}
 
 

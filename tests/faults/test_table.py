@@ -114,7 +114,7 @@ class Case:
         """The same without asking the proxy whether a late request is under way."""
         strategy = strategies[self.sequence]
         answer = bare_client(self.engine.endpoint).query(
-            TableName=strategy.layout.table,
+            TableName=strategy.schema.table,
             KeyConditionExpression="pk = :scope",
             ExpressionAttributeValues={":scope": {"S": strategy.collections.partition(self.scope)}},
             ConsistentRead=True,

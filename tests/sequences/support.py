@@ -246,7 +246,7 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
     """The items of a scope by their values, as the engine holds them."""
     strategy = strategies[name]
     request = {
-        "TableName": strategy.layout.table,
+        "TableName": strategy.schema.table,
         "KeyConditionExpression": "pk = :scope",
         "ExpressionAttributeValues": {":scope": {"S": strategy.collections.partition(scope)}},
         "ConsistentRead": True,
@@ -254,7 +254,7 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
     rows = {}
     while True:
         page = dynamodb.call("query", request)
-        rows.update({strategy.layout.number(row): row for row in map(dynamodb.unmarshal, page["Items"])})
+        rows.update({strategy.schema.number(row): row for row in map(dynamodb.unmarshal, page["Items"])})
         if "LastEvaluatedKey" not in page:
             return rows
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -263,15 +263,15 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
 def import_row(name: str, scope: str | None, value: int) -> None:
     """Store a row under a value behind the sequence's back."""
     strategy = strategies[name]
-    item = strategy.layout.key(strategy.collections.partition(scope), value)
-    dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": item})
+    item = strategy.schema.key(strategy.collections.partition(scope), value)
+    dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": item})
 
 
 def delete_row(name: str, scope: str | None, value: int) -> None:
     """Delete the row of a value behind the sequence's back."""
     strategy = strategies[name]
-    key = strategy.layout.key(strategy.collections.partition(scope), value)
-    dynamodb.call("delete_item", {"TableName": strategy.layout.table, "Key": key})
+    key = strategy.schema.key(strategy.collections.partition(scope), value)
+    dynamodb.call("delete_item", {"TableName": strategy.schema.table, "Key": key})
 
 
 def read_counter(name: str, scope: str | None) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def delete(alias: str, value: int) -> None:
     """Delete an item behind the sequence's back."""
     strategy = strategies[alias]
     request = {
-        "TableName": strategy.layout.table,
-        "Key": strategy.layout.key(strategy.collections.partition(SCOPE), value),
+        "TableName": strategy.schema.table,
+        "Key": strategy.schema.key(strategy.collections.partition(SCOPE), value),
     }
     dynamodb.call("delete_item", request)
 
@@ -63,7 +63,7 @@ def delete(alias: str, value: int) -> None:
 def put(alias: str, sort_key: int | str | Decimal, **attributes: object) -> None:
     """Store a row behind the sequence's back."""
     item = {**key(alias, sort_key), **dynamodb.marshal(attributes)}
-    dynamodb.call("put_item", {"TableName": strategies[alias].layout.table, "Item": item})
+    dynamodb.call("put_item", {"TableName": strategies[alias].schema.table, "Item": item})
 
 
 def set_counter(alias: str, last_value: int) -> None:
@@ -341,7 +341,7 @@ class TestBounds:
         """A marker that names no value is found, though there is no item to ask for."""
         strategy = strategies["sorted"]
         marker = {**strategy.markers.key(SCOPE, "t1"), **dynamodb.marshal({"token": "t1"})}
-        dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": marker})
+        dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": marker})
         (orphan,) = audited("sorted").orphans.listed
         assert orphan == Orphan(token="t1", value=None, problem="the marker names no value")
 

@@ -23,11 +23,11 @@ from sequences.commit_queues import GLANCE_SECONDS, CommitQueues
 from sequences.commits import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest
 from sequences.exceptions import (
     AccessRefused,
+    CancellationReason,
     IdempotencyMismatch,
     InvalidItem,
     NotWritten,
     OutcomeUnknown,
-    Reason,
     SequenceContention,
     SequenceError,
     SequenceUnavailable,
@@ -41,8 +41,8 @@ from sequences.types import Allocation
 from sequences.waiters import LATE_SECONDS, Batch, Queue, Unknown, Waiter
 from tests.sequences.support import Clock, Wire, at_once, stored, wait_until
 
-LOST_RACE = WriteCancelled("somebody was faster", (Reason("ConditionalCheckFailed"),))
-CONFLICT = WriteCancelled("two transactions met", (Reason("TransactionConflict"),))
+LOST_RACE = WriteCancelled("somebody was faster", (CancellationReason("ConditionalCheckFailed"),))
+CONFLICT = WriteCancelled("two transactions met", (CancellationReason("TransactionConflict"),))
 THROTTLED = NotWritten("throttled")
 LOST = OutcomeUnknown("the answer was lost")
 TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside"]

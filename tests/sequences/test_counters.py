@@ -363,7 +363,7 @@ class TestOwnKeys:
 
     def _row(self, name: str, scope: str, number: int) -> dict[str, object]:
         key = dynamodb.marshal({"pk": f"{scope}-own", "sk": number})
-        request = {"TableName": strategies[name].layout.table, "Key": key, "ConsistentRead": True}
+        request = {"TableName": strategies[name].schema.table, "Key": key, "ConsistentRead": True}
         return dynamodb.unmarshal(dynamodb.call("get_item", request)["Item"])
 
 

@@ -34,7 +34,7 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.registry import strategies
-from sequences.retries import heals
+from sequences.retries import is_retryable
 from tests.sequences.support import Impostor
 
 ROOT = Path(sequences.__file__).parent.parent
@@ -218,7 +218,7 @@ class TestReasons:
         """A single write that met a transaction may heal."""
         ours = translated(answered("TransactionConflictException"))
         assert isinstance(ours, WriteCancelled)
-        assert heals(ours.reasons)
+        assert is_retryable(ours.reasons)
 
     @pytest.mark.parametrize(
         ("codes", "healing"),
@@ -237,7 +237,7 @@ class TestReasons:
         reasons = [{"Code": code} for code in codes]
         ours = translated(answered("TransactionCanceledException", CancellationReasons=reasons))
         assert isinstance(ours, WriteCancelled)
-        assert heals(ours.reasons) is healing
+        assert is_retryable(ours.reasons) is healing
 
     def test_on_the_engine(self, tables: str) -> None:
         """The engine's own answer is read the same way: only the second action's item was there."""

@@ -11,10 +11,10 @@ import pytest
 from sequences import expressions
 from sequences.dynamodb import item_size, marshal, unmarshal, used_units
 from sequences.exceptions import StorageRefused
-from sequences.expressions import CounterRow, Layout
+from sequences.expressions import CounterRow, KeySchema
 
-LAYOUT = Layout(table="items")
-PADDED = Layout(table="items", padded_width=4)
+SCHEMA = KeySchema(table="items")
+PADDED = KeySchema(table="items", padded_width=4)
 KEY = {"sequence": {"S": "orders"}, "scope": {"S": "a"}}
 ROW = CounterRow(last_value=7, token="t", updated_at=99)
 ADDITION: dict[str, Any] = {"amount": 1, "before_start": 0, "room": 10, "token": "t", "now": 99}
@@ -27,9 +27,9 @@ def names_and_values(request: dict[str, Any]) -> tuple[set[str], set[str]]:
 
 
 REQUESTS = {
-    "put_if_absent": expressions.put_if_absent(LAYOUT, {}),
-    "put_marker": expressions.put_marker(LAYOUT, {}, now=5),
-    "query": expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1, attributes=("title",)),
+    "put_if_absent": expressions.put_if_absent(SCHEMA, {}),
+    "put_marker": expressions.put_marker(SCHEMA, {}, now=5),
+    "query": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, attributes=("title",)),
     "first addition": expressions.add_to_counter("counters", KEY, floor=None, **ADDITION),
     "addition": expressions.add_to_counter("counters", KEY, floor=3, **ADDITION),
     "first advance": expressions.advance_counter("counters", KEY, ROW, seen=None),
@@ -66,19 +66,19 @@ def test_every_write_is_conditional(request_: dict[str, Any]) -> None:
 class TestItems:
     def test_put_if_absent(self) -> None:
         """An item is put where nothing is."""
-        put = expressions.put_if_absent(LAYOUT, {"pk": {"S": "a"}})
+        put = expressions.put_if_absent(SCHEMA, {"pk": {"S": "a"}})
         assert put["ConditionExpression"] == "attribute_not_exists(#partition)"
         assert put["ExpressionAttributeNames"] == {"#partition": "pk"}
         assert put["Item"] == {"pk": {"S": "a"}}
 
     def test_single_put(self) -> None:
         """A single put is the same put, and reports its units."""
-        put = expressions.put_if_absent(LAYOUT, {})
+        put = expressions.put_if_absent(SCHEMA, {})
         assert expressions.single_put(put) == {**put, "ReturnConsumedCapacity": "TOTAL"}
 
     def test_marker(self) -> None:
         """A marker is put where none is, or where one expired."""
-        put = expressions.put_marker(LAYOUT, {}, now=5)
+        put = expressions.put_marker(SCHEMA, {}, now=5)
         assert put["ConditionExpression"] == "attribute_not_exists(#partition) OR #marker_expires_at <= :now"
         assert put["ExpressionAttributeValues"] == {":now": {"N": "5"}}
 
@@ -91,7 +91,7 @@ class TestItems:
 
     def test_transaction(self) -> None:
         """A transaction holds puts and updates in their order, with its token."""
-        put, update = expressions.put_if_absent(LAYOUT, {}), expressions.advance_counter("c", KEY, ROW, seen=6)
+        put, update = expressions.put_if_absent(SCHEMA, {}), expressions.advance_counter("c", KEY, ROW, seen=6)
         request = expressions.transaction([update, put], request_token="t")
         assert request["TransactItems"] == [{"Update": update}, {"Put": put}]
         assert request["ClientRequestToken"] == "t"
@@ -101,8 +101,8 @@ class TestItems:
 class TestKeys:
     def test_numbers(self) -> None:
         """A number is a sort key of type N, and read back."""
-        assert LAYOUT.key("p", 42) == {"pk": {"S": "p"}, "sk": {"N": "42"}}
-        assert LAYOUT.number({"sk": 42}) == 42
+        assert SCHEMA.key("p", 42) == {"pk": {"S": "p"}, "sk": {"N": "42"}}
+        assert SCHEMA.number({"sk": 42}) == 42
 
     def test_padded(self) -> None:
         """A padded number is a text of its width, and read back."""
@@ -110,9 +110,9 @@ class TestKeys:
         assert PADDED.number({"sk": "0042"}) == 42
 
     def test_a_fraction_is_no_number(self) -> None:
-        """A sort key that is a fraction, or not written as the layout writes numbers, is of a stray row."""
-        assert LAYOUT.number_or_none({"sk": Decimal("1.5")}) is None
-        assert LAYOUT.number_or_none({"sk": 1}) == 1
+        """A sort key that is a fraction, or not written as the schema writes numbers, is of a stray row."""
+        assert SCHEMA.number_or_none({"sk": Decimal("1.5")}) is None
+        assert SCHEMA.number_or_none({"sk": 1}) == 1
         assert [PADDED.number_or_none({"sk": text}) for text in ("42", "00042", "٠٠٤٢", "0042")] == [
             None,
             None,
@@ -121,24 +121,24 @@ class TestKeys:
         ]
 
     def test_own_names(self) -> None:
-        """A layout names its keys as its table does."""
-        layout = Layout(table="t", partition_name="project", sort_name="number")
-        assert layout.key("p", 1) == {"project": {"S": "p"}, "number": {"N": "1"}}
+        """A schema names its keys as its table does."""
+        schema = KeySchema(table="t", partition_name="project", sort_name="number")
+        assert schema.key("p", 1) == {"project": {"S": "p"}, "number": {"N": "1"}}
 
     def test_query(self) -> None:
         """A query reads one collection by pages, its keys and what is named, from either end."""
-        after = LAYOUT.key("p", 9)
-        query = expressions.query_numbers(LAYOUT, "p", newest_first=False, limit=5, consistent=False, after=after)
+        after = SCHEMA.key("p", 9)
+        query = expressions.query_numbers(SCHEMA, "p", newest_first=False, limit=5, consistent=False, after=after)
         assert query["KeyConditionExpression"] == "#partition = :partition"
         assert (query["ScanIndexForward"], query["Limit"], query["ConsistentRead"]) == (True, 5, False)
         assert query["ExclusiveStartKey"] == after
-        plain = expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1)
+        plain = expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1)
         assert "ExclusiveStartKey" not in plain
         assert plain["ConsistentRead"] is True
 
     def test_odd_attribute_names(self) -> None:
         """An attribute's name may hold what an expression may not."""
-        query = expressions.query_numbers(LAYOUT, "p", newest_first=True, limit=1, attributes=("a.b-c d",))
+        query = expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, attributes=("a.b-c d",))
         assert all(re.fullmatch(r"#\w+", alias) for alias in query["ExpressionAttributeNames"])
         assert "a.b-c d" in query["ExpressionAttributeNames"].values()
 

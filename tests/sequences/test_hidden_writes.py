@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb, put_next
-from sequences.exceptions import InvalidItem, OutcomeUnknown, Reason, SequenceWentBack, WriteCancelled
+from sequences.exceptions import CancellationReason, InvalidItem, OutcomeUnknown, SequenceWentBack, WriteCancelled
 from sequences.registry import strategies
 from sequences.strategies.transactional import TransactionalCounter
 from tests.sequences.support import set_counter, stored
 
-CONFLICT = Reason("TransactionConflict")
-TAKEN = Reason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
+CONFLICT = CancellationReason("TransactionConflict")
+TAKEN = CancellationReason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_reason_that_hides_our_item(
     scope: str,
     name: str,
     token: str | None,
-    reasons: tuple[Reason, ...],
+    reasons: tuple[CancellationReason, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While an action was not looked at, a lost write may be stored: it is sent again, and not given a new value."""

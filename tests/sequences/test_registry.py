@@ -169,7 +169,7 @@ class TestRegistry:
         """A padded number may have 1 to 38 digits, which are as many as DynamoDB keeps."""
         options = {"sort_key": "padded", "width": width}
         with override_settings(SEQUENCES={"mine": {"STRATEGY": SORT_KEY, "OPTIONS": options}}):
-            assert strategies["mine"].maximum == 10**width - 1
+            assert strategies["mine"].numbers.maximum == 10**width - 1
 
     def test_one_object_a_process(self, unconfigured: None) -> None:
         """Threads that ask at the same moment get one object, made once."""
@@ -185,9 +185,9 @@ class TestRegistry:
             with override_settings(SEQUENCES={"mine": {"STRATEGY": SORT_KEY}}):
                 assert isinstance(strategies["mine"], SortKeyMaximum)
             assert isinstance(strategies["mine"], AtomicCounter)
-            assert strategies["mine"].layout.table == f"a_{DEFAULT_TABLE}"
+            assert strategies["mine"].schema.table == f"a_{DEFAULT_TABLE}"
             with override_settings(TABLE_PREFIX="b_"):
-                assert strategies["mine"].layout.table == f"b_{DEFAULT_TABLE}"
+                assert strategies["mine"].schema.table == f"b_{DEFAULT_TABLE}"
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
     def test_a_forked_child(self, unconfigured: None) -> None:

@@ -11,21 +11,21 @@ import pytest
 from sequences import dynamodb
 from sequences.exceptions import (
     AccessRefused,
+    CancellationReason,
     NotWritten,
     OutcomeUnknown,
-    Reason,
     SequenceContention,
     SequenceUnavailable,
     WriteCancelled,
 )
-from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, heals, may_hide, new_token, read, write_once
+from sequences.retries import DEADLINE_SECONDS, Deadline, Timing, is_retryable, may_conceal, new_token, read, write_once
 from tests.sequences.support import Clock
 
 REQUEST = {"TableName": "t"}
 LOST, THROTTLED, REFUSED = OutcomeUnknown("lost"), NotWritten("throttled"), AccessRefused("no")
-CONFLICT = WriteCancelled("met", (Reason("TransactionConflict"),))
-OURS = WriteCancelled("ours", (Reason("ConditionalCheckFailed", {"token": "t"}),))
-OTHERS = WriteCancelled("another's", (Reason("ConditionalCheckFailed", {"token": "u"}),))
+CONFLICT = WriteCancelled("met", (CancellationReason("TransactionConflict"),))
+OURS = WriteCancelled("ours", (CancellationReason("ConditionalCheckFailed", {"token": "t"}),))
+OTHERS = WriteCancelled("another's", (CancellationReason("ConditionalCheckFailed", {"token": "u"}),))
 
 
 class Engine:
@@ -130,14 +130,14 @@ HEALING = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExcee
 @pytest.mark.parametrize("codes", [[HEALING[0]], [HEALING[1]], [HEALING[2]], [*HEALING, "None"]])
 def test_cancellations_that_heal(codes: list[str]) -> None:
     """A write that was cancelled only for what heals may succeed unchanged, whatever part of the reasons it met."""
-    assert heals(tuple(map(Reason, codes)))
-    assert not heals(tuple(map(Reason, [*codes, "ConditionalCheckFailed"])))
+    assert is_retryable(tuple(map(CancellationReason, codes)))
+    assert not is_retryable(tuple(map(CancellationReason, [*codes, "ConditionalCheckFailed"])))
 
 
 @pytest.mark.parametrize("codes", [[], ["None"]])
 def test_nothing_to_heal(codes: list[str]) -> None:
     """A cancellation without a reason does not heal."""
-    assert not heals(tuple(map(Reason, codes)))
+    assert not is_retryable(tuple(map(CancellationReason, codes)))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_nothing_to_heal(codes: list[str]) -> None:
 )
 def test_what_may_be_hidden(codes: list[str], hidden: bool) -> None:
     """An action that met a conflict was refused before its condition was looked at: it may be stored already."""
-    assert may_hide(tuple(map(Reason, codes))) is hidden
+    assert may_conceal(tuple(map(CancellationReason, codes))) is hidden
 
 
 def test_a_request_that_is_too_late(line: Engine, deadline: Deadline, clock: Clock) -> None:

@@ -210,7 +210,7 @@ class TestPadded:
         put_some("sort-key-padded", scope, 1)
         strategy = strategies["sort-key-padded"]
         key = {"pk": {"S": strategy.collections.partition(scope)}, "sk": {"S": sort_key}}
-        dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": key})
+        dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         with pytest.raises(StorageRefused, match=f"'{sort_key}'.*not a number of 6 digits: move it elsewhere"):
             strategy.last_value(scope)
         time.sleep(0.3)  # until what was remembered is looked up again
@@ -222,7 +222,7 @@ class TestPadded:
         install("sort-key-padded", width=2)
         strategy = strategies["sort-key-padded"]
         key = {"pk": {"S": strategy.collections.partition(scope)}, "sk": {"S": "97"}}
-        dynamodb.call("put_item", {"TableName": strategy.layout.table, "Item": key})
+        dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         assert put_some("sort-key-padded", scope, 2) == [98, 99]
         with pytest.raises(SequenceExhausted, match="width"):
             put_next("sort-key-padded", {}, scope=scope)
