@@ -13,6 +13,7 @@ from typing import Any
 from .commits import Pending, PutRequest
 from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceError
 from .registry import strategies
+from .retries import Deadline
 from .strategies.base import Strategy
 from .strategies.put_requests import in_transactions
 from .types import Allocation
@@ -90,9 +91,10 @@ def put_next(
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
+    deadline = strategy.deadline()
     pending = Pending(strategy.item_writer.request(item, idempotency_token))
-    _put(strategy, scope, [pending])
-    return _allocation(strategy, scope, pending)
+    _put(strategy, scope, [pending], deadline)
+    return _allocation(pending)
 
 
 def put_next_many(
@@ -117,39 +119,44 @@ def put_next_many(
     for token in tokens:
         check_token(token)
     strategy = strategies[sequence]
-    pendings = [Pending(strategy.item_writer.request(item, token)) for item, token in zip(items, tokens, strict=True)]
-    _put(strategy, scope, pendings)
-    return [_allocation(strategy, scope, pending) for pending in pendings]
-
-
-def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]]) -> None:
-    """Store the items by as few transactions as can hold them; after one that gave up, the others are not tried."""
     deadline = strategy.deadline()
+    pendings = [Pending(strategy.item_writer.request(item, token)) for item, token in zip(items, tokens, strict=True)]
+    _put(strategy, scope, pendings, deadline)
+    return [_allocation(pending) for pending in pendings]
+
+
+def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+    """Store the items by as few transactions as can hold them; after one that gave up, the others are not tried."""
     for part in in_transactions(pendings, strategy.most_actions):
         try:
             strategy.put(scope, part, deadline)
         except GaveUp as early:  # a marker could not be looked up
             _warn(strategy.alias, scope, early)
             raise
+        _log(strategy.alias, scope, part)
         if gave_up := next((pending.answer for pending in part if isinstance(pending.answer, GaveUp)), None):
+            _warn(strategy.alias, scope, gave_up)
             for pending in pendings:
                 pending.settle(gave_up)
             return
 
 
-def _allocation(strategy: Strategy, scope: str | None, pending: Pending[PutRequest]) -> Allocation:
-    """What a request got, with a line in the log. Raises what it met instead."""
-    answer = pending.answer
-    if isinstance(answer, GaveUp):
-        _warn(strategy.alias, scope, answer)
-    if isinstance(answer, SequenceError):
-        raise answer
-    assert isinstance(answer, Allocation)
-    logger.info(
-        "sequence %s scope %s: value %d, attempts %d%s",
-        strategy.alias, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
-    )  # fmt: skip
-    return answer
+def _allocation(pending: Pending[PutRequest]) -> Allocation:
+    """What a request got. Raises what it met instead."""
+    if isinstance(pending.answer, SequenceError):
+        raise pending.answer
+    assert isinstance(pending.answer, Allocation)
+    return pending.answer
+
+
+def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[PutRequest]]) -> None:
+    for pending in pendings:
+        answer = pending.answer
+        if isinstance(answer, Allocation):
+            logger.info(
+                "sequence %s scope %s: value %d, attempts %d%s",
+                sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
+            )  # fmt: skip
 
 
 def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
