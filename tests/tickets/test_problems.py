@@ -14,7 +14,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from sequences import exceptions as sequences
-from sequences.exceptions import Reason
+from sequences.exceptions import CancellationReason
 from tickets import exceptions as tickets
 from tickets import selectors, services
 from tickets.problems import KNOWN, PROBLEMS
@@ -51,7 +51,7 @@ def gave_up(kind: type[sequences.GaveUp], *, unknown: bool = False) -> sequences
 
 def cancelled(*, after_unknown: bool) -> sequences.WriteCancelled:
     """A cancelled write; `after_unknown`: an answer was lost before."""
-    error = sequences.WriteCancelled(SECRET, (Reason(code="ValidationError"),))
+    error = sequences.WriteCancelled(SECRET, (CancellationReason(code="ValidationError"),))
     error.after_unknown = after_unknown
     return error
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb
-from sequences.exceptions import Reason, WriteCancelled
+from sequences.exceptions import CancellationReason, WriteCancelled
 from tickets import store
 from tickets.types import Project, Ticket
 
@@ -48,7 +48,7 @@ def test_a_refusal_that_is_not_about_our_conditions_says_nothing_of_the_rows(
     """A write that the engine cancels as wrong is neither a taken key nor a stale version."""
 
     def cancel(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
-        raise WriteCancelled("An item is too large.", (Reason(code="ValidationError", old={"version": 7}),))
+        raise WriteCancelled("An item is too large.", (CancellationReason(code="ValidationError", old={"version": 7}),))
 
     monkeypatch.setattr(dynamodb, "call", cancel)
     with pytest.raises(WriteCancelled):
