@@ -69,9 +69,7 @@ def hold_host_lock(name: str) -> Iterator[HostLock]:
         yield HostLock(key, file if file is not None and _lock(file) else None)
     finally:
         if file is not None:
-            with contextlib.suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_UN)  # closing alone would leave it to a child that was forked meanwhile
-            os.close(file)
+            _release(file)
 
 
 def _lock(file: int) -> bool:
@@ -87,6 +85,16 @@ def _lock(file: int) -> bool:
             return False
         else:
             return True
+
+
+def _release(file: int) -> None:
+    """Unlock before closing, which alone would leave the lock to a child that was forked meanwhile."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
 
 
 def _open(number: int) -> int | None:

@@ -169,7 +169,8 @@ def test_a_limit_while_a_leader_is_appointed() -> None:
     """Wherever the limit strikes then, whoever waits longest is appointed in the end."""
     for number in itertools.count(1):
         gone, left, waiting = (
-            Waiter([Pending(PutRequest(item={}, token=""))], Deadline(timing=Timing(), seconds=DEADLINE)) for _ in range(3)
+            Waiter([Pending(PutRequest(item={}, token=""))], Deadline(timing=Timing(), seconds=DEADLINE))
+            for _ in range(3)
         )
         queue = Queue(gone)
         queue.waiting.extend([left, waiting])
