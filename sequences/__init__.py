@@ -9,6 +9,9 @@ A *sequence* is a name in the setting SEQUENCES; each of its *scopes* counts on 
 
 `get_next_value` takes a value before an item carries it, where the strategy can; `get_last_value` only looks.
 What each strategy guarantees, and what it costs, is in its class docstring under `sequences.strategies`.
+
+Public are the functions here and four modules: `exceptions`, `storage` (an application's own rows beside its numbers),
+`registry` (the strategies that SEQUENCES configures) and `capabilities` (what they can do). All else may change.
 """
 
 from .services import get_last_value, get_next_value, get_next_values, put_next, put_next_many

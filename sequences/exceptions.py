@@ -28,6 +28,7 @@ Callers of `sequences` meet the upper part and `StorageRefused`; the other stora
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,7 +61,10 @@ __all__ = [
 
 
 class SequenceError(Exception):
-    """The root of the tree."""
+    """The root of the tree. Every error survives pickling, as task queues and process pools do it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InvalidSequence(SequenceError):

@@ -35,6 +35,10 @@ EXCEPTIONS = {
 }
 
 
+PUBLIC = ("sequences/capabilities.py", "sequences/exceptions.py", "sequences/registry.py", "sequences/storage.py")
+"""The modules of `sequences` that an application may import from."""
+
+
 @dataclass(frozen=True)
 class Module:
     """One file and its syntax tree."""
@@ -146,6 +150,20 @@ def test_one_folder_speaks_to_dynamodb() -> None:
 def test_production_needs_neither_lab_nor_proof(room: str, doors: set[str]) -> None:
     """Of the product, nothing reaches into these rooms but the doors that are named."""
     assert {module.path for module in production() if module.reaches(room)} == doors
+
+
+def test_the_sample_uses_what_is_public() -> None:
+    """Of `sequences`, `tickets` imports only names that the package or one of its public modules exports."""
+    surface = {
+        f"{path.removesuffix('/__init__.py').removesuffix('.py').replace('/', '.')}.{name}"
+        for path in ("sequences/__init__.py", *PUBLIC)
+        for module in of("sequences")
+        if module.path == path
+        for name in module.exported() or ()
+    }
+    used = {name for module in of("tickets") for name in module.imported() if name.startswith("sequences.")}
+    assert used - surface == set()
+    assert {name.rpartition(".")[0] for name in used} == {name.rpartition(".")[0] for name in surface}
 
 
 def test_every_module_says_what_lives_there() -> None:

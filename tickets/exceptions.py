@@ -15,13 +15,19 @@ Every message is written for the person who made the request. What the store may
 `sequences.exceptions`; what either means for its reader is in `problems`. Neither pages nor HTTP codes are known here.
 """
 
+import copyreg
+from typing import Any
+
 from django.core.exceptions import ValidationError
 
 from tickets.types import Ticket
 
 
 class TicketsError(Exception):
-    """The root of the tree."""
+    """The root of the tree. Every error survives pickling, as task queues and process pools do it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InvalidInput(TicketsError, ValidationError):

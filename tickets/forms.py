@@ -11,7 +11,7 @@ from typing import Any, Self
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
-from sequences.retries import new_token
+from sequences.storage import new_token
 from tickets import validators
 from tickets.problems import KNOWN, Problem, Remedy, explain
 from tickets.types import Ticket

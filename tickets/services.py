@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from sequences import put_next
 from sequences.exceptions import GaveUp, ScopeNotFound, SequenceUnavailable, StorageError
-from sequences.retries import new_token
+from sequences.storage import new_token
 from tickets import selectors, store, validators
 from tickets.exceptions import InvalidInput, ProjectNotFound, TicketVoided
 from tickets.types import Project, Status, Ticket, TicketCreated, TicketKey, Void

@@ -14,9 +14,22 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sequences.dynamodb import marshal, table_name, unmarshal
 from sequences.exceptions import WriteCancelled
-from sequences.retries import new_token, read, write_once
+from sequences.storage import (
+    FIRST_VERSION,
+    KeySchema,
+    marshal,
+    new_token,
+    put_if_absent,
+    query_numbers,
+    read,
+    read_item,
+    table_name,
+    transaction,
+    unmarshal,
+    update_version,
+    write_once,
+)
 from tickets.exceptions import ProjectExists, StaleVersion, TicketNotFound, TicketVoided
 from tickets.types import Project, Status, Ticket, TicketKey, Void
 
@@ -31,8 +44,13 @@ SUMMARY = ("title", "status", "assignee", "labels", "reporter", "created_at", "u
 WHOLE = (*SUMMARY, "description")
 # Defaults for imported rows, which may lack attributes that we always write.
 NEVER = datetime.fromtimestamp(0, UTC).isoformat()
-IMPORTED = {"status": Status.OPEN.value, "reporter": "", "created_at": NEVER, "updated_at": NEVER, "version": 1}
-OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+IMPORTED = {
+    "status": Status.OPEN.value,
+    "reporter": "",
+    "created_at": NEVER,
+    "updated_at": NEVER,
+    "version": FIRST_VERSION,
+}
 
 Row = Mapping[str, Any]
 
@@ -48,8 +66,8 @@ class Slice:
 def insert_project(project: Project, *, created_at: datetime, token: str) -> bool:
     """Store a project and its place in the register, both or neither; again with the same token does nothing.
 
-    False says that a request with this token had stored it before, perhaps with another content: this very one, too,
-    if its first answer was lost. Raises ProjectExists. One transaction: 4 write units.
+    False says that an earlier request with this token had stored it, perhaps with another content. Raises
+    ProjectExists. One transaction: 4 write units.
     """
     about = {name: getattr(project, name) for name in ABOUT_PROJECT}
     row = to_row({**about, "created_at": created_at, "token": token})
@@ -57,22 +75,13 @@ def insert_project(project: Project, *, created_at: datetime, token: str) -> boo
         {"pk": project.key, "sk": PROJECT_ROW, **row},
         {"pk": REGISTER, "sk": place_in_register(project.key), **row},
     ]
-    puts = [{"Put": _put_if_absent(row)} for row in rows]
+    puts = [put_if_absent(_schema(), marshal(row)) for row in rows]
     try:
-        answer = write_once("transact_write_items", {"TransactItems": puts}, token=token)
+        answer = write_once("transact_write_items", transaction(puts, request_token=new_token()), token=token)
     except WriteCancelled as cancelled:
         _require_failed_condition(cancelled)
         raise ProjectExists(project.key) from cancelled
     return bool(answer)
-
-
-def _put_if_absent(row: Row) -> dict[str, Any]:
-    return {
-        "TableName": table_name(TABLE),
-        "Item": marshal(row),
-        "ConditionExpression": "attribute_not_exists(pk)",
-        **OLD_ITEM,
-    }
 
 
 def find_project(key: str) -> Project | None:
@@ -133,8 +142,10 @@ def void_ticket(key: TicketKey, *, void: Void, version: int | None) -> Ticket:
 
 
 def _update(key: TicketKey, fields: Mapping[str, Any], *, version: int | None, removed: Sequence[str] = ()) -> Ticket:
-    change = new_token()
-    request = _update_request(key, {**to_row(fields), "change": change}, version=version, removed=removed)
+    schema, change = _schema(), new_token()
+    values = marshal({**to_row(fields), "change": change})
+    position = schema.key(key.project, key.number)
+    request = update_version(schema, position, values, version=version, unless="void", removed=removed)
     try:
         answer = write_once("update_item", request, token=change)
     except WriteCancelled as cancelled:
@@ -167,57 +178,32 @@ def _require_failed_condition(cancelled: WriteCancelled) -> None:
         raise cancelled
 
 
-def _update_request(
-    key: TicketKey, values: Mapping[str, Any], *, version: int | None, removed: Sequence[str]
-) -> dict[str, Any]:
-    """Set and remove attributes of a ticket on the condition that it is there, not void, and at `version`."""
-    sets = ", ".join(f"#{name} = :{name}" for name in values)
-    removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
-    names = {f"#{name}": name for name in {*values, *removed, "pk", "version", "void"}}
-    arguments = {**{f":{name}": value for name, value in values.items()}, ":one": 1}
-    condition = "attribute_exists(#pk) AND attribute_not_exists(#void)"
-    if version is not None:
-        is_first = version == IMPORTED["version"]
-        at_version = "(attribute_not_exists(#version) OR #version = :version)" if is_first else "#version = :version"
-        condition += f" AND {at_version}"
-        arguments[":version"] = version
-    return {
-        "TableName": table_name(TABLE),
-        "Key": marshal({"pk": key.project, "sk": key.number}),
-        "UpdateExpression": f"SET {sets}, #version = if_not_exists(#version, :one) + :one{removes}",
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": marshal(arguments),
-        "ReturnValues": "ALL_NEW",
-        **OLD_ITEM,
-    }
-
-
-def _get(pk: str, sk: int) -> Row | None:
-    request = {"TableName": table_name(TABLE), "Key": marshal({"pk": pk, "sk": sk}), "ConsistentRead": True}
-    item = read("get_item", request).get("Item")
+def _get(partition: str, number: int) -> Row | None:
+    schema = _schema()
+    item = read("get_item", read_item(schema.table, schema.key(partition, number))).get("Item")
     return unmarshal(item) if item else None
 
 
-def _query(pk: str, attributes: Sequence[str], *, after: int | None, limit: int, newest_first: bool) -> Slice:
-    """Rows after a position, but for the project's. One more is read to know whether the list goes on."""
-    names = {f"#{name}": name for name in ("pk", "sk", *attributes)}
-    request: dict[str, Any] = {
-        "TableName": table_name(TABLE),
-        "ProjectionExpression": ", ".join(names),
-        "ExpressionAttributeNames": names,
-        "KeyConditionExpression": "#pk = :pk AND #sk > :project_row",
-        "ExpressionAttributeValues": marshal({":pk": pk, ":project_row": PROJECT_ROW}),
-        "ScanIndexForward": not newest_first,
-        "Limit": limit + 1,
-        "ConsistentRead": True,
-    }
-    if after is not None:
-        request["ExclusiveStartKey"] = marshal({"pk": pk, "sk": after})
+def _query(partition: str, attributes: Sequence[str], *, after: int | None, limit: int, newest_first: bool) -> Slice:
+    """Rows after a position, without the project's own. One more is read to know whether the list goes on."""
+    schema = _schema()
+    request = query_numbers(
+        schema,
+        partition,
+        newest_first=newest_first,
+        limit=limit + 1,
+        above=PROJECT_ROW,
+        after=None if after is None else schema.key(partition, after),
+        attributes=attributes,
+    )
     answer = read("query", request)
     rows = tuple(unmarshal(item) for item in answer["Items"])
     goes_on = len(rows) > limit or "LastEvaluatedKey" in answer  # the latter also where the rows fill 1 MB
     return Slice(rows=rows[:limit], end=rows[:limit][-1]["sk"] if goes_on else None)
+
+
+def _schema() -> KeySchema:
+    return KeySchema(table=table_name(TABLE))
 
 
 def place_in_register(key: str) -> int:

@@ -24,7 +24,7 @@ class Markers:
         self.schema = schema
         self._seconds = seconds
         self._ignored = ignored
-        self._wall = wall
+        self.wall = wall
 
     def partition(self, scope: str | None) -> str:
         """The partition key of a scope's markers, which no scope's own can equal."""
@@ -36,7 +36,7 @@ class Markers:
 
     def put(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
         """The action that stores the marker of a request, unless there is one that has not expired."""
-        now = int(self._wall())
+        now = int(self.wall())
         fields = {
             "token": request.token,
             "request": request.request_id,
@@ -53,7 +53,7 @@ class Markers:
         answer = read("get_item", request, deadline=deadline)
         pending.charge(read_units=dynamodb.used_units(answer))
         marker = dynamodb.unmarshal(answer.get("Item", {}))
-        return marker if marker.get(MARKER_EXPIRY, 0) > self._wall() else None
+        return marker if marker.get(MARKER_EXPIRY, 0) > self.wall() else None
 
     def digest(self, item: Mapping[str, Any]) -> str:
         """A fingerprint of what a repeat must repeat: the item without the attributes of `ignore_in_repeat`."""

@@ -82,7 +82,7 @@ class World:
     def forget(self) -> None:
         """Start the application anew: nothing that it held in memory is left."""
         strategies.reset()
-        strategies["tickets"].wall = lambda: time.time() + self.day * DAY_SECONDS
+        strategies["tickets"].markers.wall = lambda: time.time() + self.day * DAY_SECONDS
 
     def rows(self, project: str) -> dict[int, Told]:
         """The tickets of a project as the engine holds them."""

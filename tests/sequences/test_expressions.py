@@ -17,6 +17,7 @@ SCHEMA = KeySchema(table="items")
 PADDED = KeySchema(table="items", padded_width=4)
 KEY = {"sequence": {"S": "orders"}, "scope": {"S": "a"}}
 ROW = CounterRow(last_value=7, token="t", updated_at=99)
+TITLE = {"title": {"S": "Smoke"}}
 ADDITION: dict[str, Any] = {"amount": 1, "before_start": 0, "room": 10, "token": "t", "now": 99}
 
 
@@ -29,6 +30,10 @@ def names_and_values(request: dict[str, Any]) -> tuple[set[str], set[str]]:
 REQUESTS = {
     "put_if_absent": expressions.put_if_absent(SCHEMA, {}),
     "put_marker": expressions.put_marker(SCHEMA, {}, now=5),
+    "query above": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, above=0),
+    "change of a first version": expressions.update_version(SCHEMA, KEY, TITLE, version=1, unless="void"),
+    "change of a version": expressions.update_version(SCHEMA, KEY, TITLE, version=7, unless="void", removed=("old",)),
+    "change of any version": expressions.update_version(SCHEMA, KEY, TITLE, version=None, unless="void"),
     "query": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, attributes=("title",)),
     "first addition": expressions.add_to_counter("counters", KEY, floor=None, **ADDITION),
     "addition": expressions.add_to_counter("counters", KEY, floor=3, **ADDITION),
@@ -37,7 +42,7 @@ REQUESTS = {
     "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None),
     "put of a counter": expressions.put_counter("counters", KEY, ROW, seen=6),
 }
-WRITES = {name: request for name, request in REQUESTS.items() if name != "query"}
+WRITES = {name: request for name, request in REQUESTS.items() if "query" not in name}
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
@@ -135,6 +140,36 @@ class TestKeys:
         plain = expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1)
         assert "ExclusiveStartKey" not in plain
         assert plain["ConsistentRead"] is True
+
+    def test_query_above(self) -> None:
+        """A query above a number leaves that number and all below it out."""
+        query = expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, above=0)
+        assert query["KeyConditionExpression"] == "#partition = :partition AND #1_sk > :above"
+        assert query["ExpressionAttributeNames"]["#1_sk"] == "sk"
+        assert query["ExpressionAttributeValues"][":above"] == {"N": "0"}
+
+    def test_change_of_a_version(self) -> None:
+        """A change sets and removes attributes of an item that is at the version that was read, and moves it on."""
+        change = REQUESTS["change of a version"]
+        assert change["UpdateExpression"] == (
+            "SET #title = :title, #version = if_not_exists(#version, :first) + :one REMOVE #old"
+        )
+        assert change["ConditionExpression"] == (
+            "attribute_exists(#pk) AND attribute_not_exists(#void) AND (#version = :version)"
+        )
+        assert change["ExpressionAttributeValues"] == {
+            ":title": {"S": "Smoke"},
+            ":version": {"N": "7"},
+            ":first": {"N": "1"},
+            ":one": {"N": "1"},
+        }
+        assert change["ReturnValues"] == "ALL_NEW"
+
+    def test_change_of_an_item_without_a_version(self) -> None:
+        """An item without a version is at the first one, and at any when none is asked for."""
+        first, any_version = REQUESTS["change of a first version"], REQUESTS["change of any version"]
+        assert "(attribute_not_exists(#version) OR #version = :version)" in first["ConditionExpression"]
+        assert "#version" not in any_version["ConditionExpression"]
 
     def test_odd_attribute_names(self) -> None:
         """An attribute's name may hold what an expression may not."""

@@ -3,6 +3,7 @@
 import html
 import inspect
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -156,6 +157,13 @@ def test_every_error_is_in_the_table() -> None:
     entries = {kind: next(parent for parent in kind.__mro__ if parent in PROBLEMS) for kind in errors}
     assert {kind: entry for kind, entry in entries.items() if entry is not kind} == LIKE_THEIR_PARENTS
     assert {type(case.error) for case in CASES} == errors
+
+
+@every_case
+def test_an_error_survives_pickling(case: Case) -> None:
+    """An error that another process raised has the same class, words and attributes here."""
+    copy = pickle.loads(pickle.dumps(case.error))
+    assert (type(copy), str(copy), repr(vars(copy))) == (type(case.error), str(case.error), repr(vars(case.error)))
 
 
 @every_case

@@ -1,0 +1,42 @@
+"""Every request as a pure function: from plain values to dicts, with readable #names and :values.
+
+Nothing here sends anything. `KeySchema` knows how numbers become sort keys; the functions know the conditions on which
+exactness rests.
+"""
+
+from .counters import CounterRow, add_to_counter, advance_counter, put_counter
+from .items import (
+    FIRST_VERSION,
+    MARKER_EXPIRY,
+    REPORT_UNITS,
+    marker_number,
+    put_if_absent,
+    put_marker,
+    query_numbers,
+    read_item,
+    read_many,
+    single_put,
+    transaction,
+    update_version,
+)
+from .key_schema import KeySchema
+
+__all__ = [
+    "FIRST_VERSION",
+    "MARKER_EXPIRY",
+    "REPORT_UNITS",
+    "CounterRow",
+    "KeySchema",
+    "add_to_counter",
+    "advance_counter",
+    "marker_number",
+    "put_counter",
+    "put_if_absent",
+    "put_marker",
+    "query_numbers",
+    "read_item",
+    "read_many",
+    "single_put",
+    "transaction",
+    "update_version",
+]

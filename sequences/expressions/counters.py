@@ -1,0 +1,105 @@
+"""Requests about counters: additions, and writes on the condition that a counter still is as it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..dynamodb import marshal
+from .items import OLD_ITEM, REPORT_UNITS, Wire
+
+__all__ = ["CounterRow", "add_to_counter", "advance_counter", "put_counter"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CounterRow:
+    """What is written on a counter: the new last value, by which write, and when (seconds since 1970)."""
+
+    last_value: int
+    token: str
+    updated_at: int
+
+
+# `highest` goes up with `last_value`. Whoever sets only `last_value` back is thus found out by the next write.
+_NAMES = {"#last_value": "last_value", "#highest": "highest", "#updated_at": "updated_at", "#token": "token"}
+
+
+def add_to_counter(
+    table: str, key: Wire, *, amount: int, before_start: int, room: int, floor: int | None, token: str, now: int
+) -> dict[str, Any]:
+    """An `UpdateItem` that adds `amount` atomically and returns the counter as it then is.
+
+    DynamoDB's `ADD` starts a missing number at 0; `if_not_exists` starts it at `before_start`, and is as atomic.
+    Conditions: the result does not pass MAXIMUM (`room` is the highest value from which there is room), the counter
+    did not go back (below `highest`, or below `floor`, which this process has seen), and this very write is not
+    there.
+    """
+    ours = "(attribute_not_exists(#token) OR #token <> :token)"
+    in_order = "#last_value <= :room AND (attribute_not_exists(#highest) OR #last_value >= #highest)"
+    if floor is None:
+        untouched = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
+        condition = f"(({untouched}) OR ({in_order})) AND {ours}"
+    else:
+        condition = f"{in_order} AND #last_value >= :floor AND {ours}"
+    values: dict[str, Any] = {
+        ":amount": {"N": str(amount)},
+        ":before_start": {"N": str(before_start)},
+        ":room": {"N": str(room)},
+        ":token": {"S": token},
+        ":now": {"N": str(now)},
+    }
+    if floor is not None:
+        values[":floor"] = {"N": str(floor)}
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
+        "#highest = if_not_exists(#last_value, :before_start) + :amount, #updated_at = :now, #token = :token",
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": _NAMES,
+        "ExpressionAttributeValues": values,
+        "ReturnValues": "UPDATED_NEW",
+        **OLD_ITEM,
+        **REPORT_UNITS,
+    }
+
+
+def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
+    """The condition that the counter is still as it was read."""
+    if seen is None:
+        return "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)", {}
+    return "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)", {":seen": {"N": str(seen)}}
+
+
+def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
+    """An update to `row` on the condition that the counter still is at `seen`."""
+    condition, values = _still(seen)
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": "SET #last_value = :last_value, #highest = :last_value, "
+        "#updated_at = :now, #token = :token",
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": _NAMES,
+        "ExpressionAttributeValues": {
+            ":last_value": {"N": str(row.last_value)},
+            ":now": {"N": str(row.updated_at)},
+            ":token": {"S": row.token},
+            **values,
+        },
+        **OLD_ITEM,
+    }
+
+
+def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
+    """The same as `advance_counter` by a put of the whole counter."""
+    condition, values = _still(seen)
+    fields = {"last_value": row.last_value, "highest": row.last_value, "updated_at": row.updated_at, "token": row.token}
+    return {
+        "TableName": table,
+        "Item": {**key, **marshal(fields)},
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest"},
+        **({"ExpressionAttributeValues": values} if values else {}),
+        **OLD_ITEM,
+    }

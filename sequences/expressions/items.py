@@ -1,0 +1,165 @@
+"""Requests about items: reads, queries, conditional puts, transactions, and changes of one version of an item.
+
+A "put" is the inner dict that both `PutItem` and an action of `TransactWriteItems` take.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .key_schema import KeySchema
+
+__all__ = [
+    "FIRST_VERSION",
+    "MARKER_EXPIRY",
+    "OLD_ITEM",
+    "REPORT_UNITS",
+    "Wire",
+    "marker_number",
+    "put_if_absent",
+    "put_marker",
+    "query_numbers",
+    "read_item",
+    "read_many",
+    "single_put",
+    "transaction",
+    "update_version",
+]
+
+Wire = Mapping[str, Any]
+MARKER_EXPIRY = "marker_expires_at"
+"""When a marker expires (seconds since 1970): DynamoDB deletes by it, so it is refused in items."""
+FIRST_VERSION = 1
+"""The version of an item that has no attribute `version`."""
+OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+REPORT_UNITS = {"ReturnConsumedCapacity": "TOTAL"}
+
+
+def read_item(table: str, key: Wire) -> dict[str, Any]:
+    """A consistent `GetItem` of one key."""
+    return {"TableName": table, "Key": key, "ConsistentRead": True, **REPORT_UNITS}
+
+
+def read_many(
+    schema: KeySchema, partition: str, numbers: Iterable[int], *, attributes: Sequence[str]
+) -> dict[str, Any]:
+    """A consistent `BatchGetItem` of at most 100 items of a collection: their sort keys and the named attributes."""
+    aliases = {f"#{name}": name for name in attributes}
+    wanted = {
+        "Keys": [schema.key(partition, number) for number in numbers],
+        "ConsistentRead": True,
+        "ProjectionExpression": ", ".join(["#sort", *aliases]),
+        "ExpressionAttributeNames": {"#sort": schema.sort_name, **aliases},
+    }
+    return {"RequestItems": {schema.table: wanted}}
+
+
+def query_numbers(
+    schema: KeySchema,
+    partition: str,
+    *,
+    newest_first: bool,
+    limit: int,
+    consistent: bool = True,
+    above: int | None = None,
+    after: Wire | None = None,
+    attributes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """One page of an item collection in the order of its numbers, with its keys and the named attributes only.
+
+    It holds only numbers greater than `above`, and continues after the key `after`.
+    """
+    names = [schema.partition_name, schema.sort_name, *attributes]
+    aliases = {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
+    request: dict[str, Any] = {
+        "TableName": schema.table,
+        "KeyConditionExpression": "#partition = :partition",
+        "ProjectionExpression": ", ".join(aliases),
+        "ExpressionAttributeNames": {"#partition": schema.partition_name, **aliases},
+        "ExpressionAttributeValues": {":partition": {"S": partition}},
+        "ScanIndexForward": not newest_first,
+        "Limit": limit,
+        "ConsistentRead": consistent,
+        **REPORT_UNITS,
+    }
+    if above is not None:
+        request["KeyConditionExpression"] += f" AND {list(aliases)[1]} > :above"
+        request["ExpressionAttributeValues"][":above"] = schema.sort_value(above)
+    return {**request, "ExclusiveStartKey": after} if after else request
+
+
+def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:
+    """A put on the condition that nothing is stored under the item's key."""
+    return {
+        "TableName": schema.table,
+        "Item": item,
+        "ConditionExpression": "attribute_not_exists(#partition)",
+        "ExpressionAttributeNames": {"#partition": schema.partition_name},
+        **OLD_ITEM,
+    }
+
+
+def marker_number(token: str) -> int:
+    """The sort number of a token's marker: 120 bits of SHA-256, which fits the 38 digits of a DynamoDB number."""
+    return int.from_bytes(hashlib.sha256(token.encode()).digest()[:15])
+
+
+def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
+    """A put of a marker on the condition that there is none, or that it expired (DynamoDB deletes late)."""
+    return {
+        "TableName": schema.table,
+        "Item": marker,
+        "ConditionExpression": "attribute_not_exists(#partition) OR #marker_expires_at <= :now",
+        "ExpressionAttributeNames": {"#partition": schema.partition_name, "#marker_expires_at": MARKER_EXPIRY},
+        "ExpressionAttributeValues": {":now": {"N": str(now)}},
+        **OLD_ITEM,
+    }
+
+
+def single_put(put: Wire) -> dict[str, Any]:
+    """One put as a `PutItem` request."""
+    return {**put, **REPORT_UNITS}
+
+
+def transaction(actions: Sequence[Wire], *, request_token: str) -> dict[str, Any]:
+    """Puts and updates as one `TransactWriteItems` request; a dict with "Item" is a put, another an update."""
+    return {
+        "TransactItems": [{"Put" if "Item" in action else "Update": action} for action in actions],
+        "ClientRequestToken": request_token,
+        **REPORT_UNITS,
+    }
+
+
+def update_version(
+    schema: KeySchema, key: Wire, values: Wire, *, version: int | None, unless: str, removed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """An `UpdateItem` that sets and removes attributes, adds 1 to `version`, and returns the whole item.
+
+    Conditions: the item exists, has no attribute `unless`, and is at `version` if one is given. An item without a
+    version is at FIRST_VERSION.
+    """
+    condition = f"attribute_exists(#{schema.partition_name}) AND attribute_not_exists(#{unless})"
+    arguments = {f":{name}": value for name, value in values.items()}
+    arguments |= {":first": {"N": str(FIRST_VERSION)}, ":one": {"N": "1"}}
+    if version is not None:
+        unversioned = "attribute_not_exists(#version) OR " if version == FIRST_VERSION else ""
+        condition += f" AND ({unversioned}#version = :version)"
+        arguments[":version"] = {"N": str(version)}
+    sets = [*(f"#{name} = :{name}" for name in values), "#version = if_not_exists(#version, :first) + :one"]
+    removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
+    return {
+        "TableName": schema.table,
+        "Key": key,
+        "UpdateExpression": f"SET {', '.join(sets)}{removes}",
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {
+            f"#{name}": name for name in {*values, *removed, schema.partition_name, "version", unless}
+        },
+        "ExpressionAttributeValues": arguments,
+        "ReturnValues": "ALL_NEW",
+        **OLD_ITEM,
+        **REPORT_UNITS,
+    }
