@@ -48,7 +48,7 @@ LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 
 # Not core: pages, checks and commands, the lab, and modules that only declare.
 NOT_CORE = re.compile(
-    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|types)\.py$)"
+    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|storage|types)\.py$)"
 )
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
@@ -63,6 +63,9 @@ OWN_TESTS = {
     "sequences/dynamodb/connections.py": ("errors", "deadlines"),
     "sequences/dynamodb/tables.py": ("lives",),
     "sequences/dynamodb/values.py": ("expressions",),
+    "sequences/expressions/counters.py": ("expressions", "counters"),
+    "sequences/expressions/items.py": ("expressions", "stored_rows"),
+    "sequences/expressions/key_schema.py": ("expressions",),
     "sequences/leader.py": ("commit_queues", "deadlines"),
     "sequences/registry.py": ("tables",),
     "sequences/retries.py": ("deadlines",),
