@@ -53,6 +53,37 @@ class EngineError(Exception):
         self.remedy = remedy
 
 
+class _DataFile:
+    """The file that keeps an engine's data, locked while we hold it: no other engine serves it then."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.locks: list[int] = []
+        """The descriptor of the lock, while it is held. The engine inherits it: it holds while either of us lives."""
+
+    def hold(self) -> None:
+        """Lock the file. Raises EngineError."""
+        if self.locks:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another.") from error
+        if not _comes_free(lock):
+            os.close(lock)
+            raise EngineError(
+                f"The engine's data {self.path} is in use by another run.",
+                "Stop that one first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
+            )
+        self.locks.append(lock)
+
+    def release(self) -> None:
+        """Unlock the file. Safe to call again."""
+        while self.locks:
+            os.close(self.locks.pop())
+
+
 class Engine:
     """An engine of one's own on a loopback port; as a context manager it runs inside the ``with`` block.
 
@@ -70,7 +101,7 @@ class Engine:
         self.binary = find_binary(home)
         self.fallback = self.binary is None
         self._child: ChildProcess | None = None
-        self._lock: int | None = None
+        self._file = _DataFile(path) if path else None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -101,12 +132,13 @@ class Engine:
             return self
         if self.fallback:
             warnings.warn(FALLBACK_WARNING, RuntimeWarning, stacklevel=2)
-        self._hold_file()
+        if self._file:
+            self._file.hold()
         try:
             self._launch()
         except BaseException:
             self.kill()
-            self._release_file()
+            self.stop()
             raise
         return self
 
@@ -114,7 +146,8 @@ class Engine:
         """Ask the engine to end, force it after 5 seconds, and give its file free. Safe to call again."""
         if self._child is not None:
             self._child.stop(STOP_SECONDS)
-        self._release_file()
+        if self._file:
+            self._file.release()
 
     def kill(self) -> None:
         """End the engine at once, as a crash would (SIGKILL). Its file stays ours until ``stop``."""
@@ -145,7 +178,7 @@ class Engine:
         if not port_is_free(self.port):  # else the answers of who listens there would pass for our engine's
             return PORT_TAKEN
         with tempfile.TemporaryFile() as output:
-            held = [] if self._lock is None else [self._lock]
+            held = self._file.locks if self._file else ()
             self._child = ChildProcess(self._command(), output=output, pass_fds=held)
             if self._comes_up(deadline):
                 return None
@@ -178,28 +211,6 @@ class Engine:
             f"The embedded engine did not start ({said or 'it said nothing'}).",
             f"See that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another.",
         )
-
-    def _hold_file(self) -> None:
-        """Lock the data file for us. The engine inherits the lock: it holds while either of us lives."""
-        if self.path is None or self._lock is not None:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another.") from error
-        if not _comes_free(lock):
-            os.close(lock)
-            raise EngineError(
-                f"The engine's data {self.path} is in use by another run.",
-                "Stop that one first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
-            )
-        self._lock = lock
-
-    def _release_file(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
 
 def find_binary(home: Path = HOME) -> Path | None:

@@ -95,21 +95,8 @@ class Strategy(ABC):
         self.option = checked_options(self.options, config)
         self.timing = timing or Timing()
         self.wall = wall
-        partition_name, sort_name = self.option["key_names"]
-        width = self.option["width"] if self.option["sort_key"] == "padded" else 0
-        self.schema = KeySchema(
-            table=dynamodb.table_name(config.table),
-            partition_name=partition_name,
-            sort_name=sort_name,
-            padded_width=width,
-        )
-        self.numbers = Numbers(
-            alias=config.alias,
-            start=config.start,
-            step=config.step,
-            maximum=min(config.maximum, 10**width - 1) if width else config.maximum,
-            padded=width > 0,
-        )
+        self.schema = _key_schema(config, self.option)
+        self.numbers = _numbers(config, self.schema.padded_width)
         self.collections = ItemCollections(alias=config.alias, schema=self.schema, template=self.option["partition"])
         self.lives = TableLives([self.schema.table], self.forget)
         self.markers = Markers(
@@ -201,6 +188,26 @@ class Strategy(ABC):
 
     def forget(self) -> None:
         """Forget all that is remembered of any scope."""
+
+
+def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
+    partition_name, sort_name = option["key_names"]
+    return KeySchema(
+        table=dynamodb.table_name(config.table),
+        partition_name=partition_name,
+        sort_name=sort_name,
+        padded_width=option["width"] if option["sort_key"] == "padded" else 0,
+    )
+
+
+def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:
+    return Numbers(
+        alias=config.alias,
+        start=config.start,
+        step=config.step,
+        maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
+        padded=padded_width > 0,
+    )
 
 
 def _imported(alias: str, path: str | None) -> Callable[..., Any] | None:

@@ -166,7 +166,7 @@ class FaultProxy:
         self._requests[request.operation] += 1
         rule = self._plan.fault_for(request)
         if rule is None:
-            return await self._pass_on(message, client, upstream)
+            return await _send(client, (await self._exchange(message, upstream)).wire)
         self._faults.append((sum(self._requests.values()), request.operation, rule.fault))
         self._counts[rule.fault] += 1
         if rule.fault in LOSSES:
@@ -174,7 +174,8 @@ class FaultProxy:
         if rule.fault in CUTS:
             return await self._cut(rule, message, client)
         if rule.fault in CHANGES:
-            return await self._pass_on(await self._changed(rule, message, request), client, upstream)
+            changed = await self._changed(rule, message, request)
+            return await _send(client, (await self._exchange(changed, upstream)).wire)
         return await _send(client, answer(*rejection(rule, request)))
 
     async def _changed(self, rule: Rule, message: Message, request: Request) -> Message:
@@ -194,9 +195,6 @@ class FaultProxy:
             await asyncio.sleep(seconds)
         finally:
             self._under_way -= 1
-
-    async def _pass_on(self, message: Message, client: _Streams, upstream: _Streams) -> bool:
-        return await _send(client, (await self._exchange(message, upstream)).wire)
 
     async def _lose(self, rule: Rule, truth: Message, client: _Streams) -> bool:
         """The engine has answered `truth`; the client gets something else, or nothing."""
