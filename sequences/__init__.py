@@ -1,17 +1,19 @@
 """Numbers that people can say aloud, from DynamoDB, which has no auto-increment.
 
-A *sequence* is a name in the setting SEQUENCES; each of its *scopes* counts on its own. One function does for all:
+A *sequence* is a name in the setting SEQUENCES. Each *scope* of a sequence counts on its own. Most applications need
+one function:
 
     from sequences import put_next
 
     allocation = put_next("tickets", {"title": "Printer on fire"}, scope="ABC", idempotency_token=request_id)
-    allocation.value  # 42: stored already, never given again, and the same for every repeat of this request
+    allocation.value  # 42: already stored, never given again, and the same for every repeat of this request
 
-`get_next_value` takes a value before an item carries it, where the strategy can; `get_last_value` only looks.
-What each strategy guarantees, and what it costs, is in its class docstring under `sequences.strategies`.
+`get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
+The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
-Public are the functions here and four modules: `exceptions`, `storage` (an application's own rows beside its numbers),
-`registry` (the strategies that SEQUENCES configures) and `capabilities` (what they can do). All else may change.
+The functions here and four modules are public: `exceptions`, `storage` (for an application's own rows beside its
+numbers), `registry` (the strategies that SEQUENCES configures) and `capabilities` (what they can do). Everything else
+may change.
 """
 
 from .services import get_last_value, get_next_value, get_next_values, put_next, put_next_many

@@ -1,6 +1,6 @@
-"""The administration's pages of the sequences: which there are, what they guarantee, how far they have come.
+"""The administration's pages about sequences: which there are, what they guarantee, and how far they have counted.
 
-They only read. What a strategy says of itself comes from `capabilities`; what goes wrong is told on the page.
+The pages only read. The facts about a strategy come from `capabilities`, and a page shows what went wrong.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ logger = logging.getLogger(__name__)
 
 @admin.register(Sequence)
 class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
-    """Two pages of its own, and none of those that Django makes for a model with rows."""
+    """Two pages for sequences, in place of those that Django makes for a model with rows."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The list, and a page for each sequence; every other address below is 404."""
+        """The list, and a page for each sequence. Every other address below is a 404."""
         view = self.admin_site.admin_view
         return [
             path("", view(self.changelist_view), name="sequences_sequence_changelist"),
@@ -42,15 +42,15 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         ]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Sequences are made in the settings."""
+        """Always False: sequences are added in the settings."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-        """Sequences are changed in the settings."""
+        """Always False: sequences are changed in the settings."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-        """Sequences are removed in the settings."""
+        """Always False: sequences are removed in the settings."""
         return False
 
     @method_decorator(require_safe)
@@ -65,7 +65,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
 
     @method_decorator(require_safe)
     def counters_view(self, request: HttpRequest, alias: str) -> TemplateResponse:
-        """One sequence: what it guarantees, and a page of its counters."""
+        """One sequence with what it guarantees, and a page of its counters."""
         self._require_permission(request)
         content = {"title": alias, **_described_or_404(alias)}
         if "trouble" not in content:
@@ -84,7 +84,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
 
 
 def _flags() -> list[dict[str, str]]:
-    """The questions that are answered by yes or no."""
+    """The yes-or-no questions."""
     return [
         {"label": capability.label, "question": capability.question}
         for capability in capabilities()
@@ -95,14 +95,14 @@ def _flags() -> list[dict[str, str]]:
 def _described_or_404(alias: str) -> dict[str, Any]:
     try:
         if alias not in configured():
-            raise Http404(f"There is no sequence {alias!r}.")
+            raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
     except InvalidSequence as error:
         return {"trouble": str(error)}
     return _described(alias)
 
 
 def _described(alias: str) -> dict[str, Any]:
-    """One sequence: its configuration and the answers of its strategy, or what is wrong with it."""
+    """One sequence with its configuration and the answers of its strategy, or with the error in its configuration."""
     try:
         strategy = strategies[alias]
     except InvalidSequence as error:
@@ -126,7 +126,7 @@ def _described(alias: str) -> dict[str, Any]:
 
 
 def _with_first_counters(sequences: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each usable sequence with its first counters. An engine that is away is waited for once, not for each."""
+    """Add its first counters to each usable sequence. If the engine does not answer for one, skip the others."""
     is_away = False
     for sequence in sequences:
         if "trouble" not in sequence and not is_away:
@@ -136,7 +136,7 @@ def _with_first_counters(sequences: list[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of counters, or why it cannot be shown: the one place where errors become words on a page."""
+    """A page of counters, or the reason why it cannot be shown. Here errors become words on a page."""
     try:
         counters, following = strategies[alias].counters(cursor, limit)
     except OperationNotSupported as error:
@@ -145,7 +145,7 @@ def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
         return {"trouble": " ".join(error.messages), "status": 400}
     except (GaveUp, StorageError) as error:
         logger.error("the counters of %s cannot be read: %s", alias, error)
-        return {"trouble": f"The counters cannot be read. {error}", "status": 503}
+        return {"trouble": f"The counters cannot be read. {error} Solve this, then reload the page.", "status": 503}
     except (SequenceError, ImportError) as error:
         return {"trouble": str(error)}
     return {"counters": counters, "next_cursor": following, "cursor": cursor}

@@ -1,4 +1,4 @@
-"""The app's entry for Django: its name, and its checks."""
+"""The app's configuration for Django: its name and its system checks."""
 
 from django.apps import AppConfig
 

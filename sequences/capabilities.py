@@ -1,6 +1,6 @@
-"""What strategies say of themselves: the tables of `docs/` and the admin pages are made of it.
+"""What each strategy can do and costs, as data for the tables in `docs/` and for the admin pages.
 
-Nothing is told here that a class does not say: the flags and their questions stand in `strategies.base`.
+The flags and their questions are in `strategies.base`; this module only reads them from the classes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["Capability", "capabilities", "flags", "options_table", "strategies_t
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capability:
-    """One thing to ask of every strategy class: the attribute, and the question that it answers.
+    """One question about every strategy class, and the class attribute that answers it.
 
-    A flag is answered by yes or no, what is none by a text.
+    A flag answers yes or no; any other capability answers with a text.
     """
 
     name: str
@@ -31,18 +31,18 @@ class Capability:
 
     @property
     def label(self) -> str:
-        """The attribute's name as people read it."""
+        """The attribute's name for people."""
         return self.name.replace("_", " ").capitalize()
 
     def answer(self, strategy: type[Strategy]) -> bool | str:
-        """What a strategy class says: yes or no, or a text."""
+        """The answer of a strategy class: True or False, or a text."""
         said: bool | str = getattr(strategy, self.name)
         return said
 
 
 @cache
 def capabilities() -> tuple[Capability, ...]:
-    """The questions in the order in which `Strategy` declares them: the flags first, then the cost."""
+    """The questions in the order in which `Strategy` declares them: first the flags, then the costs."""
     (declaration,) = ast.parse(inspect.getsource(Strategy)).body
     assert isinstance(declaration, ast.ClassDef)
     return tuple(
@@ -60,7 +60,7 @@ def capabilities() -> tuple[Capability, ...]:
 
 
 def flags(strategy: type[Strategy]) -> dict[str, bool]:
-    """What a strategy can do: its answers to the questions of yes or no."""
+    """What a strategy can do: its answers to the yes-or-no questions."""
     return {asked.name: bool(asked.answer(strategy)) for asked in capabilities() if asked.is_flag}
 
 
@@ -85,7 +85,7 @@ def _cell(answer: bool | str) -> str:
 
 
 def options_table() -> str:
-    """Every key of OPTIONS, what it must be, and which strategies have it, as a Markdown table."""
+    """Every key of OPTIONS, its default, what it must be, and which strategies have it, as a Markdown table."""
     classes = strategy_classes()
     options = {name: option for strategy in classes for name, option in strategy.options.items()}
     rows = []

@@ -1,4 +1,4 @@
-"""System checks of the setting SEQUENCES. They read settings and import classes; they never talk to the network."""
+"""System checks of the setting SEQUENCES. They read settings and import classes, and never use the network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_sequences"]
 
 @register(Tags.compatibility)
 def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
-    """One error for each sequence that could not be used (sequences.E001), with the remedy."""
+    """Return one error (sequences.E001) for each sequence that cannot be used, with the remedy."""
     try:
         aliases = list(configured())
     except InvalidSequence as error:

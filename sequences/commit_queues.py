@@ -1,21 +1,21 @@
-"""Group commit: callers of one scope in one process are written together, by one of them.
+"""Group commit: one caller writes for all callers of a scope in this process that come at the same time.
 
     caller A  --joins, leads--> [write A]------------------> hands over
     caller B        --joins, waits------------\
     caller C           --joins, waits----------+-> B leads: [write B C D]
     caller D              --joins, waits------/
 
-There is no timer and no thread of our own: a lone caller leads at once and waits for nobody, and the first one after a
-group only lets those run that the group has answered. What a group writes and how an answer is read is a `Committer`'s
-knowledge; this module knows who leads, when to try again, and when to give up.
+There is no timer and no thread of our own. A lone caller leads at once and waits for nobody. The first caller after a
+group only lets the threads run that the group has answered. A `Committer` knows what a write contains and what its
+answer means. This module knows who leads and who waits; `leader` knows when a write is sent again.
 
-The guarantees, each held by a test:
+The guarantees, each with a test:
 
-1. A request is answered exactly once, and its caller gets that answer, whoever led.
-2. After an ambiguous error the same write is sent again as it was, until its outcome is known or nobody waits for it.
-3. A request that fails alone (a bad item, a used token) does not hurt the others: they are numbered without it.
-4. First come, first numbered, within a process.
-5. Nothing is kept for a scope that nobody is waiting for, and a leader that was interrupted is replaced.
+1. A request is answered exactly once, and its caller gets that answer, whoever was the leader.
+2. After an ambiguous error the same write is sent again unchanged, until its outcome is known or nobody waits for it.
+3. A request that fails alone (a bad item, a used token) does not harm the others: they get values without it.
+4. Within a process, callers get values in the order in which they come.
+5. A scope takes no memory when nobody waits for it, and a leader that was interrupted is replaced.
 6. A caller gets its answer by its deadline, or `LATE_SECONDS` later; the write of the others goes on without it.
 """
 
@@ -37,7 +37,7 @@ GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether what it waits 
 
 
 class _Here(threading.local):
-    """Whether this thread is inside a group, where it leads, waits or holds the lock."""
+    """Whether this thread is inside a group: leads it, waits in it, or holds the lock."""
 
     inside = False
 
@@ -46,20 +46,20 @@ _here = _Here()
 
 
 class CommitQueues:
-    """The waiters of every scope, for one committer in one process."""
+    """The commit queues of one committer in this process: the waiters of every scope."""
 
     def __init__(self, committer: Committer, *, joins: bool = True) -> None:
         self._committer = committer
         self._joins = joins
         self._lock = threading.Lock()
         self._queues: dict[str | None, Queue] = {}
-        self._shared: tuple[str | None, ...] = ()  # the scope whose last write several callers shared
+        self._shared: tuple[str | None, ...] = ()  # the scope whose last batch had several waiters
 
     def submit(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
-        """Return when every request is answered: by this caller as the leader of a group, or by another leader.
+        """Return when every request is answered, by this caller as the leader of a group or by another leader.
 
-        A call that a signal handler makes while its thread is inside a group cannot wait for that thread: it is
-        written alone, and the conditions of the writes keep the two apart.
+        A signal handler may make a call while its thread is inside a group. That call cannot wait for its own thread,
+        so it is written alone; the conditions of the writes keep both correct.
         """
         waiter = Waiter(pendings, deadline)
         if not self._joins or _here.inside:
@@ -93,7 +93,10 @@ class CommitQueues:
                 self._wait(scope, queue, waiter)
 
     def _wait(self, scope: str | None, queue: Queue, waiter: Waiter) -> None:
-        """Wait to be answered or to lead; look now and then whether the leader is gone, or the deadline has passed."""
+        """Wait for an answer or for the lead, at most GLANCE_SECONDS; then look at the leader and the deadline.
+
+        A leader that is lost is replaced, and a waiter past its deadline gives up.
+        """
         left = waiter.deadline.left
         if waiter.latch.acquire(timeout=min(GLANCE_SECONDS, left if left > 0 else max(left + LATE_SECONDS, 0.001))):
             return
@@ -106,10 +109,10 @@ class CommitQueues:
                 self._give_up(queue, waiter)
 
     def _give_up(self, queue: Queue, waiter: Waiter) -> None:
-        """At the deadline leave the queue, unwritten. Out of a batch: only when its leader had time to answer.
+        """Give up at the deadline: at once in the queue, in a batch after the leader had `LATE_SECONDS` to answer.
 
-        One that was itself given up for lost does not know what became of its write. A leader that was interrupted
-        may have taken a waiter along that still stands in the queue.
+        A waiter that is in neither the queue nor the batch led once and was replaced: it does not know how its write
+        ended. An interrupted leader may have put a waiter into its batch that is still in the queue.
         """
         if waiter in queue.waiting and waiter not in queue.batch.waiters:
             queue.waiting.remove(waiter)
@@ -119,9 +122,9 @@ class CommitQueues:
             waiter.give_up(TOOK_TOO_LONG, outcome_unknown=batch.write is not None or waiter not in batch.waiters)
 
     def _leave(self, scope: str | None, waiter: Waiter) -> None:
-        """Hand over what this caller led, and be waited for no more. May be done twice.
+        """Leave the queue, and hand over the lead if this caller had it. Safe to call twice.
 
-        A signal's handler may put in between: while the lock is held, it must find this thread inside.
+        A signal handler may store an item in between: while the lock is held, this thread must count as inside.
         """
         waiter.gone = True
         with self._lock:
@@ -144,9 +147,9 @@ class CommitQueues:
 
 
 def _let_others_come() -> None:
-    """Let those run whom the last group has just answered, so that who comes again shares the next write.
+    """Let the threads run that the last group has just answered, so that those who call again share the next write.
 
-    Else the first to come again would write alone, while all the others wait for it. Where nobody wants to run, this
+    Otherwise the first to call again would write alone while all the others wait for it. With no thread to run, this
     takes a microsecond.
     """
     time.sleep(0)

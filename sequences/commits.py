@@ -1,7 +1,7 @@
-"""What a group commit is made of: a request, how it ends, and the write that is prepared for it.
+"""The parts of a group commit: a request, its answer, and the write that is prepared for it.
 
-This is the port between the commit queues, which know who is written together and when, and the strategies, which
-know what is written.
+This is the interface between the commit queues, which decide what is written together and when, and the strategies,
+which decide what is written.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ R = TypeVar("R", bound="PutRequest | ReserveRequest")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PutRequest:
-    """An item, as attribute values, that wants the next value.
+    """An item, as attribute values, that gets the next value.
 
-    `token` is stored with the item and tells it from every other one. A `marked` request has its token from the
-    caller, and a marker remembers what it got: `digest` is what a repeat must agree with, and `request_id` tells the
-    lost write of this call from that of another call with the same token. An item with an `own_key` is stored there.
+    `token` is stored with the item and is unique to it. A `marked` request has the caller's idempotency token, and a
+    marker remembers its value. A repeat must have the same `digest`. `request_id` is unique per call: two calls with
+    the same token can be told apart. An item with an `own_key` is stored under that key. `size` is in bytes.
     """
 
     item: Mapping[str, Any]
@@ -53,13 +53,13 @@ class PutRequest:
 
     @property
     def identity(self) -> object:
-        """What no two actions of one transaction may share."""
+        """What two actions of one transaction must not share."""
         return self.token if self.marked else (repr(self.own_key) if self.own_key else id(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReserveRequest:
-    """So many values, before items carry them."""
+    """A request for `count` values without items."""
 
     count: int
     actions = 1
@@ -71,7 +71,7 @@ class ReserveRequest:
 
 
 class Pending(Generic[R]):
-    """A request on its way: what it has cost so far, the value reserved for it, and its one answer."""
+    """A pending request: its cost so far, the value reserved for it, and its one answer."""
 
     __slots__ = ("_answers", "attempts", "read_units", "request", "value", "write_units")
 
@@ -88,7 +88,10 @@ class Pending(Generic[R]):
         return self._answers[0] if self._answers else None
 
     def settle(self, answer: Answer) -> bool:
-        """Give the answer, unless there is one: whether it counts. Appending is atomic, whichever thread is first."""
+        """Give the answer, unless there is one already; return whether it counts.
+
+        The first answer wins, from whichever thread: appending to a list is atomic.
+        """
         self._answers.append(answer)
         return self._answers[0] is answer
 
@@ -100,9 +103,10 @@ class Pending(Generic[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedWrite:
-    """One write, sent again as it is: the request, and what each of its actions is for, if there are many.
+    """One prepared write, which can be sent again unchanged: the request, and which requests it answers.
 
-    `life` is that of the tables for which it was prepared: what it proves holds for no other.
+    `roles` says what each action of a transaction is for. `life` is the table life in which the write was prepared; its
+    outcome says nothing about tables made later.
     """
 
     operation: str
@@ -115,17 +119,17 @@ class PreparedWrite:
 
 
 class Committer(ABC):
-    """Makes the writes of a commit queue. Each method makes one attempt; none retries."""
+    """Prepares the writes of a commit queue and reads their outcome. A method makes one attempt and never retries."""
 
     most_actions = 100
 
     def turn(self, scope: str | None) -> AbstractContextManager[object]:
-        """Held while one write is prepared and sent; what makes other processes wait, if anything does."""
+        """Held while one write is prepared and sent. It may make other processes of the host wait."""
         return nullcontext()
 
     @abstractmethod
     def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
-        """The next write for these requests, or some of the first of them; it may read."""
+        """Prepare the next write for these requests, or for the first few of them. May read."""
 
     @abstractmethod
     def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
@@ -133,4 +137,4 @@ class Committer(ABC):
 
     @abstractmethod
     def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        """Answer the requests whose fate a refused write settles; the others go round again. It may read."""
+        """Answer the requests that a refused write decides. The others are prepared again. May read."""

@@ -1,29 +1,30 @@
 """Everything that can go wrong, as one tree.
 
     SequenceError
-    |-- InvalidSequence         the setting SEQUENCES is wrong, or does not hold this alias
-    |-- InvalidScope            (ValueError) empty, too long, or with control characters
+    |-- InvalidSequence         the setting SEQUENCES is wrong, or has no such sequence
+    |-- InvalidScope            (ValueError) empty, too long, reserved, or with control characters
     |-- InvalidItem             (ValueError) the item cannot be stored
     |-- InvalidToken            (ValueError) the idempotency token is empty, too long or not printable
     |-- OperationNotSupported   the strategy cannot do this
-    |-- ScopeNotFound           (LookupError) the scope must exist before it is counted in
-    |-- ItemExists              an item with the caller's own key is stored already
+    |-- ScopeNotFound           (LookupError) the scope must have a row before its first number, and has none
+    |-- ItemExists              an item with the caller's own key is already stored
     |-- IdempotencyMismatch     the token was used for another item
     |-- SequenceExhausted       the next value would pass MAXIMUM
     |-- SequenceWentBack        the counter is lower than a value it handed out
     |-- GaveUp
-    |   |-- SequenceContention  other writers won until the deadline; nothing was written
-    |   `-- SequenceUnavailable the engine did not serve us until the deadline
-    `-- StorageError            what one request to DynamoDB met
-        |-- WriteCancelled      a condition failed, or a transaction met another; nothing was written
-        |-- NotWritten          certain and may heal: throttled, or never sent
-        |-- OutcomeUnknown      ambiguous and may heal: the answer was lost
-        `-- StorageRefused      certain and permanent
+    |   |-- SequenceContention  other writers won every race until the deadline; nothing was written
+    |   `-- SequenceUnavailable the engine did not serve the call until the deadline
+    `-- StorageError            one request to DynamoDB failed
+        |-- WriteCancelled      a condition failed, or another transaction was in the way; nothing was written
+        |-- NotWritten          throttled or never sent; nothing was written, and a repeat may succeed
+        |-- OutcomeUnknown      the answer was lost, so the write may be stored; a repeat may succeed
+        `-- StorageRefused      nothing was written, and a repeat will fail as well
             |-- TableMissing    run `manage.py create_tables`
-            |-- AccessRefused   credentials or policy refuse the operation
+            |-- AccessRefused   the credentials or the policy refuse the operation
             `-- NotConfigured   no credentials, no region, or an unusable endpoint
 
-Callers of `sequences` meet the upper part and `StorageRefused`; the other storage errors are retried inside.
+The public functions of `sequences` raise the upper part and `StorageRefused`. They retry after the other storage
+errors until the deadline.
 """
 
 from __future__ import annotations
@@ -61,18 +62,18 @@ __all__ = [
 
 
 class SequenceError(Exception):
-    """The root of the tree. Every error survives pickling, as task queues and process pools do it."""
+    """The root of the tree. Every error can be pickled, for task queues and process pools."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InvalidSequence(SequenceError):
-    """The setting SEQUENCES is wrong, or does not hold this alias."""
+    """The setting SEQUENCES is wrong, or has no such sequence."""
 
 
 class InvalidScope(SequenceError, ValueError):
-    """The scope is empty, too long, reserved, or holds control characters."""
+    """The scope is empty, too long, reserved, or has control characters."""
 
 
 class InvalidItem(SequenceError, ValueError):
@@ -84,15 +85,15 @@ class InvalidToken(SequenceError, ValueError):
 
 
 class OperationNotSupported(SequenceError):
-    """The strategy cannot do this; its capability flags tell beforehand."""
+    """The strategy cannot do this; its capability flags say so beforehand."""
 
 
 class ScopeNotFound(SequenceError, LookupError):
-    """The scope must exist before it is counted in, and it does not."""
+    """The scope must have a row before its first number, and has none."""
 
 
 class ItemExists(SequenceError):
-    """An item with the key that the caller gave is stored already; no value was taken."""
+    """An item with the caller's own key is already stored; no value was taken."""
 
 
 class IdempotencyMismatch(SequenceError):
@@ -104,11 +105,11 @@ class SequenceExhausted(SequenceError):
 
 
 class SequenceWentBack(SequenceError):
-    """The counter is lower than a value it handed out, so that going on would hand out duplicates."""
+    """The counter is lower than a value it handed out; going on would hand out duplicates."""
 
 
 class GaveUp(SequenceError):
-    """The deadline passed. `outcome_unknown` says that the write may still be stored: repeat it with the same token."""
+    """The deadline passed. With `outcome_unknown` the write may be stored: repeat it with the same token."""
 
     def __init__(self, message: str, *, attempts: int, seconds: float, outcome_unknown: bool = False) -> None:
         fate = (
@@ -127,16 +128,19 @@ class SequenceContention(GaveUp):
 
 
 class SequenceUnavailable(GaveUp):
-    """The engine did not serve us until the deadline."""
+    """The engine did not serve the call until the deadline."""
 
 
 class StorageError(SequenceError):
-    """What one request to DynamoDB met."""
+    """One request to DynamoDB failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancellationReason:
-    """Why one action of a write was refused; `code` is "None" for an action that was fine; `old` is the stored item."""
+    """Why DynamoDB refused one action of a write.
+
+    `code` is "None" for an action that was not refused. `old` is the stored item that the condition failed on.
+    """
 
     code: str
     old: Mapping[str, Any] | None = None
@@ -144,9 +148,10 @@ class CancellationReason:
 
 
 class WriteCancelled(StorageError):
-    """A condition failed or a transaction met another; nothing was written. One reason an action, in their order.
+    """A condition failed, or another transaction was in the way; nothing was written by this request.
 
-    `after_unknown` says that the answer to an earlier sending of the same write was lost: that one may be stored.
+    `reasons` has one entry for each action, in their order. With `after_unknown` an earlier send of the same write got
+    no answer, so that send may be stored.
     """
 
     def __init__(self, message: str, reasons: tuple[CancellationReason, ...]) -> None:
@@ -156,15 +161,18 @@ class WriteCancelled(StorageError):
 
 
 class NotWritten(StorageError):
-    """Certain and may heal: throttled, or never sent."""
+    """Throttled or never sent: nothing was written, and the same request may succeed later."""
 
 
 class OutcomeUnknown(StorageError):
-    """Ambiguous and may heal: the answer was lost or came from a failing engine, so the write may be stored."""
+    """The answer was lost, or came from a failing engine.
+
+    The write may be stored, and the same request may succeed later.
+    """
 
 
 class StorageRefused(StorageError):
-    """Certain and permanent: the same request will be refused again."""
+    """Nothing was written, and the same request will be refused again."""
 
 
 class TableMissing(StorageRefused):

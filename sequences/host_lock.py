@@ -1,10 +1,11 @@
-"""An advisory lock by which the processes of one host take turns at a scope, with a hint of its last value.
+"""An advisory lock with a hint file: the processes of one host take turns at a scope and pass on its last value.
 
-Without it, the web workers of one host race each other for every number of a busy scope, and lose most races. The
-write's own condition decides what is right, so a lock that cannot be had in `LONGEST_WAIT` seconds, or on a system
-without `flock`, costs a race and never a number. Hosts among themselves have only jitter.
+Without it, the web workers of one host race for every number of a busy scope, and lose most races. The lock only saves
+races: the condition of each write decides what is stored. So a process that does not get the lock within
+`LONGEST_WAIT` seconds, or runs on a system without `flock`, loses a race at worst and never a number. Processes of
+different hosts have only jitter.
 
-The lock is on a small file in the temporary directory, which also holds the hint.
+The lock is on a small file in the temporary directory. The same file holds the hint.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from random import uniform
 
 try:
     import fcntl
-except ImportError:  # a system without flock has no locks
+except ImportError:  # a system without flock
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
 
 LONGEST_WAIT = 0.05
 FILES = 1024
-_HINT = struct.Struct("<32sqd")  # whose it is, the last value, and when it was proved on this host's clock
+_HINT = struct.Struct("<32sqd")  # the lock's key, the last value, and when it was confirmed (this host's clock)
 
 
 class HostLock:
-    """The lock of one scope, from `hold_host_lock`; without a file it gives and takes no hints."""
+    """The lock of one scope, from `hold_host_lock`. Without a file it has no hints."""
 
     def __init__(self, key: bytes, file: int | None) -> None:
         self._key = key
         self._file = file
 
     def hint(self) -> tuple[int, float] | None:
-        """The last value that a process of this host proved, and when (monotonic seconds)."""
+        """The last value that a process of this host confirmed, and when (monotonic seconds); None without one."""
         if self._file is None:
             return None
         try:
@@ -54,15 +55,15 @@ class HostLock:
         return (last_value, proved_at) if key == self._key else None
 
     def leave_hint(self, last_value: int, proved_at: float) -> None:
-        """Leave the last value for whoever is next. Values beyond 64 bits are left out."""
+        """Leave the last value for the next process. Values of 2**63 and above are not left."""
         if self._file is not None and last_value < 2**63:
-            with contextlib.suppress(OSError):  # a full disk costs the next one a read
+            with contextlib.suppress(OSError):  # on a full disk the next process reads the last value itself
                 os.pwrite(self._file, _HINT.pack(self._key, last_value, proved_at), 0)
 
 
 @contextmanager
 def hold_host_lock(name: str) -> Iterator[HostLock]:
-    """Hold the lock of this name, after at most `LONGEST_WAIT` seconds; without it if it cannot be had."""
+    """Hold the lock of this name during the block; go on without it after `LONGEST_WAIT` seconds."""
     key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
     file = _open(int.from_bytes(key[:4]) % FILES)
     try:
@@ -88,7 +89,7 @@ def _lock(file: int) -> bool:
 
 
 def _release(file: int) -> None:
-    """Unlock before closing, which alone would leave the lock to a child that was forked meanwhile."""
+    """Unlock before closing: a child that was forked meanwhile would otherwise keep the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_UN)
     except OSError:
@@ -109,10 +110,10 @@ def _open(number: int) -> int | None:
 
 @cache
 def _folder() -> Path | None:
-    """A folder that only this user can enter; None where there can be none."""
+    """A folder that only this user can enter; None if there is none."""
     if fcntl is None:
         return None
-    with contextlib.suppress(OSError):  # gettempdir raises it where nothing can be written
+    with contextlib.suppress(OSError):  # gettempdir raises it if no directory is writable
         folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
@@ -122,7 +123,7 @@ def _folder() -> Path | None:
 
 @cache
 def _boot() -> str:
-    """What tells this run of this host's clock from another, where the system says so."""
+    """The id of this boot, as each boot starts the monotonic clock again; empty on systems without one."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return ""

@@ -1,6 +1,6 @@
-"""One waiter's work for its group: take others along, prepare a write, send it until its outcome is known.
+"""The leader's work: take waiters into its batch, prepare a write, send it until its outcome is known.
 
-Who becomes leader, and what the others do meanwhile, is the work of `commit_queues`.
+`commit_queues` decides who becomes the leader and what the others do meanwhile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Leader"]
 
 
 class Leader:
-    """One waiter's work for its batch, itself and those that it takes along, until it is answered."""
+    """One waiter's work for its batch: it writes for itself and for others until its own requests are answered."""
 
     def __init__(self, committer: Committer, scope: str | None, queue: Queue, lock: threading.Lock) -> None:
         self.committer = committer
@@ -39,11 +39,11 @@ class Leader:
 
     @property
     def leads(self) -> bool:
-        """Whether nobody has taken over; false only for one that was given up for lost."""
+        """Whether no other waiter has taken over; False only after this leader was thought lost."""
         return self.queue.batch is self.batch
 
     def run(self, *, waited: bool = False) -> None:
-        """Write until the own requests are answered. Who did not wait for others has at least one attempt."""
+        """Write until its own requests are answered. A leader that did not wait before makes at least one attempt."""
         failure: StorageError | None = TOOK_TOO_LONG if waited else None
         while self.leads:
             if failure is not None:
@@ -58,7 +58,7 @@ class Leader:
     def _attempt_in_turn(self) -> StorageError | None:
         with self.committer.turn(self.scope):
             if self.batch.write is None:
-                self._take_along()  # with those who came while others had their turn
+                self._take_along()  # also those who came while another process had its turn
             return self._attempt()
 
     def _take_along(self) -> None:
@@ -69,11 +69,11 @@ class Leader:
             while self.leads and waiting and waiting[0].actions <= room and waiting[0].size <= space:
                 room, space = room - waiting[0].actions, space - waiting[0].size
                 self.batch.waiters.append(waiting[0])
-                waiting.popleft()  # last: an exception from a signal must lose nobody
+                waiting.popleft()  # last: an exception from a signal handler must not lose a waiter
             self.queue.shared = len(self.batch.waiters) > 1
 
     def _unanswered(self) -> list[Pending[Any]]:
-        """The requests without an answer; of two that one transaction cannot hold (the same token), the first."""
+        """The requests without an answer. Of two that one transaction cannot hold (the same token), the first."""
         found: dict[object, Pending[Any]] = {}
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
@@ -82,24 +82,24 @@ class Leader:
         return list(found.values())[: self.batch.most]
 
     def _attempt(self) -> StorageError | None:
-        """Prepare a write if none is under way, send it, and have it answered; return what may heal."""
+        """Prepare a write if none is under way, and send it; return the error after which to try again."""
         try:
             if self.batch.write is None:
                 self._prepare()
             return self._send(self.batch.write) if self.batch.write else None
-        except (NotWritten, OutcomeUnknown) as error:  # of a read, before or after the write
+        except (NotWritten, OutcomeUnknown) as error:  # from a read before or after the write
             return error
         except SequenceError as error:
             self._refuse(error)
         return None
 
     def _prepare(self) -> None:
-        """Make the write known before it is sent, so that whoever takes over goes on with it and not with another.
+        """Record the write before it is sent: a new leader goes on with this write and prepares no other one.
 
-            leader    --prepares W1--|                  |--knows that it was replaced, sends nothing
+            leader    --prepares W1--|                  |--sees that it was replaced, sends nothing
             another                  |--takes over, W2--|
 
-        A waiter that has given up meanwhile is not written: the next round prepares without it.
+        A waiter that gave up meanwhile is not written: the next round prepares a write without it.
         """
         write = self.committer.prepare(self.scope, self._unanswered(), self.own.deadline)
         with self.lock:
@@ -127,7 +127,7 @@ class Leader:
         return None
 
     def _drop_unless_unknown(self) -> None:
-        """Make room for those who came meanwhile, unless an earlier sending of this write may have been stored."""
+        """Drop the write, so that the next one takes newcomers too, unless an earlier send of it may be stored."""
         if not self.batch.outcome_unknown:
             self.batch.state = Idle()
 
@@ -141,11 +141,14 @@ class Leader:
         except SequenceError:
             self.batch.state = Idle()
             raise
-        self.batch.state = Idle()  # not before: it may have been found stored, and a signal may strike in between
+        self.batch.state = Idle()  # only now: a signal may come before this, and the write may be stored
         return error if len(self._unanswered()) == before else None
 
     def _refuse(self, error: SequenceError) -> None:
-        """Answer whom a permanent failure hits; when one of many may be to blame, they go on one by one to find it."""
+        """Answer the requests that a permanent error concerns.
+
+        If any one of many may be at fault, send them one by one to find it.
+        """
         write = self.batch.write
         if self.batch.outcome_unknown and isinstance(error, StorageError):
             error = self.own.deadline.give_up(error, outcome_unknown=True)
@@ -160,14 +163,14 @@ class Leader:
         self.batch.state = Idle()
 
     def _expire(self, failure: StorageError) -> None:
-        """Give up the waiters whose deadline has passed; a write that may be stored goes on for the others."""
+        """Give up on waiters past their deadline. The write goes on for the others."""
         for waiter in self.batch.waiters:
             if waiter.deadline.over and not waiter.answered:
                 waiter.deadline.attempts = self.own.deadline.attempts
                 waiter.give_up(failure, outcome_unknown=self.batch.outcome_unknown)
 
     def _release(self) -> None:
-        """Let the answered waiters go."""
+        """Wake the answered waiters and take them out of the batch."""
         for waiter in self.batch.waiters:
             if waiter.answered and waiter is not self.own:
                 waiter.wake()

@@ -1,4 +1,4 @@
-"""What Django keeps of the app: the permission to see sequences. The counters live in DynamoDB."""
+"""The model behind the permission to see sequences. The counters themselves are in DynamoDB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["NoRows", "Sequence"]
 
 
 class NoRows(models.Manager["Sequence"]):
-    """Finds nothing, without asking the database, which has no table to ask."""
+    """A manager that finds no rows and never queries the database, which has no table for them."""
 
     def get_queryset(self) -> models.QuerySet[Sequence]:
         """No rows."""
@@ -16,11 +16,11 @@ class NoRows(models.Manager["Sequence"]):
 
 
 class Sequence(models.Model):
-    """The administration's menu entry and its permission `sequences.view_sequence`: no table, no rows."""
+    """The administration's menu entry and its permission `sequences.view_sequence`. It has no table and no rows."""
 
     objects = NoRows()
 
-    class Meta:  # noqa: D106 - Django's way to set options
+    class Meta:  # noqa: D106 - Django's model options
         managed = False
         default_permissions = ("view",)
         base_manager_name = "objects"

@@ -1,8 +1,7 @@
-"""From an alias in the setting SEQUENCES to its strategy: one object per alias and process.
+"""The strategy of each sequence in the setting SEQUENCES: one object for each alias in each process.
 
-Like Django's storages handler, and unlike its connections: a strategy holds the tail, the groups and the blocks that
-all threads of a process share. What is in memory belongs to this process alone, so a forked child starts with none of
-it.
+Django's `connections` keeps one object for each thread. A strategy instead is shared by all threads of a process, with
+its last values, commit queues and blocks. A forked child starts with new strategies that remember nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _KEYS = {"STRATEGY", "TABLE", "START", "STEP", "MAXIMUM", "OPTIONS"}
 
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
-    """Check one entry of SEQUENCES. Raises InvalidSequence with the key at fault and what is wanted."""
+    """Check one entry of SEQUENCES. Raises InvalidSequence, which names the wrong key and what it must be."""
     where = f"SEQUENCES[{alias!r}]"
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", str(alias)):
         raise InvalidSequence(f"{where}: an alias is 1 to 100 letters, digits, '_' or '-'.")
@@ -65,19 +64,19 @@ def _whole(where: str, entry: Mapping[str, Any], key: str, default: int, least: 
 
 
 class Registry:
-    """`strategies["tickets"]` is the strategy of that sequence, made on first use. Raises InvalidSequence."""
+    """The strategies by alias: `strategies["tickets"]` makes the strategy on first use. Raises InvalidSequence."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forget every strategy with all that it holds in memory, and the client."""
+        """Drop every strategy with all that it remembers, and the DynamoDB client."""
         self._lock = threading.RLock()
         self._made: dict[str, Strategy] = {}
         dynamodb.reset()
 
     def forget(self) -> None:
-        """Have every strategy forget what it remembers of its tables: this process has made them anew."""
+        """Make every strategy forget what it remembers of its tables, because this process made new ones."""
         for strategy in list(self._made.values()):
             strategy.forget()
 
@@ -110,7 +109,7 @@ class Registry:
 
 
 def configured() -> Mapping[str, Any]:
-    """The setting SEQUENCES. Raises InvalidSequence if it is missing or no dict."""
+    """The setting SEQUENCES. Raises InvalidSequence if it is missing or not a dict."""
     sequences = getattr(settings, "SEQUENCES", None)
     if not isinstance(sequences, Mapping):
         raise InvalidSequence("The setting SEQUENCES must be a dict from alias to configuration.")

@@ -1,7 +1,7 @@
-"""The one layer that retries: full jitter, a deadline, and only what can heal.
+"""Retries: a deadline for each call, full jitter, and which failures are retryable.
 
-`Deadline` bounds one call, with all that it waits for; its clock, sleep and random source are arguments.
-`read` and `write_once` carry a single request through; groups of items go through `groups`.
+`Deadline` bounds one call and everything that the call waits for; its clock, sleep and random source are arguments.
+`read` and `write_once` retry one request; `leader` retries the write of a group.
 Why jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 """
 
@@ -41,25 +41,25 @@ __all__ = [
 ]
 
 DEADLINE_SECONDS = 10.0
-GRACE_SECONDS = 0.5  # what the requests of a call may take beyond its deadline
+GRACE_SECONDS = 0.5  # how long the last request of a call may take after the deadline
 
-# Of the cancellation reasons, those that the same transaction may not meet again.
+# The cancellation reasons after which the same transaction may succeed.
 RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
-# Of its own: a program that seeds `random` must not get the tokens of another one. Seeded anew in a forked child.
-_chance = random.Random()  # noqa: S311 - tokens are no secrets, and the system's source lets other threads in between
+# A generator of our own: two programs that seed `random` alike must get different tokens. A forked child seeds again.
+_chance = random.Random()  # noqa: S311 - tokens are not secret; os.urandom would let other threads run
 os.register_at_fork(after_in_child=_chance.seed)
 
 
 def new_token() -> str:
-    """A name for one request that nobody else has: 128 random bits."""
+    """A unique name for one request: 128 random bits."""
     return f"{_chance.getrandbits(128):032x}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """The clock, the sleep and the chance that a deadline rests on; seconds throughout."""
+    """The clock, the sleep and the random source of a deadline. All times are in seconds."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -70,16 +70,16 @@ class Timing:
 
 @dataclass(kw_only=True)
 class Deadline:
-    """When one call has to be over: made where the call begins, and passed down to all that it waits for.
+    """The moment at which one call must be over.
 
-    It also counts the call's attempts and spaces them.
+    The call makes it at its start and passes it to everything that it waits for. It counts and spaces the attempts.
     """
 
     timing: Timing = field(default_factory=Timing)
     seconds: float = DEADLINE_SECONDS
     attempts: int = 0
     failure: StorageError | None = None
-    """What the last request that failed met."""
+    """The error of the last request that failed."""
 
     def __post_init__(self) -> None:
         self.began = self.timing.clock()
@@ -98,10 +98,13 @@ class Deadline:
         return self.left <= 0
 
     def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Send one request, which may end a little after the deadline, so that it is not begun in vain."""
+        """Send one request, which may take until GRACE_SECONDS after the deadline.
+
+        Raises NotWritten, without sending, when that moment has passed.
+        """
         seconds = self.left + GRACE_SECONDS
         if seconds <= 0:
-            raise NotWritten(f"{operation}: not sent, for the deadline has passed. {self.failure or ''}")
+            raise NotWritten(f"{operation}: not sent, because the deadline has passed. {self.failure or ''}")
         try:
             return dynamodb.call(operation, request, seconds=seconds)
         except StorageError as error:
@@ -109,13 +112,16 @@ class Deadline:
             raise
 
     def pause(self) -> None:
-        """Sleep a random time below a bound that doubles with every attempt (full jitter), within the deadline."""
+        """Count an attempt and sleep for a random time (full jitter), at most until the deadline.
+
+        The upper bound of that time doubles with every attempt.
+        """
         self.attempts += 1
         bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts, 16))
         self.timing.sleep(max(0.0, min(self.timing.uniform(0, bound), self.left)))
 
     def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> GaveUp:
-        """The error for the caller when the deadline has passed: contention for lost races, otherwise unavailable."""
+        """The caller's error after the deadline: SequenceContention for lost races, otherwise SequenceUnavailable."""
         kind = SequenceContention if isinstance(error, WriteCancelled) and not outcome_unknown else SequenceUnavailable
         gave_up = kind(str(error), attempts=self.attempts, seconds=self.spent, outcome_unknown=outcome_unknown)
         gave_up.__cause__ = error
@@ -123,20 +129,20 @@ class Deadline:
 
 
 def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:
-    """Whether a cancelled write may succeed unchanged: every reason, in its place, is retryable, or none."""
+    """Whether a cancelled write may succeed unchanged: all its refusals have retryable reasons."""
     codes = {reason.code for reason in reasons} - {"None"}
     return bool(codes) and codes <= RETRYABLE_CANCELLATIONS
 
 
 def may_conceal(reasons: tuple[CancellationReason, ...]) -> bool:
-    """Whether an action was refused before its condition was looked at, so that it may be stored already."""
+    """Whether an action was refused before its condition was checked: an earlier send may be stored."""
     return any(reason.code in RETRYABLE_CANCELLATIONS for reason in reasons)
 
 
 def read(operation: str, request: Mapping[str, Any], *, deadline: Deadline | None = None) -> dict[str, Any]:
     """Send one read until it is answered.
 
-    Raises SequenceUnavailable at the deadline (10 s), StorageRefused at once for what never heals.
+    Raises SequenceUnavailable at the deadline (10 s without one), and StorageRefused at once for a permanent error.
     """
     deadline = deadline or Deadline()
     while True:
@@ -153,11 +159,12 @@ def write_once(
 ) -> dict[str, Any]:
     """Send one conditional write until its outcome is known.
 
-    The request must store `token` in the attribute of that name and ask for old items when a condition fails
-    (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request goes again; if its
-    condition then fails on an item that carries `token`, the write was stored the first time, and the answer is `{}`.
-    Raises WriteCancelled when a condition failed (`after_unknown` if an answer was lost before), SequenceUnavailable
-    or SequenceContention at the deadline (10 s), StorageRefused at once for what never heals.
+    The request must store `token` in the attribute of that name, and ask for old items when a condition fails
+    (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request is sent again. If its
+    condition then fails on an item with `token`, an earlier send was stored, and the answer is `{}`.
+    Raises WriteCancelled when a condition failed (with `after_unknown` if an answer was lost before),
+    SequenceUnavailable or SequenceContention at the deadline (10 s without one), and StorageRefused at once for a
+    permanent error.
     """
     deadline = deadline or Deadline()
     unknown = False

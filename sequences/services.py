@@ -1,6 +1,6 @@
-"""The public functions: validate, pick the strategy, hand over, and log one line an allocation.
+"""The public functions: they validate, pick the strategy, pass the call on, and log one line for each allocation.
 
-They speak of sequences, scopes and values. HTTP, tickets and DynamoDB are not known here.
+They know sequences, scopes and values. They do not know HTTP, tickets or DynamoDB.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ logger = logging.getLogger(__name__)
 
 LONGEST_SCOPE = 255
 LONGEST_TOKEN = 255
-MOST_VALUES = 1_000_000  # at once: a slip of the keyboard must not use up a sequence
+MOST_VALUES = 1_000_000  # in one call: a typing error must not use up a sequence
 
 
 def get_next_value(sequence: str, *, scope: str | None = None) -> int:
-    """Take the next value of a sequence before an item carries it.
+    """Take the next value of a sequence before its item is stored.
 
-    The value is handed out once; it stays unused if the caller does not store it. Costs one request of one write
-    unit, or a share of one; see the strategy. Raises OperationNotSupported for strategies that cannot reserve,
-    InvalidSequence, InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention, SequenceUnavailable,
-    StorageRefused.
+    No other caller gets this value. It stays unused if the caller does not store it.
+    Cost: 1 write unit, shared by the callers of one process that ask at the same time. `OptimisticCounter` also takes
+    1 read unit, and `BlockAllocator` pays once for a block.
+    Raises OperationNotSupported for strategies that cannot reserve, InvalidSequence, InvalidScope, SequenceExhausted,
+    SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
     """
     if scope is not None:
         check_scope(scope)
@@ -53,9 +54,11 @@ def get_next_value(sequence: str, *, scope: str | None = None) -> int:
 
 
 def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> range | list[int]:
-    """Take `count` values, in increasing order, by one request.
+    """Take `count` values in increasing order.
 
-    Raises ValueError for a count below 1 or above a million, and as `get_next_value`.
+    Cost: that of one value, as one write of the counter takes them all. `BlockAllocator` serves up to
+    `block_size` of them from memory.
+    Raises ValueError for a count below 1 or above a million, and all that `get_next_value` raises.
     """
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
         raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
@@ -69,7 +72,11 @@ def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> r
 
 
 def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
-    """The highest value handed out, or None if there was none yet. Costs one consistent read; takes no value."""
+    """Return the highest value handed out, or None if there was none yet. Takes no value.
+
+    For `BlockAllocator` this is the end of the last block. Cost: one consistent read, 1 read unit for up to 4 KB.
+    Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
+    """
     check_scope(scope)
     return strategies[sequence].last_value(scope)
 
@@ -77,16 +84,18 @@ def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
 def put_next(
     sequence: str, item: Mapping[str, Any], *, scope: str | None = None, idempotency_token: str | None = None
 ) -> Allocation:
-    """Store `item` under the next value of the sequence and return what it got.
+    """Store `item` under the next value of the sequence, and return its allocation.
 
-    With `idempotency_token` a repeat, at any time until the marker expires and from any process, returns the first
-    allocation with `replayed=True` and stores nothing; see the strategy for what that means for its values.
+    A repeat with the same `idempotency_token`, from any process, returns the first allocation with `replayed=True` and
+    stores nothing, until the marker expires. If the flag `exactly_once` is False, a repeat may leave a value unused.
 
-    The item maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The attribute
-    `token` and the key are added. Raises InvalidItem, InvalidToken, IdempotencyMismatch (the token was used for
-    another item), ScopeNotFound, ItemExists, and as `get_next_value`. After SequenceUnavailable with
-    `outcome_unknown`, repeat it with the same token. Cost: see the strategy; the allocation reports what the engine
-    counted.
+    `item` maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The stored item also has
+    the attribute `token` and the key.
+    Cost: see the strategy; the allocation has the units that the engine reported.
+    Raises InvalidItem, InvalidToken, IdempotencyMismatch (the token was used for another item), ScopeNotFound,
+    ItemExists, InvalidSequence, InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention,
+    SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
+    same token.
     """
     check_scope(scope)
     check_token(idempotency_token)
@@ -104,11 +113,12 @@ def put_next_many(
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
 ) -> list[Allocation]:
-    """Store many items under the next values, in their order, by as few requests as DynamoDB's limits allow.
+    """Store many items under the next values, in their order, and return their allocations in that order.
 
-    A transaction holds 100 items (50 with idempotency tokens, one less where a counter is written along) and 4 MB;
-    the values of one transaction are contiguous. Raises what the first refused item raises; the items before and
-    after it may be stored, so give tokens if the call is to be repeated.
+    The items go out in as few transactions as DynamoDB's limits allow: 100 items (50 with idempotency tokens, one less
+    with a counter) and 4 MB each. The values of one transaction follow each other without a gap.
+    Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
+    give tokens if you want to repeat the call.
     """
     tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
     if len(tokens) != len(items):
@@ -126,11 +136,11 @@ def put_next_many(
 
 
 def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
-    """Store the items by as few transactions as can hold them; after one that gave up, the others are not tried."""
+    """Store the items in as few transactions as possible. After one gave up, the others are not tried."""
     for part in in_transactions(pendings, strategy.most_actions):
         try:
             strategy.put(scope, part, deadline)
-        except GaveUp as early:  # a marker could not be looked up
+        except GaveUp as early:  # while looking up a marker
             _warn(strategy.alias, scope, early)
             raise
         _log(strategy.alias, scope, part)
@@ -142,7 +152,7 @@ def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRe
 
 
 def _allocation(pending: Pending[PutRequest]) -> Allocation:
-    """What a request got. Raises what it met instead."""
+    """The allocation of a request. Raises the error of a request that failed."""
     if isinstance(pending.answer, SequenceError):
         raise pending.answer
     assert isinstance(pending.answer, Allocation)
@@ -164,7 +174,10 @@ def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
 
 
 def check_scope(scope: str | None) -> None:
-    """Raise InvalidScope, with what a scope may be."""
+    """Raise InvalidScope for a text that cannot be a scope.
+
+    A scope has 1 to 255 characters, no control characters, and does not begin with '#'.
+    """
     if scope is None:
         return
     if not isinstance(scope, str):
@@ -173,13 +186,13 @@ def check_scope(scope: str | None) -> None:
         raise InvalidScope(f"The scope has {len(scope)} characters; it must have 1 to {LONGEST_SCOPE}.")
     if scope.startswith("#"):
         raise InvalidScope("The scope begins with '#', which is reserved: begin it with another character.")
-    # `isprintable` is quick; it also refuses some spaces and formats, which a scope may hold.
+    # `isprintable` is fast, but also refuses some spaces and format characters that a scope may contain.
     if not scope.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in scope):
-        raise InvalidScope("The scope holds control characters: leave them out.")
+        raise InvalidScope("The scope contains control characters: leave them out.")
 
 
 def check_token(token: str | None) -> None:
-    """Raise InvalidToken, with what an idempotency token may be."""
+    """Raise InvalidToken if this is not a token: 1 to 255 printable characters."""
     if token is None:
         return
     if not isinstance(token, str) or not 1 <= len(token) <= LONGEST_TOKEN or not token.isprintable():

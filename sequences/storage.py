@@ -1,7 +1,7 @@
-"""For an application's own rows beside its numbers: requests, with the retries and the errors that numbers have.
+"""For an application's own rows beside its numbers: requests, with the same retries and errors.
 
-`read` repeats a read until it is answered; `write_once` repeats a conditional write until it is known whether it is
-stored. Both take the operation's name and a request, which the functions here build; both raise `exceptions`.
+`read` repeats a read until it is answered. `write_once` repeats a conditional write until its outcome is known. Both
+take the operation's name and a request from the functions here, and raise the errors of `exceptions`.
 
     schema = KeySchema(table=table_name("tickets"))
     item = read("get_item", read_item(schema.table, schema.key("ABC", 42))).get("Item")

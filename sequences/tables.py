@@ -1,4 +1,4 @@
-"""Which tables the configured sequences need, their creation, and by what attribute they let go of markers."""
+"""The tables that the configured sequences need: how they are created, and how their markers expire."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["create_tables"]
 
 
 def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
-    """Create what is missing and return, by table name, whether it was. Safe to run again.
+    """Create the tables that are missing, and return whether each was created, by its name. Safe to run again.
 
-    Markers expire by an attribute that no item can have. A table that deletes items by another attribute is refused,
-    or with `move_expiry` changed. Raises StorageRefused for it, NotConfigured, AccessRefused, NotWritten (the engine
-    is not reachable) and InvalidSequence.
+    Markers expire by an attribute that items cannot have. A table that deletes items by another attribute is refused;
+    with `move_expiry` that is turned off first. Raises StorageRefused for such a table, NotConfigured, AccessRefused,
+    InvalidSequence, and NotWritten when the engine is not reachable.
     """
     wanted: dict[str, tuple[tuple[str, str], Literal["N", "S"]]] = {}
     for alias in strategies:
@@ -43,15 +43,15 @@ def _expire_markers(table: str, *, move: bool) -> None:
         return
     if not move:
         raise StorageRefused(
-            f"The table {table!r} deletes items by {attribute!r}, which an item of a sequence may carry: "
-            "its number would be a gap. Run `manage.py create_tables --move-expiry`, which turns that off and expires "
-            f"markers by {MARKER_EXPIRY!r}. Markers of before stay until they are deleted by hand."
+            f"The table {table!r} deletes items by {attribute!r}, which items of a sequence may have: a deleted item "
+            "leaves a gap. Run `manage.py create_tables --move-expiry`: it turns that off and expires markers by "
+            f"{MARKER_EXPIRY!r}. Older markers stay until you delete them."
         )
     dynamodb.keep_items(table, attribute)
     try:
         dynamodb.expire_items(table, MARKER_EXPIRY)
     except StorageRefused as error:
         raise StorageRefused(
-            f"The table {table!r} deletes no items by {attribute!r} any more. DynamoDB takes up to an hour until the "
-            f"attribute can be another one: run `manage.py create_tables` again then. ({error})"
+            f"The table {table!r} deletes no items by {attribute!r} any more. DynamoDB takes up to an hour before it "
+            f"accepts another attribute: then run `manage.py create_tables` again. ({error})"
         ) from error

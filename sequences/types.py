@@ -1,7 +1,7 @@
-"""The values that cross rooms: frozen, keyword-only, and free of DynamoDB's own types.
+"""The values that pass between modules: frozen, keyword-only, without DynamoDB's own types.
 
-Here live the answer to a caller (`Allocation`), what a page shows (`Counter`), and a checked entry of the setting
-`SEQUENCES` (`SequenceConfig`). How they are stored is not known here.
+`Allocation` is the answer to a caller, `Counter` is what a page shows, and `SequenceConfig` is a checked entry of the
+setting `SEQUENCES`. This module does not know how they are stored.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["Allocation", "Counter", "SequenceConfig"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Allocation:
-    """One value that a stored item carries, and what it took to get there.
+    """The value of one stored item, and what storing it cost.
 
-    `attempts` counts the writes sent that held this item; `write_units` and `read_units` are this item's share of the
-    capacity units that the engine reported for them (the shares of a group add up to the whole). `replayed` says that
-    the item was stored by an earlier request with the same idempotency token, and that nothing was written now.
+    `attempts` counts the writes that were sent with this item. `write_units` and `read_units` are this item's share of
+    the capacity units that the engine reported; the shares of a group add up to the whole. `replayed` is true when an
+    earlier request with the same idempotency token stored the item, and nothing was written now.
     """
 
     sequence: str
@@ -34,7 +34,7 @@ class Allocation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counter:
-    """How far one scope of a sequence has come; `last_value` is None if no value was handed out yet."""
+    """How far one scope of a sequence has counted; `last_value` is None if no value was handed out yet."""
 
     sequence: str
     scope: str | None
@@ -44,7 +44,7 @@ class Counter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SequenceConfig:
-    """One entry of the setting `SEQUENCES`, checked. `table` is without `TABLE_PREFIX`."""
+    """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`."""
 
     alias: str
     strategy: str

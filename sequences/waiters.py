@@ -1,4 +1,4 @@
-"""Who waits for a write: a caller (`Waiter`), those written together (`Batch`), and all of a scope (`Queue`)."""
+"""Who waits for a write: one caller (`Waiter`), those written together (`Batch`), all of a scope (`Queue`)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .retries import Deadline
 
 __all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "Batch", "Idle", "Queue", "Sending", "Unknown", "Waiter"]
 
-LATE_SECONDS = 0.8  # what a leader gets beyond a waiter's deadline, to tell it exactly how its write ended
+LATE_SECONDS = 0.8  # how long a waiter past its deadline still waits for its leader to report the outcome
 TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
 
 
 class Waiter:
-    """One caller's requests, kept together in one write, and the latch at which the caller waits."""
+    """One caller with its requests, which stay together in one write, and the latch at which the caller waits."""
 
     __slots__ = ("actions", "deadline", "gone", "latch", "left", "pendings", "size")
 
     def __init__(self, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
         self.pendings = pendings
         self.deadline = deadline
-        self.gone = False  # it asks for nothing any more
-        self.left = False  # and has handed over what it led
+        self.gone = False  # the caller wants no answer any more
+        self.left = False  # and has left the queue, or handed over the lead
         self.actions = sum(pending.request.actions for pending in pendings)
         self.size = sum(pending.request.size for pending in pendings)
         self.latch = threading.Lock()
@@ -40,48 +40,48 @@ class Waiter:
 
     @property
     def waits(self) -> bool:
-        """Whether somebody is there who still wants an answer."""
+        """Whether the caller is there and still wants an answer."""
         return not (self.lost or self.answered)
 
     @property
     def lost(self) -> bool:
-        """Whether this caller has left without an answer, or is where its deadline does not reach it."""
+        """Whether this caller has left, or is so far past its deadline that its thread must be stuck."""
         return self.gone or self.deadline.left < -2 * LATE_SECONDS
 
     def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> None:
-        """Answer what is not answered yet: the deadline has passed."""
+        """Answer the unanswered requests with an error: the deadline has passed."""
         gave_up = self.deadline.give_up(error, outcome_unknown=outcome_unknown)
         for pending in self.pendings:
             pending.settle(gave_up)
 
     def wake(self) -> None:
-        with suppress(RuntimeError):  # woken already
+        with suppress(RuntimeError):  # already awake
             self.latch.release()
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """No write is under way: the next one takes along whoever waits."""
+    """No write is under way; the next one takes everybody who waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A write that is certainly not stored yet: it may be given up for another one."""
+    """A write that is certainly not stored yet; it may be dropped for another one."""
 
     write: PreparedWrite
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A write that may be stored: it is sent again as it is until that is known."""
+    """A write that may be stored; it is sent again unchanged until its outcome is known."""
 
     write: PreparedWrite
 
 
 class Batch:
-    """The waiters that a leader sees to, and the state of their write; the next leader gets a batch of its own.
+    """The waiters that one leader serves, and the state of their write. The next leader gets a batch of its own.
 
-    `most` bounds how many requests one write takes: 1 while it is looked for which of them is at fault.
+    `most` limits the requests in one write. It is 1 while the leader searches for the request that is at fault.
     """
 
     __slots__ = ("most", "state", "waiters")
@@ -102,15 +102,15 @@ class Batch:
         return isinstance(self.state, Unknown)
 
     def left_behind(self) -> Batch | None:
-        """What another leader must go on with, whatever becomes of this one; None if nobody waits for it."""
+        """The batch with which the next leader goes on; None if nobody waits for it."""
         waiters = [waiter for waiter in self.waiters if waiter.waits]
         return Batch(waiters, Unknown(self.write) if self.write else Idle(), most=self.most) if waiters else None
 
 
 class Queue:
-    """The waiters of one scope: the one that leads, those in its batch, and those that come after.
+    """The waiters of one scope: the leader, its batch, and those that wait for a later write.
 
-    `shared` says that the last batch was of several waiters.
+    `shared` is true if the last batch had several waiters.
     """
 
     __slots__ = ("batch", "leader", "shared", "waiting")
@@ -122,7 +122,7 @@ class Queue:
         self.waiting: deque[Waiter] = deque()
 
     def next_leader(self) -> Waiter | None:
-        """Appoint the one who waits longest, with all that the last leader left behind; None if nobody waits."""
+        """Make the longest-waiting caller the leader, of the batch left behind or a new one; None if nobody waits."""
         waiting = self.waiting
         while waiting and not waiting[0].waits:
             waiting.popleft()
@@ -131,5 +131,5 @@ class Queue:
             return None
         self.batch, self.leader = batch, batch.waiters[0]
         if waiting and waiting[0] is self.leader:
-            waiting.popleft()  # last: an exception from a signal must lose nobody
+            waiting.popleft()  # last: an exception from a signal handler must not lose a waiter
         return self.leader

@@ -1,7 +1,7 @@
-"""Every request as a pure function: from plain values to dicts, with readable #names and :values.
+"""The requests, made by pure functions from plain values, with readable #names and :values.
 
-Nothing here sends anything. `KeySchema` knows how numbers become sort keys; the functions know the conditions on which
-exactness rests.
+Nothing here sends anything. `KeySchema` turns numbers into sort keys. The functions write the conditions that keep
+values exact.
 """
 
 from .counters import CounterRow, add_to_counter, advance_counter, put_counter

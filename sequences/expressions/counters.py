@@ -1,4 +1,4 @@
-"""Requests about counters: additions, and writes on the condition that a counter still is as it was read."""
+"""Requests for counters: additions, and writes on the condition that the counter is unchanged."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ __all__ = ["CounterRow", "add_to_counter", "advance_counter", "put_counter"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterRow:
-    """What is written on a counter: the new last value, by which write, and when (seconds since 1970)."""
+    """What a write stores in a counter: the last value, the token of the write, and the time (seconds since 1970)."""
 
     last_value: int
     token: str
     updated_at: int
 
 
-# `highest` goes up with `last_value`. Whoever sets only `last_value` back is thus found out by the next write.
+# Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
 _NAMES = {"#last_value": "last_value", "#highest": "highest", "#updated_at": "updated_at", "#token": "token"}
 
 
 def add_to_counter(
     table: str, key: Wire, *, amount: int, before_start: int, room: int, floor: int | None, token: str, now: int
 ) -> dict[str, Any]:
-    """An `UpdateItem` that adds `amount` atomically and returns the counter as it then is.
+    """An `UpdateItem` that adds `amount` atomically and returns the counter's new attributes.
 
-    DynamoDB's `ADD` starts a missing number at 0; `if_not_exists` starts it at `before_start`, and is as atomic.
-    Conditions: the result does not pass MAXIMUM (`room` is the highest value from which there is room), the counter
-    did not go back (below `highest`, or below `floor`, which this process has seen), and this very write is not
-    there.
+    DynamoDB's `ADD` starts a missing number at 0; `if_not_exists` starts it at `before_start` and is just as atomic.
+    Conditions: the result does not pass MAXIMUM (`room` is the highest value that leaves enough room), the counter did
+    not go back (below `highest`, or below `floor`, a value that this process has seen), and this write is not stored.
     """
     ours = "(attribute_not_exists(#token) OR #token <> :token)"
     in_order = "#last_value <= :room AND (attribute_not_exists(#highest) OR #last_value >= #highest)"
@@ -65,14 +64,14 @@ def add_to_counter(
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
-    """The condition that the counter is still as it was read."""
+    """The condition that the counter has not changed since it was read."""
     if seen is None:
         return "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)", {}
     return "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)", {":seen": {"N": str(seen)}}
 
 
 def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
-    """An update to `row` on the condition that the counter still is at `seen`."""
+    """An update to `row` on the condition that the counter is still at `seen`."""
     condition, values = _still(seen)
     return {
         "TableName": table,
@@ -92,7 +91,7 @@ def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None)
 
 
 def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
-    """The same as `advance_counter` by a put of the whole counter."""
+    """The write of `advance_counter`, as a put of the whole counter."""
     condition, values = _still(seen)
     fields = {"last_value": row.last_value, "highest": row.last_value, "updated_at": row.updated_at, "token": row.token}
     return {

@@ -1,6 +1,6 @@
-"""Requests about items: reads, queries, conditional puts, transactions, and changes of one version of an item.
+"""Requests for items: reads, queries, conditional puts, transactions, and changes of an item with a version.
 
-A "put" is the inner dict that both `PutItem` and an action of `TransactWriteItems` take.
+A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 Wire = Mapping[str, Any]
 MARKER_EXPIRY = "marker_expires_at"
-"""When a marker expires (seconds since 1970): DynamoDB deletes by it, so it is refused in items."""
+"""When a marker expires (seconds since 1970). DynamoDB deletes rows by this attribute, so items must not have it."""
 FIRST_VERSION = 1
 """The version of an item that has no attribute `version`."""
 OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
@@ -46,7 +46,7 @@ def read_item(table: str, key: Wire) -> dict[str, Any]:
 def read_many(
     schema: KeySchema, partition: str, numbers: Iterable[int], *, attributes: Sequence[str]
 ) -> dict[str, Any]:
-    """A consistent `BatchGetItem` of at most 100 items of a collection: their sort keys and the named attributes."""
+    """A consistent `BatchGetItem` of at most 100 items of a collection, with their sort keys and these attributes."""
     aliases = {f"#{name}": name for name in attributes}
     wanted = {
         "Keys": [schema.key(partition, number) for number in numbers],
@@ -70,7 +70,7 @@ def query_numbers(
 ) -> dict[str, Any]:
     """One page of an item collection in the order of its numbers, with its keys and the named attributes only.
 
-    It holds only numbers greater than `above`, and continues after the key `after`.
+    It has only numbers greater than `above`, and continues after the key `after`.
     """
     names = [schema.partition_name, schema.sort_name, *attributes]
     aliases = {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
@@ -92,7 +92,7 @@ def query_numbers(
 
 
 def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:
-    """A put on the condition that nothing is stored under the item's key."""
+    """A put on the condition that no item has the same key."""
     return {
         "TableName": schema.table,
         "Item": item,
@@ -108,7 +108,7 @@ def marker_number(token: str) -> int:
 
 
 def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
-    """A put of a marker on the condition that there is none, or that it expired (DynamoDB deletes late)."""
+    """A put of a marker on the condition that there is none, or only an expired one, as DynamoDB deletes late."""
     return {
         "TableName": schema.table,
         "Item": marker,
@@ -138,8 +138,8 @@ def update_version(
 ) -> dict[str, Any]:
     """An `UpdateItem` that sets and removes attributes, adds 1 to `version`, and returns the whole item.
 
-    Conditions: the item exists, has no attribute `unless`, and is at `version` if one is given. An item without a
-    version is at FIRST_VERSION.
+    Conditions: the item exists, has no attribute `unless`, and has this `version`, if one is given. An item without a
+    version has FIRST_VERSION.
     """
     condition = f"attribute_exists(#{schema.partition_name}) AND attribute_not_exists(#{unless})"
     arguments = {f":{name}": value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Where a table keeps numbered items, and how numbers become sort keys."""
+"""The keys of a table of numbered items, and how numbers become sort keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["KeySchema"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeySchema:
-    """Where one table keeps numbered items: its full name, its key names, and how a number becomes a sort key."""
+    """The keys of one table of items: its full name, its key names, and how a number becomes a sort key."""
 
     table: str
     partition_name: str = "pk"
@@ -25,11 +25,11 @@ class KeySchema:
         return {self.partition_name: {"S": partition}, self.sort_name: self.sort_value(number)}
 
     def sort_value(self, number: int) -> dict[str, str]:
-        """A number as sort key; padded ones keep their order only up to `padded_width` digits."""
+        """A number as a sort key. Padded numbers sort correctly up to `padded_width` digits."""
         return {"S": f"{number:0{self.padded_width}d}"} if self.padded_width else {"N": str(number)}
 
     def number(self, item: Mapping[str, Any]) -> int:
-        """The number of a stored item, read from its unmarshalled sort key. Raises StorageRefused for a stray row."""
+        """The number of a stored item, from its unmarshalled sort key. Raises StorageRefused for a stray row."""
         number = self.number_or_none(item)
         if number is None:
             wanted = f"a number of {self.padded_width} digits" if self.padded_width else "a whole number"
@@ -40,7 +40,7 @@ class KeySchema:
         return number
 
     def number_or_none(self, item: Mapping[str, Any]) -> int | None:
-        """The number of a stored item; None if its sort key is not written as this schema writes numbers."""
+        """The number of a stored item; None if its sort key is not a number in this schema's form."""
         key = item[self.sort_name]
         if self.padded_width:
             return int(key) if key.isascii() and key.isdigit() and len(key) == self.padded_width else None

@@ -1,4 +1,4 @@
-"""The model without rows that carries the permission `sequences.view_sequence`."""
+"""The model without rows that has the permission `sequences.view_sequence`."""
 
 from django.db import migrations, models
 

@@ -1,7 +1,7 @@
-"""Group commit without an engine: who leads, what is sent again, when one gives up, and what a crash leaves.
+"""Group commit without an engine: who leads, what is sent again, when callers give up, and what a crash leaves.
 
-A `Ledger` stands in for a strategy, and a `Line` for the line to the engine: a test says how each request ends.
-What strategies make of it on the engine stands at the end.
+A `Ledger` replaces a strategy, and a `Line` replaces the connection to the engine: a test says how each request ends.
+The tests at the end use real strategies on the engine.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Ledger(Committer):
 
 
 class Line:
-    """What stands in for the engine: each request is noted and ends as the plan says, well when the plan is over."""
+    """Replaces the engine: it records each request and ends it as planned, and successfully after the plan."""
 
     def __init__(self) -> None:
         self.requests: list[Mapping[str, Any]] = []
@@ -117,7 +117,7 @@ class Line:
 
 
 class House:
-    """Commit queues over a ledger and a line, and callers in threads of their own."""
+    """Commit queues over a ledger and a line, with callers in their own threads."""
 
     def __init__(self, line: Line, clock: Clock, threads: ThreadPoolExecutor) -> None:
         self.line, self.clock, self.threads = line, clock, threads
@@ -198,14 +198,14 @@ class TestWhoLeads:
         assert house.clock.sleeps == []
 
     def test_those_who_come_meanwhile(self, house: House) -> None:
-        """Those who come while a write is under way are written together, first come, first numbered."""
+        """Callers that come while a write is under way are written together, in the order in which they came."""
         with house.busy() as first:
             others = [house.join(f"{n}") for n in range(10)]
         assert [value(future.result()) for future in [first, *others]] == list(range(1, 12))
         assert house.line.items == [["first"], [f"{n}" for n in range(10)]]
 
     def test_the_first_after_a_group(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The first caller after a group lets those run that it has answered, and writes them along."""
+        """The first caller after a group lets the threads run that the group answered, and writes for them too."""
         with house.busy() as first:
             others = [house.join("a"), house.join("b")]
         for future in [first, *others]:
@@ -248,7 +248,7 @@ class TestWhoLeads:
             other.result()
 
     def test_nothing_is_kept_for_idle_scopes(self, house: House) -> None:
-        """When nobody waits, nothing is kept of a scope."""
+        """A scope takes no memory when nobody waits for it."""
         for n in range(100):
             house.put("a", scope=f"{n}")
         assert house.queues._queues == {}
@@ -273,7 +273,7 @@ class TestWhoLeads:
 
 class TestLimits:
     def test_a_hundred_actions(self, house: House) -> None:
-        """A write holds 100 actions; who does not fit is in the next one."""
+        """A write has at most 100 actions; a caller that does not fit is in the next one."""
         with house.busy() as first:
             others = [house.join(f"{n}") for n in range(103)]
         for future in [first, *others]:
@@ -282,7 +282,7 @@ class TestLimits:
         assert [value(future.result()) for future in others] == list(range(2, 105))
 
     def test_fifty_with_markers(self, house: House) -> None:
-        """A write holds 50 items with a marker each."""
+        """A write has at most 50 items with a marker each."""
         with house.busy() as first:
             others = [house.join(f"{n}", marked=True, token=f"{n}") for n in range(53)]
         for future in [first, *others]:
@@ -290,7 +290,7 @@ class TestLimits:
         assert [len(items) for items in house.line.items] == [1, 50, 3]
 
     def test_four_megabytes(self, house: House) -> None:
-        """A write holds 4 MB."""
+        """A write has at most 4 MB."""
         with house.busy() as first:
             others = [house.join(f"{n}", size=MOST_BYTES // 4) for n in range(6)]
         for future in [first, *others]:
@@ -326,7 +326,7 @@ class TestWhatIsSentAgain:
         assert house.line.requests[0] is house.line.requests[1] is house.line.requests[2]
 
     def test_a_certain_refusal_takes_in_others(self, house: House) -> None:
-        """After a certain refusal those who came meanwhile are in the next write."""
+        """After a certain error, callers that came meanwhile are in the next write."""
         house.line.plan = [THROTTLED]
         with house.busy() as first:
             second = house.join("b")
@@ -335,7 +335,7 @@ class TestWhatIsSentAgain:
 
     @pytest.mark.parametrize("certain", [THROTTLED, CONFLICT])
     def test_a_certain_refusal_after_an_ambiguous_one(self, house: House, certain: Exception) -> None:
-        """A certain refusal does not tell what became of an earlier sending: the same write goes again."""
+        """A certain error does not decide the outcome of an earlier send: the same write is sent again."""
         house.line.plan = [LOST, certain]
         with house.busy() as first:
             second = house.join("b")
@@ -359,7 +359,7 @@ class TestWhatIsSentAgain:
         assert house.line.items == [["a"]]
 
     def test_attempts_are_counted(self, house: House) -> None:
-        """An allocation tells how often a write that held it was sent."""
+        """An allocation says how many writes with its item were sent."""
         house.line.plan = [THROTTLED, LOST, LOST_RACE]
         answer = house.put("a").answer
         assert isinstance(answer, Allocation)
@@ -378,7 +378,7 @@ class TestPauses:
         assert house.clock.sleeps == [high / 2 for high in highs]
 
     def test_the_default_is_random(self) -> None:
-        """Without further words two callers do not pause equally long."""
+        """By default two callers pause for different times."""
         clock = Clock()
         timing = clock.timing()
         assert len({timing.uniform(0, 1) for _ in range(10)}) > 1
@@ -401,7 +401,7 @@ class TestBadItems:
 
     @pytest.mark.parametrize("error", [TableMissing("no table"), AccessRefused("no")])
     def test_what_hits_all(self, house: House, error: StorageRefused) -> None:
-        """What no single item is to blame for is told to all, after one request."""
+        """An error that no single item causes goes to all callers, after one request."""
         with house.busy() as first:
             others = [house.join(f"{n}") for n in range(5)]
             house.line.plan = [LOST_RACE, error]
@@ -409,7 +409,7 @@ class TestBadItems:
         assert len(house.line.requests) == 2
 
     def test_a_race_that_is_not_explained(self, house: House) -> None:
-        """Where the look at who won is refused, so is the caller, and nothing is sent again."""
+        """If the read after a lost race is refused, the caller gets that error, and nothing is sent again."""
         house.line.plan = [LOST_RACE]
         house.ledger.refusal = refusal = AccessRefused("no")
         assert house.put("a").answer is refusal
@@ -448,21 +448,21 @@ class TestGivingUp:
         assert house.queues._queues == {}
 
     def test_a_refusal_after_an_ambiguous_answer(self, house: House) -> None:
-        """Once an answer was lost the outcome stays unknown, whatever the last attempt met."""
+        """Once an answer was lost the outcome stays unknown, whatever error the last attempt had."""
         house.line.plan, house.line.always = [LOST], THROTTLED
         answer = house.put("a").answer
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
 
     def test_a_lost_race_makes_it_certain(self, house: House) -> None:
-        """A condition that failed on another's item settles the lost answer: nothing was stored."""
+        """A condition that failed on another's item decides a lost answer: nothing was stored."""
         house.line.plan, house.line.always = [LOST, LOST_RACE], THROTTLED
         answer = house.put("a").answer
         assert isinstance(answer, SequenceUnavailable)
         assert not answer.outcome_unknown
 
     def test_waiting_in_the_queue(self, house: House) -> None:
-        """Who waits behind others until the deadline leaves, and is not written."""
+        """A caller that waits behind others until its deadline leaves, and is not written."""
         house.timing, house.seconds = Timing(), 0.05
         with house.busy() as first:
             answer = house.put("late").answer
@@ -473,7 +473,7 @@ class TestGivingUp:
         assert house.queues._queues == {}
 
     def test_waiting_for_a_write_under_way(self, house: House) -> None:
-        """Who is being written at the deadline hears how that ended, if it ends soon after."""
+        """A caller in a write at its deadline gets the outcome, if the write ends soon after."""
         house.timing, house.seconds = Timing(first_pause=0.0), 0.05
         overdue = threading.Event()
         house.line.plan = [THROTTLED, lambda: overdue.wait(0.2)]
@@ -483,7 +483,7 @@ class TestGivingUp:
         assert house.line.items == [["first"], ["first", "b"]]
 
     def test_nobody_leaves_while_a_leader_takes_along(self, house: House) -> None:
-        """Who is late leaves the queue before or after a leader takes calls out of it, and not meanwhile."""
+        """A late caller leaves the queue before or after a leader takes waiters out of it, and not meanwhile."""
         house.timing, house.seconds = Timing(), 0.5
         with house.busy() as first:
             late = house.join("late")
@@ -494,7 +494,7 @@ class TestGivingUp:
         first.result()
 
     def test_nobody_is_taken_along_while_one_leaves(self, house: House) -> None:
-        """A leader takes calls out of the queue before or after somebody leaves it, and not meanwhile."""
+        """A leader takes waiters out of the queue before or after somebody leaves it, and not meanwhile."""
         with house.busy() as first:
             other = house.join("b")
             house.line.plan = [THROTTLED]
@@ -506,7 +506,7 @@ class TestGivingUp:
         assert house.line.items == [["first"], ["first", "b"]]
 
     def test_only_the_late_give_up(self, house: House) -> None:
-        """In a write that is refused for long, who came later may go on when the first gives up."""
+        """While a write is refused for long, later callers go on after the first gave up."""
         house.line.plan = [THROTTLED] * 3
         with house.busy() as first:
             house.clock.now += 999.0
@@ -516,7 +516,7 @@ class TestGivingUp:
         assert value(second.result()) == 1
 
     def test_a_write_of_unknown_outcome_is_not_torn(self, house: House) -> None:
-        """Who is late leaves a write that may be stored, not knowing; it goes on unchanged for the others."""
+        """A late caller leaves a write that may be stored, with an unknown outcome; the write goes on unchanged."""
         house.line.plan = [THROTTLED, *[LOST] * 8]
         with house.busy() as first:
             house.clock.now += 900.0
@@ -529,7 +529,7 @@ class TestGivingUp:
         assert house.queues._queues == {}
 
     def test_who_is_late_in_a_write_under_way(self, house: House) -> None:
-        """A caller whose leader hears nothing from the engine is told at its deadline that the outcome is unknown."""
+        """If the leader gets no answer from the engine, a caller gets an unknown outcome at its deadline."""
         house.timing, house.seconds = Timing(first_pause=0.0), 0.05
         under_way = threading.Event()
 
@@ -574,7 +574,7 @@ class TestGivingUp:
 
 class TestCrashes:
     def test_a_crash_while_sending(self, house: House) -> None:
-        """The write of a leader that crashed is sent again as it was, by the next of those who are in it."""
+        """The write of a leader that crashed is sent again unchanged, by the next waiter of its batch."""
         with house.busy() as first:
             second = house.join("b")
             house.line.plan = [THROTTLED, ZeroDivisionError("a crash")]
@@ -586,7 +586,7 @@ class TestCrashes:
         assert house.queues._queues == {}
 
     def test_a_crash_while_preparing(self, house: House) -> None:
-        """Those whom a leader took along before it crashed were not written, and the next leader writes them."""
+        """Waiters in the batch of a leader that crashed before its write are written by the next leader."""
         with house.busy() as first:
             others = [house.join(name) for name in "bcd"]
             house.line.plan = [THROTTLED]
@@ -596,7 +596,7 @@ class TestCrashes:
         assert [value(future.result()) for future in others] == [1, 2, 3]
 
     def test_the_queue_is_handed_over(self, house: House) -> None:
-        """Those who were not taken along by a leader that crashed are written by the next one."""
+        """Waiters in the queue behind a leader that crashed are written by the next leader."""
         with house.busy() as first:
             others = [house.join(name) for name in "bcd"]
             house.line.plan = [ZeroDivisionError("a crash")]
@@ -606,7 +606,7 @@ class TestCrashes:
         assert house.queues._queues == {}
 
     def test_a_leader_that_is_interrupted_while_it_leaves(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It leaves all the same: nothing is kept of its scope, and its thread joins others again."""
+        """A leader that is interrupted while it leaves still leaves: its scope takes no memory, its thread may join."""
         hand_over, struck = house.queues._hand_over, [KeyboardInterrupt()]
 
         def interrupted(scope: str | None, queue: Queue) -> None:
@@ -621,7 +621,7 @@ class TestCrashes:
         assert not commit_queues._here.inside
 
     def test_a_leader_that_is_gone(self, house: House) -> None:
-        """Who waits behind a leader that left without handing over, or is far beyond its deadline, takes over."""
+        """A waiter takes over from a leader that left without handing over, or is far past its deadline."""
         for name in ("gone", "late"):
             leader = Waiter([wanted(name)], house.deadline())
             house.queues._queues["s"] = Queue(leader)
@@ -633,7 +633,7 @@ class TestCrashes:
 
     @pytest.mark.parametrize("gone", [False, True])
     def test_who_was_given_up_for_lost(self, house: House, gone: bool) -> None:
-        """A leader that comes back after another took over does not know what became of its write."""
+        """A leader that comes back after another took over does not know the outcome of its write."""
         lost, other = (Waiter([wanted("lost")], house.deadline()) for _ in range(2))
         queue = Queue(other)
         other.gone = gone
@@ -644,7 +644,7 @@ class TestCrashes:
         assert answer.outcome_unknown
 
     def test_who_was_taken_along_and_still_stands_in_the_queue(self, house: House) -> None:
-        """A caller that an interrupted leader had taken along gives up as those of its batch do: it may be stored."""
+        """A caller in both the queue and the batch of an interrupted leader gives up with an unknown outcome."""
         leader, late = (Waiter([wanted("late")], house.deadline()) for _ in range(2))
         queue = Queue(leader)
         write = PreparedWrite(operation="write", request={}, pendings=(), values=(), token="")
@@ -690,7 +690,7 @@ class TestCrashes:
         assert house.line.items == [["first"], ["first", "after"]]
 
     def test_a_caller_that_is_interrupted_while_it_is_written(self, house: House, ctrl_c: Callable[[], None]) -> None:
-        """Nor does one that was taken along by a leader who then leaves without an answer for it."""
+        """A caller that is interrupted in a batch is not written after its leader leaves without an answer for it."""
         interrupted = threading.Event()
 
         def refuse_meanwhile() -> None:
@@ -776,7 +776,7 @@ class TestOnTheEngine:
 
     @pytest.mark.parametrize("tokens", [None, [f"t{n}" for n in range(5)]])
     def test_a_lost_answer_to_a_group(self, name: str, scope: str, wire: Wire, tokens: list[str] | None) -> None:
-        """A group whose answer is lost goes again byte for byte, and is stored once."""
+        """A group whose answer is lost is sent again byte for byte, and stored once."""
         wire.lose("TransactWriteItems", times=2)
         allocations = put_next_many(name, [{"n": n} for n in range(5)], scope=scope, idempotency_tokens=tokens)
         first, *others = wire.bodies("TransactWriteItems")
@@ -802,7 +802,7 @@ class TestOnTheEngine:
 
 
 def test_the_strategies_that_write_together() -> None:
-    """The configurations above are those that say that they write together."""
+    """The configurations above are those whose class has `writes_together`."""
     assert {type(strategies[name]) for name in TOGETHER} == {
         type(strategies[name]) for name in strategies if strategies[name].writes_together
     }

@@ -193,7 +193,7 @@ class TestCounters:
         assert request["ReturnValues"] == "UPDATED_NEW"
 
     def test_addition_is_refused(self) -> None:
-        """It is refused beyond MAXIMUM, below `highest`, below the floor of the process, and on its own token."""
+        """An addition is refused beyond MAXIMUM, below `highest`, below the process's floor, and on its own token."""
         condition = expressions.add_to_counter("counters", KEY, floor=3, **ADDITION)["ConditionExpression"]
         for part in ("#last_value <= :room", "#last_value >= #highest", "#last_value >= :floor", "#token <> :token"):
             assert part in condition
@@ -266,6 +266,6 @@ class TestValues:
 
 
 def test_a_sort_key_that_is_no_number() -> None:
-    """A row that is no item of the sequence is refused, with the row and the remedy."""
+    """A row that is not an item of the sequence is refused, with the row and the remedy."""
     with pytest.raises(StorageRefused, match=r"holds a row .*'sk': 'README'.* move it elsewhere"):
         PADDED.number({"pk": "a", "sk": "README"})

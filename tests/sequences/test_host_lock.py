@@ -1,4 +1,4 @@
-"""Turns: they exclude each other where they can, are done without where they cannot, and tell only what is theirs."""
+"""The host lock: it excludes other processes if it can, is done without if it cannot, and passes on hints."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def hold(topic: str, held: Event, release: Event) -> None:
 @pytest.mark.usefixtures("patient")
 class TestExclusion:
     def test_processes(self, topic: str, tmp_path: Path) -> None:
-        """Turns of 4 processes exclude each other."""
+        """4 processes never hold a host lock at the same time."""
         path = tmp_path / "number"
         path.write_text("0")
         processes = [FORK.Process(target=count_up, args=(path, topic, 25)) for _ in range(4)]
@@ -88,7 +88,7 @@ class TestExclusion:
         assert path.read_text() == "100"
 
     def test_threads(self, topic: str, tmp_path: Path) -> None:
-        """So do turns of the threads of a process."""
+        """Threads of one process never hold a host lock at the same time."""
         path = tmp_path / "number"
         path.write_text("0")
         at_once(4, lambda _: count_up(path, topic, 25))
@@ -153,7 +153,7 @@ class TestDoingWithout:
 
     @pytest.mark.usefixtures("without_flock")
     def test_without_flock(self, topic: str) -> None:
-        """Without flock there are no turns, and nothing is told."""
+        """Without flock there are no locks and no hints."""
         with hold_host_lock(topic) as turn:
             assert not has_turn(turn)
             turn.leave_hint(7, 1.0)
@@ -161,7 +161,7 @@ class TestDoingWithout:
 
     @pytest.mark.parametrize("name", ["sort-key", "transactional"])
     def test_numbering_without_flock(self, configured: str, scope: str, name: str, without_flock: None) -> None:
-        """Without flock numbers are what they are with it."""
+        """Without flock the numbers are the same as with it."""
         assert name in SEQUENCES
         at_once(8, lambda n: put_next(name, {"n": n}, scope=scope))
         assert sorted(stored(name, scope)) == list(range(1, 9))
@@ -178,7 +178,7 @@ class TestDoingWithout:
         assert put_some(name, scope, 3) == [1, 2, 3]
 
     def test_without_a_folder(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where no folder can be made there are no host_lock."""
+        """If no folder can be made there are no host locks."""
         (tmp_path / "file").write_text("")
         monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "file"))
         host_lock._folder.cache_clear()
@@ -200,7 +200,7 @@ class TestDoingWithout:
 
 class TestHints:
     def test_a_hint_from_the_future(self, configured: str, scope: str) -> None:
-        """A hint that claims to be proved later than now comes from another run of the clock, and is not believed."""
+        """A hint that was confirmed later than now comes from another boot, and is ignored."""
         assert put_some("sort-key", scope, 2) == [1, 2]
         strategies["sort-key"].forget()
         with hold_host_lock(turn_name("sort-key", scope)) as turn:
@@ -208,7 +208,7 @@ class TestHints:
         assert put_some("sort-key", scope, 1) == [3]
 
     def test_what_is_told(self, topic: str) -> None:
-        """Who has the next turn reads what the last one told."""
+        """The next holder reads the hint of the last one."""
         with hold_host_lock(topic) as turn:
             assert turn.hint() is None
             turn.leave_hint(41, 1.5)
@@ -217,7 +217,7 @@ class TestHints:
             assert turn.hint() == (42, 2.5)
 
     def test_only_by_the_same_name(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What was told of one name is not read of another, even when they share a file."""
+        """A hint for one name is not read for another, even if they share a file."""
         monkeypatch.setattr(host_lock, "FILES", 1)
         with hold_host_lock(topic) as turn:
             turn.leave_hint(42, 2.5)
@@ -227,7 +227,7 @@ class TestHints:
             assert turn.hint() == (42, 2.5)
 
     def test_numbers_beyond_the_file(self, topic: str) -> None:
-        """A value of more than 63 bits is not told."""
+        """A value of more than 63 bits is not left as a hint."""
         with hold_host_lock(topic) as turn:
             turn.leave_hint(2**63, 1.0)
             assert turn.hint() is None
@@ -251,7 +251,7 @@ class TestHints:
         assert open_files() == before
 
     def test_an_error_gives_the_turn_back(self, topic: str) -> None:
-        """A turn that ends by an error is to be had again."""
+        """A host lock is released when its block ends with an error."""
         with pytest.raises(ZeroDivisionError), hold_host_lock(topic):
             raise ZeroDivisionError
         with hold_host_lock(topic) as turn:
@@ -270,7 +270,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @pytest.mark.skipif(not BOOT_ID.exists(), reason="this system does not tell one run from another")
 def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was told before the machine was started again is not read: its clock began anew."""
+    """A hint from before the machine was started again is ignored, because its clock has started again."""
     monkeypatch.setattr(host_lock, "FILES", 1)
     with hold_host_lock(topic) as turn:
         turn.leave_hint(42, 2.5)
@@ -290,7 +290,7 @@ def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_system_that_does_not_tell_its_run(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one run of the machine cannot be told from another, turns are taken all the same."""
+    """On a system without boot ids host locks still work."""
     monkeypatch.setattr(host_lock, "_boot", host_lock._boot.__wrapped__)
     monkeypatch.setattr(Path, "read_text", mock.Mock(side_effect=FileNotFoundError))
     with hold_host_lock(topic) as turn:

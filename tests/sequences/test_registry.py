@@ -115,14 +115,14 @@ class TestMistakes:
 
     @pytest.mark.parametrize("setting", [None, [], "atomic"])
     def test_no_dict(self, setting: Any, unconfigured: None) -> None:
-        """A setting that is no dict is refused, by the check too."""
+        """A setting that is not a dict is refused, also by the check."""
         with override_settings(SEQUENCES=setting):
             with pytest.raises(InvalidSequence, match="must be a dict"):
                 strategies["mine"]
             assert [error.id for error in check_sequences()] == ["sequences.E001"]
 
     def test_an_unknown_alias(self, unconfigured: None) -> None:
-        """An unknown alias is told, with those that there are."""
+        """An unknown alias is refused with the names of those that exist."""
         known = override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}})
         with known, pytest.raises(InvalidSequence, match=r"no sequence 'yours'.*there is 'mine'"):
             strategies["yours"]

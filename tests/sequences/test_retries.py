@@ -1,4 +1,4 @@
-"""Deadlines and the single requests: what is sent again, how long one waits, and what is said at the end."""
+"""Deadlines and single requests: what is sent again, how long the pauses are, and what the error says at the end."""
 
 from __future__ import annotations
 
@@ -129,14 +129,14 @@ HEALING = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExcee
 
 @pytest.mark.parametrize("codes", [[HEALING[0]], [HEALING[1]], [HEALING[2]], [*HEALING, "None"]])
 def test_cancellations_that_heal(codes: list[str]) -> None:
-    """A write that was cancelled only for what heals may succeed unchanged, whatever part of the reasons it met."""
+    """A write that was cancelled for retryable reasons only may succeed unchanged, whichever actions they hit."""
     assert is_retryable(tuple(map(CancellationReason, codes)))
     assert not is_retryable(tuple(map(CancellationReason, [*codes, "ConditionalCheckFailed"])))
 
 
 @pytest.mark.parametrize("codes", [[], ["None"]])
 def test_nothing_to_heal(codes: list[str]) -> None:
-    """A cancellation without a reason does not heal."""
+    """A cancellation without a reason is not retryable."""
     assert not is_retryable(tuple(map(CancellationReason, codes)))
 
 
@@ -144,17 +144,17 @@ def test_nothing_to_heal(codes: list[str]) -> None:
     ("codes", "hidden"), [(["ConditionalCheckFailed"], False), (["ValidationError", "TransactionConflict"], True)]
 )
 def test_what_may_be_hidden(codes: list[str], hidden: bool) -> None:
-    """An action that met a conflict was refused before its condition was looked at: it may be stored already."""
+    """An action with a conflict was refused before its condition was checked: it may already be stored."""
     assert may_conceal(tuple(map(CancellationReason, codes))) is hidden
 
 
 def test_a_request_that_is_too_late(line: Engine, deadline: Deadline, clock: Clock) -> None:
-    """A request is not sent beyond the deadline, and the error tells what the last one met."""
+    """After the deadline no request is sent, and the error contains that of the last one."""
     line.plan = [THROTTLED]
     with pytest.raises(NotWritten):
         deadline.send("put_item", REQUEST)
     clock.now += 1000.0
-    with pytest.raises(NotWritten, match=f"not sent, for the deadline has passed. {THROTTLED}"):
+    with pytest.raises(NotWritten, match=f"not sent, because the deadline has passed. {THROTTLED}"):
         deadline.send("put_item", REQUEST)
     assert line.requests == [REQUEST]
 
@@ -168,7 +168,7 @@ both = pytest.mark.parametrize("send", [READ, WRITE], ids=["read", "write"])
 class TestSingleRequests:
     @both
     def test_what_heals(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
-        """The same request goes again after a lost answer or a certain refusal, with pauses between."""
+        """After a lost answer or a retryable error the same request is sent again, after a pause."""
         line.plan = [LOST, THROTTLED, LOST]
         assert send(deadline) == {"answer": 4}
         assert line.requests == [REQUEST] * 4
@@ -176,7 +176,7 @@ class TestSingleRequests:
 
     @both
     def test_what_never_heals(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
-        """A permanent refusal is raised at once."""
+        """A permanent error is raised at once."""
         line.plan = [REFUSED]
         with pytest.raises(AccessRefused):
             send(deadline)
@@ -194,7 +194,7 @@ class TestSingleRequests:
 
     @both
     def test_without_deadline_of_its_own(self, send: Send, line: Engine) -> None:
-        """Without further words the deadline is the default one."""
+        """A request without a deadline gets the default one."""
         assert read("get_item", REQUEST) == {"answer": 1}
         assert write_once("put_item", REQUEST, token="t") == {"answer": 2}
 
@@ -213,7 +213,7 @@ class TestWriteOnce:
             WRITE(deadline)
 
     def test_a_conflict(self, line: Engine, deadline: Deadline) -> None:
-        """A meeting with a transaction heals; at the deadline it is contention."""
+        """A conflict with a transaction is retryable; at the deadline it is contention."""
         line.plan = [CONFLICT]
         assert WRITE(deadline) == {"answer": 2}
         line.always = CONFLICT

@@ -111,7 +111,7 @@ class TestTokens:
         assert untouched.sent == []
 
     def test_the_items_token_is_stored(self, scope: str) -> None:
-        """Every stored item carries a token: the caller's, or one made for it."""
+        """Every stored item has a token: the caller's, or one made for it."""
         put_next("sort-key", {}, scope=scope, idempotency_token="a token")
         put_next("sort-key", {}, scope=scope)
         put_next("sort-key", {}, scope=scope)
@@ -234,7 +234,7 @@ class TestCounts:
         assert wire.operations.count("PutItem") == parts.count(1)
 
     def test_unknown_sequences(self, scope: str) -> None:
-        """An unknown alias is told, with those that there are."""
+        """An unknown alias is refused with the names of those that exist."""
         uses: list[Callable[[], object]] = [
             lambda: get_next_value("no such"),
             lambda: get_next_values(1, "no such"),
@@ -289,7 +289,7 @@ class TestLog:
         assert f"sequence atomic scope {scope}: gave up" in record.message
 
     def test_nothing_is_tried_after_a_give_up(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
-        """Of more items than a transaction holds, those behind one that gave up are not tried any more."""
+        """If one transaction of many items gives up, the following ones are not tried."""
         install("sort-key", deadline=0.5)
         wire.lose("TransactWriteItems", times=10_000)
         with pytest.raises(SequenceUnavailable):
@@ -299,7 +299,7 @@ class TestLog:
         assert all(body == sent[0] for body in sent)
 
     def test_what_a_give_up_says(self) -> None:
-        """The error of giving up tells attempts, seconds, and what became of the item."""
+        """The error after giving up has the attempts, the seconds, and the outcome."""
         error = SequenceContention("Somebody was faster.", attempts=3, seconds=1.25)
         assert str(error) == "Somebody was faster. Gave up after 3 attempts and 1.2 s; nothing was stored."
         error = SequenceContention("Lost.", attempts=3, seconds=1.25, outcome_unknown=True)
@@ -391,5 +391,5 @@ def _is_error(value: type) -> bool:
 
 
 def test_names_of_tables_carry_the_prefix(configured: str) -> None:
-    """Every table's name in the store begins with TABLE_PREFIX."""
+    """The full name of every table begins with TABLE_PREFIX."""
     assert dynamodb.table_name("x") == f"{configured}x"
