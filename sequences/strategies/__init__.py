@@ -1,8 +1,8 @@
-"""The strategies, one a file.
+"""The strategies, one in each file.
 
-`base` says what every strategy is, and `counter_strategy` what those share that take a value before its item is stored.
-What they are made of: `item_writer`, `markers`, `stored_counter`, `supply` (of blocks), `item_collections`, `numbers`,
-`lives` (of tables), `lru`, `options`.
+`base` defines what every strategy is. `counter_strategy` has what the strategies share that take a value before they
+store its item. Strategies are built from `item_writer`, `markers`, `stored_counter`, `supply` (of blocks),
+`item_collections`, `numbers`, `lives` (of tables), `lru`, `options` and `put_requests`.
 """
 
 from .atomic import AtomicCounter

@@ -1,4 +1,4 @@
-"""One atomic addition returns the new value; the item follows."""
+"""One atomic addition returns the new value; then the item is stored under it."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ class AtomicCounter(CounterStrategy):
 
     Guarantees:
 
-    1. A value is handed out once: additions to one item are serialized by DynamoDB, concurrent ones lose nothing.
+    1. A value is handed out once: DynamoDB applies the additions to one item one after another, and loses none.
     2. Numbers follow time: a call that starts after another has finished gets a higher value.
     3. n values cost one request, and callers of one process that ask at the same time share one.
     4. With an idempotency token at most one item is stored, across processes and days.
 
-    What remains: values may stay unused. A process that stops between addition and put leaves a gap; so does a lost
-    answer to an addition, if another process added before it was repeated (otherwise the counter's token tells that
-    the addition is there, and nothing is lost); and two repeats of one request at the same moment may both take a
-    value.
+    What remains: values may stay unused.
+
+    - A process that stops between addition and put leaves a gap.
+    - A lost answer to an addition leaves a gap if another process adds before the repeat. Otherwise the counter still
+      has the token of the addition, and nothing is lost.
+    - Two repeats of one request at the same moment may both take a value.
 
     Source:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
 
-    Cost: 1 write unit for the addition, 1 a KB for the item (2, and 2 for the marker, with a token, after a read of 1
-    unit).
+    Cost: 1 write unit for the addition, and 1 a KB for the item. With a token: 1 read unit to look for the marker,
+    2 write units a KB for the item, and 2 for the marker.
     """
 
     needs_transactions = False
     ordered_across_processes = True
-    requests = "1/n for n values; 1 more an item"
-    units = "1/n WU for n values; 1 WU more an item (4 with a token, + 1 RU)"
+    requests = "1/n for n values; 1 more for an item"
+    units = "1/n WU for n values; 1 WU more for an item (4 with a token, + 1 RU)"
 
     def committer(self) -> Committer:
         return Addition(self.counter)
 
 
 class Addition(CounterCommitter):
-    """Takes values by one atomic addition."""
+    """Takes values by one atomic addition to the counter."""
 
     def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
@@ -80,7 +82,7 @@ class Addition(CounterCommitter):
         self.taken(scope, write, last_value)
 
     def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        """Our own token: stored before. Otherwise the counter went back or is used up: nothing else is refused."""
+        """If the counter has our own token, an earlier send was stored. Otherwise it went back or is used up."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:
             self._settle(scope, write, old)

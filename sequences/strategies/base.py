@@ -1,7 +1,7 @@
-"""What every strategy is: its capability flags, its options, what callers use of it, and what it decides.
+"""What every strategy is: its capability flags, its options, the methods that callers use, and what it decides.
 
-A strategy decides which value comes next (`assign`). `ItemWriter` turns that into one write, and `CommitQueues` sees
-who is written together and when it is tried again.
+A strategy decides which value comes next (`assign`). `ItemWriter` makes one write of that. `CommitQueues` decides which
+requests are written together, and retries.
 """
 
 from __future__ import annotations
@@ -33,44 +33,44 @@ WEEK_SECONDS = 7 * 24 * 3600
 
 
 class Strategy(ABC):
-    """The algorithm that hands values out, for one sequence and all its scopes, in one process.
+    """The algorithm that hands out values, for one sequence and all its scopes, in one process.
 
-    The capability flags below are class attributes; the table of strategies, the admin page and the checks are made of
-    them. A new strategy sets them and writes the methods under "What a strategy decides".
+    The capability flags below are class attributes. The tables in `docs/` and the admin pages are made of them. A new
+    strategy sets them and implements the methods under "What a strategy decides".
     """
 
     gapless: ClassVar[bool]
-    """Is every value up to `last_value` carried by a stored item, whatever fails?"""
+    """Does every value up to `last_value` have a stored item, whatever fails?"""
 
     supports_reserve: ClassVar[bool]
-    """Can it hand out values before an item carries them (`get_next_value`)?"""
+    """Can it hand out values before their items are stored (`get_next_value`)?"""
 
     needs_transactions: ClassVar[bool]
     """Does it need an engine with `TransactWriteItems` even for one item without an idempotency token?"""
 
     ordered_across_processes: ClassVar[bool]
-    """Is a later value always the larger one, even when another process asks?"""
+    """Is a later value always higher, even when another process takes it?"""
 
     exactly_once: ClassVar[bool]
-    """Does a repeat with the same idempotency token neither store a second item nor use up a value?"""
+    """Do a request and its repeats with the same idempotency token store one item and use one value?"""
 
     takes_own_keys: ClassVar[bool] = False
-    """May an item bring its own key, and get its value as an attribute?"""
+    """May an item have its own key, and get its value as an attribute?"""
 
     writes_together: ClassVar[bool]
-    """Are items of one scope that come at the same time written by one request?"""
+    """Does one request write the items of all callers that come at the same time in one scope?"""
 
     requests: ClassVar[str]
-    """How many requests does one number take, alone and under pressure?"""
+    """How many requests does one value take, alone and in a group?"""
 
     units: ClassVar[str]
-    """How many write and read capacity units does one number of up to 1 KB take?"""
+    """How many write and read units does one value take, with an item of up to 1 KB?"""
 
     options: ClassVar[Mapping[str, Option]] = {
         "partition": Option(
             "{sequence}#{scope}",
             lambda value: isinstance(value, str) and "{scope}" in value,
-            'a text with "{scope}" in it, and "{sequence}" if other sequences share the table',
+            'a text with "{scope}" in it, and with "{sequence}" if other sequences share the table',
         ),
         "key_names": Option(("pk", "sk"), lambda v: is_names(v) and len(v) == 2, "two names, as ('pk', 'sk')"),
         "sort_key": one_of("number", "padded"),
@@ -81,11 +81,9 @@ class Strategy(ABC):
         "group": boolean(True),
         "scopes": Option(None, lambda v: v is None or isinstance(v, str), "the dotted path of a function"),
     }
-    most_actions: ClassVar[int] = 100
-    """How many actions of a transaction are left for items and their markers."""
-
-    counter: StoredCounter | None = None
-    """The counter, of a strategy that has one."""
+    # These two have comments: an attribute with a docstring is a capability.
+    most_actions: ClassVar[int] = 100  # how many actions of one transaction items and their markers may use
+    counter: StoredCounter | None = None  # the counters of the scopes, for a strategy that has them
 
     def __init__(
         self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = dynamodb.now
@@ -127,16 +125,16 @@ class Strategy(ABC):
         return Deadline(timing=self.timing, seconds=self.option["deadline"])
 
     def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
-        """Store each request's item under the next value, or answer why not."""
+        """Store each request's item under the next value, or settle the request with an error."""
         self.lives.bind(deadline.send)
         self.items.submit(scope, pendings, deadline)
 
     def next_value(self, scope: str | None) -> int:
-        """Take the next value before an item carries it."""
+        """Take the next value before its item is stored. Raises OperationNotSupported."""
         return self.reserve(scope, 1, self.deadline())[0]
 
     def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
-        """Take `count` values before items carry them. Raises OperationNotSupported."""
+        """Take `count` values before their items are stored. Raises OperationNotSupported."""
         raise OperationNotSupported(
             f"The sequence {self.alias!r} ({type(self).__name__}) hands out a value only together with its item: "
             "use put_next."
@@ -147,47 +145,48 @@ class Strategy(ABC):
         """The highest value handed out; None if there was none yet. Costs one read."""
 
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """One page of this sequence's scopes, in their order, and the cursor of the next. Never a scan.
+        """One page of this sequence's scopes, in order, and the cursor of the next page. Never scans a table.
 
-        The scopes come from the function that the option "scopes" names; each costs one read.
+        The function that the option "scopes" names lists the scopes. Each scope costs one read.
+        Raises OperationNotSupported if there is no such function.
         """
         if self._list_scopes is None:
             raise OperationNotSupported(
                 f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
-                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or ask for one scope."
+                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or read one scope with get_last_value."
             )
         scopes, following = self._list_scopes(cursor, limit)
         counters = [Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes]
         return counters, following
 
-    # What a strategy decides, and learns of what becomes of it (see `item_writer.Assigner`).
+    # What a strategy decides, and how it learns the outcome (see `item_writer.Assigner`).
 
     @abstractmethod
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """The next values for these requests, or for some of the first of them; it may read."""
+        """Assign the next values to these requests, or to the first few of them. May read."""
 
     @abstractmethod
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
-        """An item is stored under this value, and it is not this request's."""
+        """Another item is already stored under this value."""
 
     def committed(self, scope: str | None, last_value: int) -> None:
-        """A write is stored whose last value this is."""
+        """A write is stored, and this is its last value."""
 
     def handed_out(self, scope: str | None, value: int) -> None:
         """A marker shows that this value was handed out."""
 
     def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
-        """The counter is not as it was seen; `reason.old` is how it is."""
+        """The counter has changed since it was read; `reason.old` is the counter now."""
 
     def hint(self, scope: str | None) -> Hint | None:
-        """The last value of a scope that this process knows for certain; None if it does not care."""
+        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
         return None
 
     def accept_hint(self, scope: str | None, hint: Hint) -> None:
-        """Another process of this host knows better."""
+        """Take over a newer last value from another process of this host."""
 
     def forget(self) -> None:
-        """Forget all that is remembered of any scope."""
+        """Forget everything about every scope."""
 
 
 def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:

@@ -1,4 +1,4 @@
-"""Reserve a block of values with one addition and serve it from memory."""
+"""Reserve a block of values by one addition and serve it from memory."""
 
 from __future__ import annotations
 
@@ -34,26 +34,24 @@ class BlockAllocator(CounterStrategy):
 
     Guarantees:
 
-    1. A value is handed out once, across threads, processes and forks: a block belongs to the process that reserved
-       it.
-    2. Within a process, a value is larger than those it handed out before, unless more than a block is asked for at
-       once: such a range comes from the counter.
+    1. A value is handed out once, across threads, processes and forks: a block belongs to one process.
+    2. Within one process values increase. Exception: a request larger than a block goes straight to the counter.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
 
-    What it does not do: values are not in the order of the calls across processes, and what a stopped process had
-    left is a gap (it logs how many when it stops in order). `last_value` is the end of the last block reserved.
+    What it does not do: across processes values do not follow time. The values that a stopped process did not use are a
+    gap; at a regular stop it logs how many. `last_value` is the end of the last block reserved.
 
-    A block used up within a second is followed by one of twice the size, up to `max_block_size` (100 blocks when 0).
+    If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 
-    Cost: 1 request and 1 write unit a block; for an item as AtomicCounter's.
+    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter.
     """
 
     needs_transactions = False
     ordered_across_processes = False
     joins_reservations = False
-    requests = "1/block_size a value; 1 more an item"
-    units = "1/block_size WU a value; 1 WU more an item (4 with a token, + 1 RU)"
+    requests = "1/block_size a value; 1 more for an item"
+    units = "1/block_size WU a value; 1 WU more for an item (4 with a token, + 1 RU)"
 
     options = {
         **CounterStrategy.options,
@@ -77,7 +75,7 @@ class BlockAllocator(CounterStrategy):
 
     def _next(self, scope: str | None, deadline: Deadline | None = None) -> int:
         try:
-            # `next` of a range's iterator is one step under the interpreter's lock: no two threads get the same value.
+            # `next` on a range's iterator is atomic under the interpreter's lock: two threads never get the same value.
             return next(self._serving[scope])
         except (KeyError, StopIteration):
             return self._refill(scope, deadline or self.deadline())
@@ -94,7 +92,7 @@ class BlockAllocator(CounterStrategy):
         try:
             if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
                 raise deadline.give_up(TOOK_TOO_LONG)
-            for value in self._serving.get(scope, ()):  # another thread may have refilled it meanwhile
+            for value in self._serving.get(scope, ()):  # if another thread has refilled it meanwhile
                 return value
             before = self._serving.get(scope)
             serving = iter(supply.next_half(deadline))
@@ -102,7 +100,7 @@ class BlockAllocator(CounterStrategy):
             self._serve(scope, supply, serving, before)
             return value
         finally:
-            if supply.lock._is_owned():  # type: ignore[attr-defined]  # a signal may have struck before or after
+            if supply.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 supply.lock.release()
 
     def _supply(self, scope: str | None) -> Supply:
@@ -124,20 +122,20 @@ class BlockAllocator(CounterStrategy):
         )
 
     def _serve(self, scope: str | None, supply: Supply, values: Iterator[int], before: Iterator[int] | None) -> None:
-        """Serve these values from now on, unless the table was made again meanwhile, or a signal's handler was here."""
+        """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
         with self._lock:
             if self._supplies.get(scope) is supply and self._serving.get(scope) is before:
                 self._serving[scope] = values
 
     def _bound_memory(self) -> None:
-        """Let go of the block held longest; what it has left becomes a gap."""
+        """Drop the block that was held longest; its unused values become a gap."""
         if len(self._supplies) > BLOCKS_HELD:
             oldest = next(iter(self._supplies))
             del self._supplies[oldest]
             self._serving.pop(oldest, None)
 
     def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
-        """Values from memory; more than a block at once come from the counter."""
+        """Take values from memory, or from the counter if they are more than a block."""
         if count > self.option["block_size"]:
             return super().take(scope, count, deadline)
         values = [self._next(scope, deadline) for _ in range(count)]
@@ -148,7 +146,7 @@ class BlockAllocator(CounterStrategy):
         return pending
 
     def fetch(self, scope: str | None, count: int, deadline: Deadline) -> Block:
-        """Reserve one block by the counter, a smaller one where MAXIMUM is near."""
+        """Reserve one block from the counter, or a smaller one close to MAXIMUM."""
         try:
             taken = super().take(scope, count, deadline)
         except SequenceExhausted:
@@ -160,7 +158,7 @@ class BlockAllocator(CounterStrategy):
         return Block(values, taken.write_units)
 
     def prefetch(self, scope: str | None, count: int) -> Fetch | None:
-        """Reserve a block in another thread, for which nobody waits yet; None while many are at it."""
+        """Reserve a block in another thread, before anybody needs it; None if many fetches are under way."""
         self._fetches = [fetch for fetch in self._fetches if not fetch.done]
         if len(self._fetches) >= MOST_FETCHES:
             return None
@@ -171,13 +169,13 @@ class BlockAllocator(CounterStrategy):
 
     @property
     def unused(self) -> int:
-        """How many reserved values this process holds and has not handed out."""
+        """How many reserved values this process still holds."""
         held = sum(length_hint(serving) for serving in list(self._serving.values()))
         return held + sum(supply.unserved for supply in list(self._supplies.values()))
 
 
 def _report_unused(reference: weakref.ref[BlockAllocator]) -> None:
-    """Say at the end of the process what it leaves unused."""
+    """Log at the end of the process how many values stay unused."""
     strategy = reference()
     if strategy is not None and strategy.unused:
         logger.info("sequence %s: %d reserved values stay unused", strategy.alias, strategy.unused)

@@ -1,6 +1,6 @@
-"""What the strategies share that take a value from a counter first and store the item under it afterwards.
+"""What the strategies share that take a value from a counter first and store its item second.
 
-Not here: how the counter is written; that is what they differ in.
+How the counter is written is not here: that is where they differ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["CounterCommitter", "CounterStrategy", "stored_counter", "values_of"]
 
 
 def stored_counter(strategy: Strategy) -> StoredCounter:
-    """The counter of a strategy that has COUNTER_OPTIONS."""
+    """The counters of a strategy that has COUNTER_OPTIONS."""
     return StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
         strategy.collections,
@@ -37,11 +37,11 @@ def stored_counter(strategy: Strategy) -> StoredCounter:
 
 
 class CounterStrategy(Strategy):
-    """A strategy that takes a value first and stores the item under it afterwards.
+    """A strategy that takes a value first and stores its item second.
 
     With an idempotency token the item and its marker are stored in one transaction, so that a token never gets two
-    items. What remains: a process that stops between the two requests, or two repeats at the same moment, leave a
-    value unused.
+    items. A value stays unused if a process stops between the two requests, or if two repeats of one request come at
+    the same moment.
     """
 
     gapless = False
@@ -59,14 +59,14 @@ class CounterStrategy(Strategy):
 
     @abstractmethod
     def committer(self) -> Committer:
-        """What takes values from the counter."""
+        """The committer that takes values from the counter."""
 
     def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
         self.lives.bind(deadline.send)
         return values_of(self.take(scope, count, deadline))
 
     def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
-        """Take `count` values from the counter, together with whoever else asks; the answered request."""
+        """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count))
         self.reservations.submit(scope, [pending], deadline)
         if isinstance(pending.answer, SequenceError):
@@ -74,7 +74,7 @@ class CounterStrategy(Strategy):
         return pending
 
     def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
-        """A repeat is answered by its marker before it takes a value."""
+        """Answer a repeat from its marker first, so that it takes no value."""
         self.lives.bind(deadline.send)
         for pending in pendings:
             if pending.request.marked:
@@ -84,7 +84,7 @@ class CounterStrategy(Strategy):
             self.items.submit(scope, fresh, deadline)
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """Values taken for these requests stay theirs until an item is found under one."""
+        """Take values for the requests without one. A request keeps its value until another item is found under it."""
         self.counter.catch_up(scope, deadline.send)
         waiting = [pending for pending in pendings if pending.value is None]
         if waiting:
@@ -95,7 +95,7 @@ class CounterStrategy(Strategy):
         return Assignment(pendings, [pending.value for pending in pendings if pending.value is not None])
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
-        """An imported row has this number: the counter is behind what is stored."""
+        """An imported row has this number: the counter is behind the stored items."""
         pending.value = None
         self.counter.fell_behind(scope)
 
@@ -109,7 +109,7 @@ class CounterStrategy(Strategy):
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
 
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """One Query of the table of counters; counters beside the items are listed by the option "scopes"."""
+        """List the counters by one Query of their table; beside the items, by the option "scopes"."""
         return super().counters(cursor, limit) if self.counter.beside_items else self.counter.page(cursor, limit)
 
 
@@ -128,7 +128,7 @@ class CounterCommitter(Committer):
         self.counter = counter
 
     def taken(self, scope: str | None, write: PreparedWrite, last_value: int) -> None:
-        """Give each request its part of the values up to `last_value`, first come, first numbered."""
+        """Give each request its share of the values up to `last_value`, in the order in which they came."""
         if write.life == self.counter.lives.current:
             self.counter.seen(scope, last_value)
         step = self.counter.numbers.step

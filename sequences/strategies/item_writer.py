@@ -1,7 +1,7 @@
-"""The writing of items under their values, with their markers, and the reading of what a refused write says of each.
+"""Writes items under their values, together with their markers, and reads why a write was refused.
 
-Which value comes next is an `Assigner`'s decision. This makes one attempt at a time: who is written together, and when
-it is tried again, is the work of `commit_queues`.
+An `Assigner` decides which value comes next. Each method makes one attempt; `commit_queues` decides which requests are
+written together, and retries.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Assigner", "Assignment", "Hint", "ItemWriter"]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A scope's last value, and when a write or a read last proved it (monotonic seconds)."""
+    """A scope's last value, and when a read or a write confirmed it (monotonic seconds)."""
 
     last_value: int
     at: float
@@ -42,7 +42,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Which requests get which values, what finding out cost, and the counter's own action if it has one."""
+    """Which requests get which values, the read units that it cost, and the counter's own action if there is one."""
 
     pendings: Sequence[Pending[PutRequest]]
     values: Sequence[int]
@@ -52,32 +52,32 @@ class Assignment:
 
 
 class Assigner(Protocol):
-    """What decides which value comes next, and learns what becomes of it."""
+    """Decides which value comes next, and learns the outcome. Every `Strategy` is one."""
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """The next values for these requests, or for some of the first of them; it may read."""
+        """Assign the next values to these requests, or to the first few of them. May read."""
 
     def committed(self, scope: str | None, last_value: int) -> None:
-        """A write is stored whose last value this is."""
+        """A write is stored, and this is its last value."""
 
     def handed_out(self, scope: str | None, value: int) -> None:
         """A marker shows that this value was handed out."""
 
     def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
-        """The counter is not as it was seen; `reason.old` is how it is."""
+        """The counter has changed since it was read; `reason.old` is the counter now."""
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
-        """An item is stored under this value, and it is not this request's."""
+        """Another item is already stored under this value."""
 
     def hint(self, scope: str | None) -> Hint | None:
-        """What another process of this host may know of a scope's last value."""
+        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
 
     def accept_hint(self, scope: str | None, hint: Hint) -> None:
-        """Another process of this host knows better."""
+        """Take over a newer last value from another process of this host."""
 
 
 class ItemWriter(Committer):
-    """Stores items for one sequence; with `takes_turns` one process of a host after the other."""
+    """Stores the items of one sequence. With `takes_turns` the processes of a host take turns at each scope."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ItemWriter(Committer):
         self.clock = clock
 
     def request(self, item: Mapping[str, Any], token: str | None) -> PutRequest:
-        """The request for an item, with the caller's idempotency token or without one. Raises InvalidItem."""
+        """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
         schema = self.collections.schema
         return put_request(
             item,
@@ -113,7 +113,7 @@ class ItemWriter(Committer):
 
     @contextmanager
     def turn(self, scope: str | None) -> Iterator[None]:
-        """Take a turn at the scope, with the hint that the last one left, and leave one."""
+        """Hold the host lock of the scope. Take over its hint before the block, and leave a new one after it."""
         if not self.takes_turns:
             yield
             return
@@ -127,7 +127,7 @@ class ItemWriter(Committer):
                 lock.leave_hint(own.last_value, own.at)
 
     def prepare(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
-        """One write that stores these items, their markers and, if the values come from a counter, the counter."""
+        """Prepare one write of these items, their markers, and the counter if the values come from one."""
         life = self.lives.current
         assignment = self.assigner.assign(scope, pendings, deadline)
         actions = [assignment.counter] if assignment.counter else []
@@ -181,8 +181,8 @@ class ItemWriter(Committer):
     def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """Read the reasons one by one, each for its action.
 
-        If a stored item is ours, an earlier sending succeeded and only its answer was lost. Writes are stored whole or
-        not at all, so that one match settles every request.
+        If a stored item is ours, an earlier send succeeded and only its answer was lost. Writes are all-or-nothing, so
+        one match settles every request.
         """
         reasons = list(zip(write.roles, error.reasons, strict=False))
         if any(_is_ours(write, role, index, reason) for (role, index), reason in reasons):
@@ -190,7 +190,7 @@ class ItemWriter(Committer):
             return
         if write.life != self.lives.current:
             return
-        # A repeat fails on its own item and on its marker alike; the marker has the first answer.
+        # A repeat fails on both its item and its marker. The marker comes first: it has the first answer.
         for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
             if reason.code == "None" or reason.code in RETRYABLE_CANCELLATIONS:
                 continue
@@ -207,7 +207,7 @@ class ItemWriter(Committer):
         if reason.code != "ConditionalCheckFailed":
             pending.settle(InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}"))
         elif role == "marker":
-            if reason.old:  # an engine that does not tell it is asked again
+            if reason.old:  # without the old marker the next attempt asks again
                 self._repeat(scope, pending, reason.old)
         elif pending.request.own_key:
             pending.settle(_item_exists(pending.request.own_key))
@@ -215,13 +215,13 @@ class ItemWriter(Committer):
             self.assigner.number_taken(scope, pending, value)
 
     def answer_repeat(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> None:
-        """Answer a request whose token has a marker, before it gets a value. One consistent read."""
+        """Answer a request whose token already has a marker, before it takes a value. One consistent read."""
         marker = self.markers.find(scope, pending, deadline)
         if marker:
             self._repeat(scope, pending, marker)
 
     def _repeat(self, scope: str | None, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:
-        """Answer a repeated request with the first answer, or refuse it if the item is another one."""
+        """Answer a repeat with the first answer, or refuse it if its item differs."""
         if marker.get("digest") != pending.request.digest:
             pending.settle(
                 IdempotencyMismatch(
@@ -236,7 +236,7 @@ class ItemWriter(Committer):
 
 
 def _is_ours(write: PreparedWrite, role: str, index: int, reason: CancellationReason) -> bool:
-    """Whether what a condition found was stored by this very write."""
+    """Whether this write itself stored what its condition found."""
     old = reason.old or {}
     match role:
         case "counter":
@@ -253,4 +253,4 @@ def _is_ours(write: PreparedWrite, role: str, index: int, reason: CancellationRe
 
 def _item_exists(own_key: Mapping[str, Any]) -> ItemExists:
     key = dynamodb.unmarshal(own_key)
-    return ItemExists(f"An item with the key {key} is stored already; no value was used up.")
+    return ItemExists(f"An item with the key {key} is already stored; no value was used.")

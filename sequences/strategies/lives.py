@@ -1,4 +1,4 @@
-"""What is remembered of tables belongs to one life of them: they may be deleted and made again, or restored."""
+"""What a process remembers holds for one life of its tables: a table may be deleted and made again, or restored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TableLives"]
 
 
 class TableLives:
-    """The lives of a sequence's tables that this process knows; `forget` is called when they are others."""
+    """The current lives of a sequence's tables. `forget` is called when one of them has changed."""
 
     def __init__(self, tables: Sequence[str], forget: Callable[[], None]) -> None:
         self.tables = tables
@@ -19,14 +19,14 @@ class TableLives:
         self._forget = forget
 
     def bind(self, send: Send) -> None:
-        """Forget what is remembered of another life of the tables."""
+        """Look up the lives of the tables, and forget what is remembered of earlier ones."""
         lives = tuple([dynamodb.life_of(table, send=send) for table in self.tables])
         if lives != self.current:
             self.current = lives
             self._forget()
 
     def changed(self, send: Send) -> bool:
-        """Whether a table was made again since it was asked; what seems to have gone back has then begun anew."""
+        """Whether a table was made again since the last look-up: a counter that seems to have gone back is then new."""
         before = self.current
         for table in self.tables:
             dynamodb.life_of(table, send=send, anew=True)

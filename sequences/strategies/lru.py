@@ -1,4 +1,4 @@
-"""What a process remembers of the scopes that it used last."""
+"""A bounded memory of the scopes that a process used last."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SCOPES_REMEMBERED = 4096
 
 
 class LRU(Generic[V]):
-    """A bounded memory by scope that drops the scope least recently written; safe across threads and signals."""
+    """A bounded memory by scope, safe across threads and signals. It drops the scope written least recently."""
 
     def __init__(self, most: int = SCOPES_REMEMBERED) -> None:
         self._most = most
-        self._lock = threading.RLock()  # a signal handler may put while its thread does
+        self._lock = threading.RLock()  # a signal handler may call `put` while its thread is inside it
         self._values: OrderedDict[str | None, V] = OrderedDict()
 
     def get(self, scope: str | None) -> V | None:

@@ -1,4 +1,4 @@
-"""Markers: stored beside the items, they remember which value an idempotency token got."""
+"""Markers: stored beside the items, they remember which value each idempotency token got."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Markers"]
 
 
 class Markers:
-    """The markers of one sequence, each of which expires `seconds` after it is written."""
+    """The markers of one sequence. Each expires `seconds` after it is written."""
 
     def __init__(
         self, alias: str, schema: KeySchema, *, seconds: int, ignored: Collection[str], wall: Callable[[], float]
@@ -27,15 +27,15 @@ class Markers:
         self.wall = wall
 
     def partition(self, scope: str | None) -> str:
-        """The partition key of a scope's markers, which no scope's own can equal."""
+        """The partition key of a scope's markers. No scope's items can have it."""
         return f"#marker#{self.alias}#{scope_text(scope)}"
 
     def key(self, scope: str | None, token: str) -> dict[str, Any]:
-        """The key of the marker that remembers which value a token got."""
+        """The key of a token's marker."""
         return self.schema.key(self.partition(scope), expressions.marker_number(token))
 
     def put(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
-        """The action that stores the marker of a request, unless there is one that has not expired."""
+        """The action that stores a request's marker, on the condition that there is none, or only an expired one."""
         now = int(self.wall())
         fields = {
             "token": request.token,
@@ -48,7 +48,7 @@ class Markers:
         return expressions.put_marker(self.schema, marker, now=now)
 
     def find(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> Mapping[str, Any] | None:
-        """The marker of a request's token, if it has one that has not expired. One consistent read."""
+        """The marker of a request's token; None if there is none, or only an expired one. One consistent read."""
         request = expressions.read_item(self.schema.table, self.key(scope, pending.request.token))
         answer = read("get_item", request, deadline=deadline)
         pending.charge(read_units=dynamodb.used_units(answer))
@@ -56,5 +56,5 @@ class Markers:
         return marker if marker.get(MARKER_EXPIRY, 0) > self.wall() else None
 
     def digest(self, item: Mapping[str, Any]) -> str:
-        """A fingerprint of what a repeat must repeat: the item without the attributes of `ignore_in_repeat`."""
+        """A fingerprint of the item without the attributes in `ignore_in_repeat`. A repeat must have the same."""
         return dynamodb.fingerprint({name: value for name, value in item.items() if name not in self._ignored})

@@ -1,4 +1,4 @@
-"""The arithmetic of one sequence: where it starts, how it steps, and how far it goes."""
+"""The arithmetic of one sequence: START, STEP and MAXIMUM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Numbers"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """The values of a sequence: `start`, and on by `step` up to `maximum`, which a padded sort key may bound."""
+    """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum."""
 
     alias: str
     start: int
@@ -24,15 +24,15 @@ class Numbers:
 
     @property
     def before_start(self) -> int:
-        """The last value of a scope in which none was handed out."""
+        """The last value of a scope before its first value."""
         return self.start - self.step
 
     def after(self, last_value: int, count: int) -> range:
-        """The next values."""
+        """The next `count` values."""
         return range(last_value + self.step, last_value + self.step * (count + 1), self.step)
 
     def fitting(self, pendings: Sequence[Pending[Any]], last_value: int) -> Sequence[Pending[Any]]:
-        """The first requests for which there are values. Raises SequenceExhausted if there is none."""
+        """The first requests that still get values. Raises SequenceExhausted if not even the first one does."""
         room = (self.maximum - last_value) // self.step
         taken = 0
         for index, pending in enumerate(pendings):
@@ -44,7 +44,7 @@ class Numbers:
         return pendings
 
     def exhausted(self) -> SequenceExhausted:
-        """The error for whoever asks for more."""
+        """The error for a request for which no value is left."""
         width = " and the width of the sort key" if self.padded else ""
         return SequenceExhausted(
             f"The sequence {self.alias!r} has reached its maximum {self.maximum}: raise MAXIMUM{width}."

@@ -1,4 +1,4 @@
-"""Read the counter, write it on the condition that it is still as it was read; the item follows."""
+"""Read the counter and write it if it is unchanged; then store the item."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ class OptimisticCounter(CounterStrategy):
 
     Guarantees:
 
-    1. A value is handed out once: of two writers that read the same value, one fails and starts over, until the
+    1. A value is handed out once: of two writers that read the same value, one fails and tries again, until the
        deadline.
     2. Numbers follow time: a call that starts after another has finished gets a higher value.
-    3. A lost answer to the counter's write costs no value: the counter carries the token of its last write.
+    3. A lost answer to the counter's write costs no value unless another process writes the counter before the
+       repeat: the counter has the token of its last write.
     4. With an idempotency token at most one item is stored, across processes and days.
 
-    What remains: a process that stops between the counter and the item leaves a gap; so may a lost answer if another
-    process wrote the counter before it was repeated, and two repeats of one request at the same moment.
+    What remains: values may stay unused, as with AtomicCounter. A process that stops between counter and item leaves a
+    gap. So may a lost answer, if another process writes the counter before the repeat, and two repeats of one request
+    at the same moment.
 
     `OPTIONS={"write": "update" | "put"}` chooses `UpdateItem` or `PutItem` for the counter; the guarantees are the
     same.
 
-    Cost: 1 read unit and 1 write unit (once more for each lost race) for n values, 1 a KB for the item.
+    Cost: 1 read unit and 1 write unit for n values, both again for each lost race; for an item the same as
+    AtomicCounter.
     """
 
     needs_transactions = False
     ordered_across_processes = True
-    requests = "2/n for n values, 2 more a lost race; 1 more an item"
-    units = "1/n WU + 1/n RU for n values; 1 WU more an item (4 with a token, + 1 RU)"
+    requests = "2/n for n values, 2 more for a lost race; 1 more for an item"
+    units = "1/n WU + 1/n RU for n values; 1 WU more for an item (4 with a token, + 1 RU)"
 
     options = {**CounterStrategy.options, "write": one_of("update", "put")}
 
@@ -80,6 +83,6 @@ class _ReadThenWrite(CounterCommitter):
         self.taken(scope, write, write.values[0])
 
     def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        """Our own token: stored before. Otherwise another writer was faster, and the counter is read again."""
+        """If the counter has our own token, an earlier send was stored. Otherwise another writer won: read it again."""
         if (error.reasons[0].old or {}).get("token") == write.token:
             self.committed(scope, write, {})

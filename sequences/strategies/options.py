@@ -1,4 +1,4 @@
-"""The keys of OPTIONS: what a strategy takes, and the error for what it does not."""
+"""The keys of OPTIONS: which a strategy has, and the error for a wrong one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Option", "boolean", "checked_options", "is_names", "one_of", "positi
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One key of OPTIONS: its default, what it must be, and the words for an error."""
+    """One key of OPTIONS: its default, the test of its value, and the words that say what it must be."""
 
     default: Any
     accepts: Callable[[Any], bool]
@@ -22,12 +22,12 @@ class Option:
 
 
 def one_of(*choices: str) -> Option:
-    """An option with a few choices, the first of which is the default."""
+    """An option with a few choices; the first is the default."""
     return Option(choices[0], choices.__contains__, f"one of {', '.join(map(repr, choices))}")
 
 
 def boolean(default: bool) -> Option:
-    """An option that is on or off."""
+    """An option that is True or False."""
     return Option(default, lambda value: isinstance(value, bool), "True or False")
 
 
@@ -51,7 +51,7 @@ def is_names(value: Any) -> bool:
 
 
 def checked_options(known: Mapping[str, Option], config: SequenceConfig) -> dict[str, Any]:
-    """OPTIONS with defaults. Raises InvalidSequence for an unknown name or a wrong value, with what is wanted."""
+    """OPTIONS with the defaults filled in. Raises InvalidSequence, which names the wrong key and what it must be."""
     where = f"SEQUENCES[{config.alias!r}]['OPTIONS']"
     for name, value in config.options.items():
         if name not in known:

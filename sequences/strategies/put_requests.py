@@ -1,4 +1,4 @@
-"""From what a caller wants stored to requests, and from many of them to parts that one transaction can hold."""
+"""Makes requests from items, and divides many requests into parts that fit into one transaction."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def put_request(
     takes_own_keys: bool,
     digest: Callable[[Mapping[str, Any]], str],
 ) -> PutRequest:
-    """The request for an item, with the caller's idempotency token or without one. Raises InvalidItem."""
+    """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
     if not isinstance(item, Mapping):
         raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
     given = [name for name in key_names if name in item]
     brings_key = len(given) == 2 and takes_own_keys
     for name in ("token", MARKER_EXPIRY, *(["value"] if brings_key else given)):
         if name in item:
-            raise InvalidItem(f"The item has the attribute {name!r}, which is written by the sequence: leave it out.")
+            raise InvalidItem(f"The item has the attribute {name!r}, which the sequence writes itself: leave it out.")
     wire = marshal(item)
     size = item_size(wire)
     own_key = {name: wire[name] for name in key_names} if brings_key else None
@@ -47,7 +47,7 @@ def put_request(
 
 
 def in_transactions(pendings: Sequence[Pending[PutRequest]], most_actions: int) -> Iterator[list[Pending[PutRequest]]]:
-    """Requests in their order, in parts that one transaction can hold."""
+    """The requests in their order, in parts that fit into one transaction."""
     part: list[Pending[PutRequest]] = []
     actions = size = 0
     for pending in pendings:

@@ -1,4 +1,4 @@
-"""The highest sort key plus one: no counter item at all; the items themselves are the count."""
+"""The highest sort key plus one: the items themselves are the count, without a counter."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class SortKeyMaximum(Strategy):
        nothing.
     4. Numbers follow time: a put that starts after another has finished gets a higher number.
 
-    What it does not do: it cannot hand out a value before the item is stored, and it cannot know that the highest
-    rows were deleted behind its back: numbers go on from what the table holds (a restored table continues from its
-    own state).
+    What it does not do: it cannot hand out a value before the item is stored. It does not notice that somebody deleted
+    the highest rows: numbers go on from what the table has, also in a restored table.
 
-    The highest number is remembered for `tail_seconds` after a write proved it, and for this life of the table only.
-    Behind the table it costs a read; ahead of it, it would make a gap: `tail_seconds` must be shorter than it takes
-    anybody else to delete the table and make it again (on AWS, several seconds).
+    A process remembers the highest number for `tail_seconds` after a write confirmed it, and never across table lives.
+    A remembered number that is too low costs a read. One that is too high would make a gap, so `tail_seconds` must be
+    shorter than it takes another process to delete the table and make it again (on AWS, several seconds).
 
-    Cost alone: one `PutItem`, 1 write unit a KB, after one query of 0.5 read units (1 when consistent) if the highest
-    number was not remembered. In a group: 1/n requests and 2 write units, and as much again for a marker.
+    Cost alone: one `PutItem`, 1 write unit a KB. If the highest number is not remembered, a query comes first: 1 read
+    unit (0.5 when not consistent) for a last item of up to 4 KB. In a group: 1/n requests and 2 write units a KB. With
+    an idempotency token: 2 write units a KB, and 2 for the marker.
     """
 
     gapless = True
@@ -52,7 +52,7 @@ class SortKeyMaximum(Strategy):
     exactly_once = True
     writes_together = True
     requests = "1 to 2 alone, 1/n in a group of n"
-    units = "1 WU (2 in a group or with a token, 4 with both) + up to 1 RU"
+    units = "1 WU (2 in a group, 4 with a token) + up to 1 RU"
 
     options = {
         **Strategy.options,
@@ -67,7 +67,7 @@ class SortKeyMaximum(Strategy):
         if config.step != 1:
             raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one.")
         self._tails: LRU[Hint] = LRU()
-        self._lost_race_at: LRU[float] = LRU()  # where no write followed yet
+        self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
 
     def forget(self) -> None:
         self._tails.clear()
@@ -80,20 +80,20 @@ class SortKeyMaximum(Strategy):
         return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
 
     def _tail(self, scope: str | None, send: Send) -> tuple[int, float]:
-        """The highest number, remembered or read, and the read units it took."""
+        """The highest number, remembered or read, and the read units that it cost."""
         remembered = self._tails.get(scope)
         if remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]:
             return remembered.last_value, 0.0
-        # An eventual read after a lost race could miss the winner again.
+        # An eventually consistent read after a lost race could miss the winner again.
         consistent = self.option["consistent"] or self._lost_race_at.get(scope) is not None
         number, read_units = self.collections.highest(scope, send, consistent=consistent)
         if number is None:
             if self.option["scope_must_exist"]:
-                raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before numbering in it.")
+                raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before you use it.")
             return self.numbers.before_start, read_units
         if remembered and number < remembered.last_value and not self.lives.changed(send):
             logger.warning(
-                "sequence %s scope %s: the highest number went back from %d to %d: rows deleted, or the table restored",
+                "sequence %s scope %s: the highest number went back from %d to %d: rows deleted, or table restored",
                 self.alias, scope, remembered.last_value, number,
             )  # fmt: skip
         return number, read_units
@@ -106,7 +106,7 @@ class SortKeyMaximum(Strategy):
         self._tails.put(scope, Hint(number, self.timing.clock()))
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
-        """A lost race: go on from the number that was found taken, or look again."""
+        """A lost race: go on after the number that is taken, or read the highest number again."""
         self._lost_race_at.put(scope, self.timing.clock())
         if self.option["on_conflict"] == "increment":
             self._remember(scope, value)

@@ -1,6 +1,6 @@
-"""The counter of a sequence: where it is stored, how it is read, and how it is caught going back.
+"""The stored counters of a sequence: their keys, how they are read, and how one that went back is noticed.
 
-Not here: how a counter is written; that is what the strategies differ in.
+How a counter is written is not here: that is where the strategies differ.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ COUNTER_OPTIONS: Mapping[str, Option] = {
     "counter_table": Option("sequences", lambda v: isinstance(v, str) and v != "", "the name of a table"),
     "check_items": boolean(True),
 }
-SCOPES_MET = 65_536  # more than the values remembered: a scope that is met again costs a query
+SCOPES_MET = 65_536  # more scopes than have remembered values: checking the items of a scope again costs a query
 NEWEST_ITEMS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class CounterState:
-    """A counter as it was at `at` (monotonic seconds).
+    """A counter as it was read at `at` (monotonic seconds).
 
-    `highest` is what our last write handed out, whoever changed `last_value` since.
+    `highest` is the last value of our last write, whatever somebody has done to `last_value` since.
     """
 
     last_value: int | None
@@ -49,14 +49,17 @@ class CounterState:
 
     @classmethod
     def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:
-        """The state that a stored counter tells. Raises StorageRefused for values that are no whole numbers."""
+        """The state of a stored counter. Raises StorageRefused for values that are not whole numbers."""
         last_value, highest = item.get("last_value"), item.get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
-            raise StorageRefused(f"The counter {dict(item)} holds no whole number: repair its last_value.")
+            raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
         return cls(last_value, highest, read_units)
 
     def should_be(self, seen: int | None) -> int | None:
-        """What the counter must not be below, if it is: its own `highest`, or a value seen by somebody; else None."""
+        """The least value that the counter should have, if it is lower; otherwise None.
+
+        That is the higher one of its own `highest` and of `seen`, a value that was handed out.
+        """
         known = max((value for value in (self.highest, seen) if value is not None), default=None)
         if known is None or (self.last_value is not None and self.last_value >= known):
             return None
@@ -64,13 +67,13 @@ class CounterState:
 
 
 class StoredCounter:
-    """The counters of one sequence's scopes, and what this process knows of them.
+    """The counters of one sequence's scopes, and what this process remembers of them.
 
-    A counter that went back is refused (SequenceWentBack), not followed, wherever something proves it: `highest`,
-    which every write of ours stores beside `last_value`; the highest value that this process has seen; a marker; and
-    the items, of which the newest that carries our token is looked up once when a process first meets a scope (one
-    query, 0.5 to 1 read unit; `check_items` turns it off). A counter that is deleted or set back whole, and whose
-    values nothing carries, begins again.
+    A counter that went back is refused (SequenceWentBack) if there is evidence of a higher value: its attribute
+    `highest`, which every write stores beside `last_value`; the highest value that this process has seen; a marker; or
+    the newest item with a token. A process looks for that item once for each scope, before it first counts there (one
+    query, 1 read unit or more; `check_items` turns it off). A counter that was deleted, or set back together with
+    `highest`, begins again if there is no other evidence.
     """
 
     def __init__(
@@ -96,24 +99,24 @@ class StoredCounter:
         self._behind: LRU[bool] = LRU()
 
     def forget(self) -> None:
-        """Forget all that is remembered of any scope."""
+        """Forget everything about every scope."""
         for memory in (self._met, self._highest_seen, self._behind):
             memory.clear()
 
     @property
     def beside_items(self) -> bool:
-        """Whether the counters are in the items' own table."""
+        """Whether the counters are in the table of the items."""
         return self.table == self.collections.schema.table
 
     def key(self, scope: str | None) -> dict[str, Any]:
-        """The counter's key: in the table of counters, or beside the items under a key that no item can have."""
+        """The counter's key: in the table of counters, or beside the items under a key that items cannot have."""
         if self.beside_items:
             return self.collections.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
 
     def state(self, scope: str | None, send: Send) -> CounterState:
-        """The counter as it is, by one consistent read. Raises SequenceWentBack."""
-        seen = self.highest_seen(scope)  # as it was before the read: other threads may move the counter meanwhile
+        """The counter now, by one consistent read. Raises SequenceWentBack."""
+        seen = self.highest_seen(scope)  # before the read: other threads may move the counter meanwhile
         answer = send("get_item", expressions.read_item(self.table, self.key(scope)))
         state = CounterState.of(dynamodb.unmarshal(answer.get("Item", {})), dynamodb.used_units(answer))
         known = state.should_be(seen)
@@ -128,27 +131,27 @@ class StoredCounter:
         )
 
     def last_value(self, state: CounterState) -> int:
-        """The last value of a state, that before the first one where there was none yet."""
+        """The last value of a state; the value before START if it has none."""
         return self.numbers.before_start if state.last_value is None else state.last_value
 
     def row(self, last_value: int, token: str) -> CounterRow:
-        """What a write stores on the counter."""
+        """The attributes that a write stores in the counter."""
         return CounterRow(last_value=last_value, token=token, updated_at=int(self.wall()))
 
     def highest_seen(self, scope: str | None) -> int | None:
-        """The highest value that this process knows to be handed out."""
+        """The highest value that was handed out, as far as this process knows."""
         return self._highest_seen.get(scope)
 
     def seen(self, scope: str | None, value: int) -> None:
-        """Remember a value that was handed out: the counter must not be found below it again."""
+        """Remember a value that was handed out: the counter must not be lower again."""
         highest = self._highest_seen.get(scope)
         if highest is None or value > highest:
             self._highest_seen.put(scope, value)
 
     def meet(self, scope: str | None, send: Send) -> float:
-        """Before this process first counts in a scope, see what its items prove; the read units that it took.
+        """Before this process first counts in a scope, see which values its items have; return the read units.
 
-        The items are read before the counter is: an item that is stored has a value that the counter had reached.
+        The items are read before the counter, so that the counter has reached the value of every item that is found.
         """
         if not self._check_items or self._met.get(scope):
             return 0.0
@@ -159,7 +162,7 @@ class StoredCounter:
         return read_units
 
     def _highest_carried(self, scope: str | None, send: Send) -> tuple[int | None, float]:
-        """The highest value among the newest items that carries a token of ours; imported rows carry none."""
+        """The highest value among the newest items with a token, and the read units. Imported rows have no token."""
         schema, read_units = self.collections.schema, 0.0
         for limit in (1, NEWEST_ITEMS):
             request = expressions.query_numbers(
@@ -175,11 +178,11 @@ class StoredCounter:
         return carried, read_units
 
     def fell_behind(self, scope: str | None) -> None:
-        """An imported row has a number that the counter has not reached: move it before the next value is taken."""
+        """Note that an imported row has a number above the counter, so that `catch_up` moves the counter."""
         self._behind.put(scope, True)
 
     def catch_up(self, scope: str | None, send: Send) -> None:
-        """Move a counter that is behind an imported row past the highest stored value, unless it moved by itself."""
+        """If the counter is behind an imported row, move it past the highest stored value."""
         if self._behind.get(scope) is None:
             return
         state = self.state(scope, send)
@@ -193,7 +196,7 @@ class StoredCounter:
             try:
                 send("update_item", request)
             except WriteCancelled:
-                return  # another process moved it; look again
+                return  # another process has moved it; the next call looks again
             logger.warning(
                 "sequence %s scope %s: the counter was at %s, but %d is stored: moved it to %d",
                 self.alias, scope, state.last_value, highest, reached,
@@ -201,7 +204,7 @@ class StoredCounter:
         self._behind.forget(scope)
 
     def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """Some counters of the table of counters, in the order of their scopes, by one Query."""
+        """Some counters from their table, in the order of their scopes, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
         schema = KeySchema(table=self.table, partition_name="sequence", sort_name="scope")
         request = expressions.query_numbers(

@@ -1,4 +1,4 @@
-"""The blocks of one scope: served by halves, fetched ahead, and as large as the rate asks for."""
+"""The blocks of one scope: served in halves, fetched ahead, and sized by the rate of use."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..waiters import TOOK_TOO_LONG
 
 __all__ = ["Block", "Fetch", "Supply"]
 
-BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block used up faster than this is doubled, slower than that is halved
+BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block that lasts less is doubled, one that lasts more is halved
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Reserved values, and the write units that they took."""
+    """Reserved values, and the write units that they cost."""
 
     values: range
     write_units: float
 
 
 class Fetch:
-    """One block on its way, in a thread and with a deadline of its own.
+    """One block that another thread fetches, with a deadline of its own.
 
-    A signal's handler may throw an exception into the thread that starts it or waits for it, or take values itself:
-    a bare thread, a lock and the steps of a list survive that, which `threading.Thread` and futures do not.
+    A signal handler may raise an exception in the thread that starts or awaits it, or may take values itself. A bare
+    thread, a lock and single list operations survive that; `threading.Thread` and futures do not.
     """
 
     def __init__(self, fetch: Callable[[Deadline], Block], new_deadline: Callable[[], Deadline]) -> None:
@@ -49,27 +49,27 @@ class Fetch:
         try:
             self.blocks.append(self._fetch(self._new_deadline()))
         except SequenceError:
-            pass  # the caller who needs the block fetches it again, and is told
+            pass  # the caller that needs the block fetches it again, and gets the error
         finally:
             self.done = True
             self._running.release()
 
     def wait(self, deadline: Deadline) -> bool:
-        """Whether it is done before the deadline."""
+        """Wait until it is done or the deadline passes; return whether it is done."""
         while not self.done and not deadline.over:
             if self._running.acquire(timeout=min(max(deadline.left, 0.0), GLANCE_SECONDS)):
                 self._running.release()
         return self.done
 
     def take(self) -> Block | None:
-        """The block, for one taker; None if it could not be had, or was taken."""
+        """The block, once; None if the fetch failed or another caller has taken it."""
         with suppress(IndexError):
             return self.blocks.pop()
         return None
 
 
 class Supply:
-    """The blocks of one scope: the half that comes next, and the block that is being fetched."""
+    """The supply of values of one scope: the half block that comes next, and the block that is being fetched."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Supply:
         return sum(len(block.values) for block in fetched) + sum(len(half) for half in self._halves)
 
     def next_half(self, deadline: Deadline) -> range:
-        """The next values to serve. Starts fetching the next block when the second half of this one begins."""
+        """The next values to serve. When a block's second half begins, starts to fetch the next block."""
         with suppress(IndexError):
             half = self._halves.popleft()
             self._resize()
@@ -110,7 +110,7 @@ class Supply:
         return block[:middle]
 
     def _fetched(self, deadline: Deadline) -> range:
-        """The block that was fetched meanwhile; another one if that failed. A late one stays for others."""
+        """The block that was fetched ahead, or a new one if that failed. A late block stays for other callers."""
         fetching = self._fetching
         if fetching and not fetching.wait(deadline):
             raise deadline.give_up(TOOK_TOO_LONG)
@@ -120,7 +120,7 @@ class Supply:
         return block.values
 
     def _resize(self) -> None:
-        """Let the size follow the rate: a block should last between a second and a minute."""
+        """Adjust the size to the rate of use: a block should last between a second and a minute."""
         now = self._clock()
         lasted, self._began = now - self._began, now
         if lasted < BRIEF_SECONDS:

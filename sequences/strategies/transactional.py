@@ -28,18 +28,18 @@ class TransactionalCounter(Strategy):
     Guarantees:
 
     1. A value is used if and only if its item is stored; there are no gaps, whatever fails.
-    2. If an item with the key that the caller gave exists, no value is used and the caller gets ItemExists.
+    2. If an item with the caller's own key already exists, no value is used and the caller gets ItemExists.
     3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs
        nothing.
     4. Numbers follow time: a put that starts after another has finished gets a higher value.
-    5. A number already taken by an imported row is noticed: the counter is moved past the highest stored value.
+    5. If an imported row already has the next number, the counter moves past the highest stored number.
 
-    An item that holds both key attributes of its table is stored under them and gets its value as the attribute
-    `value`; any other item is stored under its value. The counter lives in the table `counter_table`, or beside the
-    items if that is the items' own table.
+    An item with both key attributes of its table is stored under them and gets its value as the attribute `value`. Any
+    other item is stored under its value. The counter is in `counter_table`, which may also be the table of the items.
 
-    Cost: one request for a group of up to 99 items; 2 write units a KB for each item, its marker and, once a group,
-    the counter. The counter is read (1 read unit) only when it is not remembered; a lost race returns it.
+    Cost: one request for a group of up to 99 items; 2 write units a KB for each item, 2 for its marker and, once a
+    group, 2 for the counter. The counter is read (1 read unit) only when it is not remembered; after a lost race the
+    answer has it.
     """
 
     gapless = True
@@ -65,7 +65,7 @@ class TransactionalCounter(Strategy):
         self._states.clear()
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """A remembered counter may be out of date without harm: the write is conditional on it."""
+        """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
         read_units = counter.meet(scope, send)
         counter.catch_up(scope, send)
@@ -97,15 +97,15 @@ class TransactionalCounter(Strategy):
             self._states.put(scope, CounterState(last_value, last_value, at=hint.at))
 
     def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
-        """A lost race: the answer says how the counter is now; it is read only when it seems to have gone back."""
+        """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
         if state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
             self._states.forget(scope)
-            state = self.counter.state(scope, send)  # gone or gone back, unless another thread moved it meanwhile
+            state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
-        """An imported row has this number: the counter is behind what is stored."""
+        """An imported row has this number: the counter is behind the stored items."""
         self.counter.fell_behind(scope)
         self._states.forget(scope)
 
@@ -116,5 +116,5 @@ class TransactionalCounter(Strategy):
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
 
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """One Query of the table of counters; counters beside the items are listed by the option "scopes"."""
+        """List the counters by one Query of their table; beside the items, by the option "scopes"."""
         return super().counters(cursor, limit) if self.counter.beside_items else self.counter.page(cursor, limit)

@@ -85,7 +85,7 @@ class TestList:
     def test_flags_and_cost_are_the_strategys_own(self, staff: Client) -> None:
         """Yes, no and the cost come from the class."""
         text = shown(staff.get(LIST))
-        assert "Requests: 1/n for n values; 1 more an item" in text
+        assert "Requests: 1/n for n values; 1 more for an item" in text
         row = re.search(r"orders/.*?</tr>", staff.get(LIST).content.decode(), re.DOTALL)
         assert row is not None
         assert re.findall(r'alt="(\w+)"', row[0]) == ["no", "yes", "no", "yes", "no", "no", "no"]
@@ -102,7 +102,7 @@ class TestList:
         assert "All counters of orders" in text
 
     def test_an_engine_that_is_away_is_waited_for_once(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The list is shown also when no engine answers, and says so once."""
+        """If no engine answers, the list waits once for all sequences, is still shown, and says so."""
         tried: list[str] = []
 
         def away(operation: str, request: object, **_: float) -> None:
@@ -171,7 +171,7 @@ class TestPermission:
 
     @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/"])
     def test_others_are_sent_to_the_sign_in(self, address: str) -> None:
-        """Who is not of the staff, or not signed in, sees the sign-in page."""
+        """Users who are not staff, or not signed in, see the sign-in page."""
         for client in (Client(), client_with(is_staff=False)):
             page = client.get(address)
             assert page.status_code == 302
@@ -251,7 +251,7 @@ class TestTrouble:
 
     @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/"])
     def test_a_wrong_setting_is_explained(self, staff: Client, settings: Settings, address: str) -> None:
-        """A setting that is no dict is said to be wrong."""
+        """A setting that is not a dict is reported on the page."""
         settings.SEQUENCES = ["orders"]
         assert "The setting SEQUENCES must be a dict" in shown(staff.get(address))
 

@@ -118,7 +118,7 @@ class TestFetching:
         assert take_some("block", scope, 1) == [11]
 
     def test_a_fetch_that_fails_for_the_caller(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
-        """A caller whose own fetch fails is told; the next one tries again, and no value is lost."""
+        """A caller whose own fetch fails gets the error; the next caller tries again, and no value is lost."""
         fetches.fail = 1
         with pytest.raises(SequenceUnavailable, match="away"):
             get_next_value("block", scope=scope)
@@ -127,7 +127,7 @@ class TestFetching:
     def test_a_fetch_that_takes_too_long(
         self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Who waits behind a caller that fetches a block gives up at the deadline, and takes no value."""
+        """A caller that waits behind another caller's fetch gives up at the deadline, and takes no value."""
         allocator = install("block", block_size=10, deadline=0.05)
         assert isinstance(allocator, BlockAllocator)
         fetches = Fetches(allocator, monkeypatch)

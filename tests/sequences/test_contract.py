@@ -1,4 +1,4 @@
-"""What every strategy promises, in every configuration: one contract, asked of the capability flags."""
+"""What every strategy guarantees, in every configuration: one contract that asks the capability flags."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def judge(name: str, scope: str, told: list[list[int]]) -> None:
 
 
 def judge_items(name: str, scope: str, told: list[list[int]]) -> None:
-    """And each value is carried by an item, and every item's value was told; gapless ones leave no hole."""
+    """Each value has an item, and every item's value was answered; gapless strategies leave no gap."""
     judge(name, scope, told)
     values = sorted(chain.from_iterable(told))
     assert sorted(stored(name, scope)) == values
@@ -67,13 +67,13 @@ def judge_items(name: str, scope: str, told: list[list[int]]) -> None:
 
 
 def test_every_strategy_is_held_to_it() -> None:
-    """Each class that comes with the app is in a configuration that the contract is tested with."""
+    """Each class that comes with the app has a configuration for the contract."""
     assert set(strategy_classes()) == {type(strategies[name]) for name in SEQUENCES}
 
 
 class TestContract:
     def test_the_first_values(self, name: str, scope: str) -> None:
-        """Nothing was handed out, then START, then START plus STEP, each carried by its item."""
+        """First there is no value; then START and START plus STEP follow, each with its item."""
         assert get_last_value(name, scope=scope) is None
         first = put_next(name, {"title": "a"}, scope=scope)
         second = put_next(name, {"title": "b"}, scope=scope)
@@ -94,16 +94,16 @@ class TestContract:
         assert get_last_value(name) is not None
 
     def test_threads(self, name: str, scope: str) -> None:
-        """16 threads at once get values that are unique, increase, and are carried by their items."""
+        """16 threads at once get values that are unique, increase, and belong to their items."""
         judge_items(name, scope, by_threads(put_some, name, scope, THREADS, 3))
 
     def test_spawned_processes(self, name: str, scope: str, spawned: Processes) -> None:
-        """So do 4 processes at once, of 2 threads each, that take no turns, as if each was on a machine of its own."""
+        """4 processes of 2 threads, which take no turns, as on different machines, get unique values with items."""
         told = spawned.run(by_threads, put_some, name, scope, 2, 3)
         judge_items(name, scope, list(chain.from_iterable(told)))
 
     def test_forked_processes(self, name: str, scope: str, forked: Processes) -> None:
-        """So do 4 processes that were forked from one that has a tail, a counter or a block in memory."""
+        """4 processes, forked from one that remembers values or holds a block, get unique values with their items."""
         before = put_some(name, scope, 3)
         told = forked.run(by_threads, put_some, name, scope, 2, 3)
         after = put_some(name, scope, 3)
@@ -111,7 +111,7 @@ class TestContract:
 
     @pytest.mark.parametrize("name", names_that("ordered_across_processes"))
     def test_order_across_processes(self, name: str, scope: str, spawned: Processes) -> None:
-        """A value is larger than any that a process got in a call that had ended before."""
+        """A value is higher than any that another process got in a call that had ended before."""
         rounds: list[list[int]] = []
         for _ in range(3):
             rounds.append(list(chain.from_iterable(spawned.run(put_some, name, scope, 1))))
@@ -155,7 +155,7 @@ class TestContract:
         assert put_next(name, {}, scope=scope, idempotency_token="another").value > first[0]
 
     def test_a_repeat_by_another_process(self, name: str, scope: str, spawned: Processes) -> None:
-        """So does a repeat by another process."""
+        """A repeat by another process gets the first value, says so, and stores nothing."""
         first, _ = repeat(name, scope, "a token")
         assert set(spawned.run(repeat, name, scope, "a token")) == {(first, True)}
         assert list(stored(name, scope)) == [first]
@@ -180,7 +180,7 @@ class TestContract:
         self._judge_repeats(name, scope, told)
 
     def test_repeats_by_processes_at_the_same_moment(self, name: str, scope: str, spawned: Processes) -> None:
-        """So do repeats by 4 processes."""
+        """Repeats by 4 processes at the same moment store one item, and all get its value."""
         self._judge_repeats(name, scope, spawned.run(repeat, name, scope, "a token"))
 
     def _judge_repeats(self, name: str, scope: str, told: list[tuple[int, bool]]) -> None:
@@ -239,11 +239,11 @@ class TestContract:
         assert reported > 0
 
     def test_attempts(self, name: str, scope: str) -> None:
-        """A put that met nobody took one attempt."""
+        """A put without rivals takes one attempt."""
         assert put_next(name, {}, scope=scope).attempts == 1
 
     def test_reserving(self, name: str, scope: str) -> None:
-        """A strategy that can reserve hands out values before items carry them; another one says what to use."""
+        """A strategy that can reserve hands out values before their items are stored; others say what to use."""
         if not strategies[name].supports_reserve:
             with pytest.raises(OperationNotSupported, match="put_next"):
                 get_next_value(name, scope=scope)
@@ -263,7 +263,7 @@ class TestContract:
 
     @pytest.mark.parametrize("name", RESERVING)
     def test_reserving_by_processes(self, name: str, scope: str, spawned: Processes) -> None:
-        """So do 4 processes at once."""
+        """4 processes at once take values that are unique and increase."""
         told = spawned.run(by_threads, take_some, name, scope, 2, 6)
         judge(name, scope, list(chain.from_iterable(told)))
 

@@ -1,4 +1,4 @@
-"""Counters: what happens when somebody else touches them, when their answers are lost, and when they are used up."""
+"""Counters: what happens when somebody changes them, when answers are lost, and when they are used up."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def nth(name: str, n: int) -> int:
 class TestRogueWriters:
     @pytest.mark.parametrize("fresh", [False, True], ids=["same process", "fresh process"])
     def test_a_counter_set_back(self, name: str, scope: str, fresh: bool, install: Callable[..., Strategy]) -> None:
-        """A counter that somebody set back is refused before a value comes twice, by a fresh process too."""
+        """A counter that somebody set back is refused before a value comes twice, also by a fresh process."""
         told = put_some(name, scope, 12)
         set_counter(name, scope, last_value=nth(name, 2))
         if fresh:
@@ -84,7 +84,7 @@ class TestRogueWriters:
         assert sorted(stored(name, scope)) == told
 
     def test_in_another_process_altogether(self, scope: str) -> None:
-        """So it is when the registry has forgotten everything."""
+        """A counter that somebody set back is refused after the registry has forgotten everything."""
         put_some("transactional", scope, 3)
         set_counter("transactional", scope, last_value=1)
         strategies.reset()
@@ -112,7 +112,7 @@ class TestRogueWriters:
     def test_a_deleted_counter_and_a_fresh_process(
         self, name: str, scope: str, install: Callable[..., Strategy]
     ) -> None:
-        """A process that never saw a counter before it was deleted is told by the items what was handed out."""
+        """A process that uses a scope first after its counter was deleted refuses it, because of the items."""
         told = put_some(name, scope, 3)
         delete_counter(name, scope)
         install(name)
@@ -123,7 +123,7 @@ class TestRogueWriters:
     def test_a_counter_set_back_whole_and_a_fresh_process(
         self, name: str, scope: str, install: Callable[..., Strategy]
     ) -> None:
-        """A process that never saw a counter before it was set back whole is told by the items, too."""
+        """A process that uses a scope first after its counter was set back with `highest` refuses it."""
         told = put_some(name, scope, 3)
         set_counter(name, scope, last_value=nth(name, 1), highest=nth(name, 1))
         install(name)
@@ -141,7 +141,7 @@ class TestRogueWriters:
             put_some(name, scope, 1)
 
     def test_items_are_asked_once(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
-        """A process asks the items of a scope once, and not at all without `check_items`."""
+        """A process reads the newest items of a scope once, and never without `check_items`."""
         install(name)
         put_some(name, scope, 3)
         assert wire.operations.count("Query") == 1
@@ -156,7 +156,7 @@ class TestRogueWriters:
         assert take_some(name, scope, 2) == [nth(name, 1), nth(name, 2)]
 
     def test_a_marker_proves_what_was_handed_out(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
-        """A process that answers a repeat knows from its marker how far the counter had come."""
+        """A process that answers a repeat from its marker refuses a counter that is below the marker's value."""
         put_some(name, scope, 2)
         item = {"pk": f"own {scope}", "sk": 1} if name in OWN_KEYS else {"title": "the third"}
         told = put_next(name, item, scope=scope, idempotency_token="a token").value
@@ -186,7 +186,7 @@ class TestRogueWriters:
     def test_a_counter_without_its_value_or_items(
         self, name: str, scope: str, install: Callable[..., Strategy]
     ) -> None:
-        """Nor does one whose values no item carries: its `highest` still tells."""
+        """A counter without `last_value` and without items does not begin again, because of its `highest`."""
         take_some(name, scope, 3)
         kept = {key: value for key, value in read_counter(name, scope).items() if key != "last_value"}
         item = {**dynamodb.marshal(kept), **counter_of(name).key(scope)}
@@ -246,7 +246,7 @@ class TestRogueWriters:
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_a_lost_race_tells_the_counter(self, name: str, scope: str, wire: Wire) -> None:
-        """Who was slower learns from the refusal where the counter is, and does not read it."""
+        """After a lost race the counter comes from the refusal, without a read."""
         put_some(name, scope, 1)
         set_counter(name, scope, last_value=nth(name, 7), highest=nth(name, 7))
         wire.clear()
@@ -321,7 +321,7 @@ class TestOwnKeys:
     @pytest.mark.parametrize("name", OWN_KEYS)
     @pytest.mark.parametrize("token", [None, "another token"])
     def test_the_key_exists(self, name: str, scope: str, token: str | None) -> None:
-        """If an item with this key exists, the caller is told, nothing is consumed and nothing is overwritten."""
+        """If an item with this key exists, the caller gets ItemExists, no value is used and nothing is overwritten."""
         self._put(name, scope, 7, title="a")
         with pytest.raises(ItemExists, match=f"{scope}-own"):
             self._put(name, scope, 7, token, title="b")
@@ -395,7 +395,7 @@ class TestLostAnswers:
 
     @pytest.mark.parametrize("name", COUNTERS)
     def test_the_same_write_goes_again(self, name: str, scope: str, wire: Wire) -> None:
-        """After a lost answer the counter's write goes again as it was."""
+        """After a lost answer the counter's write is sent again unchanged."""
         put_some(name, scope, 1)
         wire.clear()
         wire.lose(WRITES[name])
@@ -442,7 +442,7 @@ class TestMaximum:
 
     @pytest.mark.parametrize("name", RESERVING)
     def test_nothing_is_taken_beyond_it(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
-        """Who wants more than there is gets nothing, and what there is remains for others."""
+        """A caller that wants more values than there are gets none, and the rest remains for others."""
         strategy = install(name, MAXIMUM=nth(name, 20))
         with pytest.raises(SequenceExhausted):
             strategy.reserve(scope, 21, strategy.deadline())
@@ -450,7 +450,7 @@ class TestMaximum:
 
     @pytest.mark.parametrize("name", [name for name in RESERVING if "block" not in name])
     def test_a_greedy_caller(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
-        """Who wants more than there is does not keep those who wait with it from what there is."""
+        """A caller that wants more values than there are does not keep the others of its group from the rest."""
         strategy = install(name, MAXIMUM=nth(name, 5))
         assert isinstance(strategy, CounterStrategy)
         greedy, modest = (Pending(ReserveRequest(count=count)) for count in (6, 2))
@@ -495,12 +495,12 @@ class TestLists:
         assert all(counter.sequence == name for counter in found)
 
     def test_counters_beside_the_items(self) -> None:
-        """Counters that lie beside the items cannot be listed without the option that names the scopes."""
+        """Counters beside the items cannot be listed without the option that names the scopes."""
         with pytest.raises(OperationNotSupported, match="scopes"):
             strategies["transactional-beside"].counters(None, 10)
 
     def test_scopes_from_a_function(self, scope: str) -> None:
-        """With that option they are, one read each."""
+        """With the option that names the scopes, counters beside the items are listed, by one read each."""
         put_some("transactional-beside", scope, 2)
         _listed[:] = [scope]
         strategy = make("transactional-beside", scopes=f"{__name__}.list_scopes")

@@ -1,4 +1,4 @@
-"""What is remembered belongs to one life of a table: one that is deleted and made again begins anew."""
+"""What a process remembers holds for one table life: a table that is deleted and made again counts from START."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TestMadeAgain:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_by_another_process(self, name: str, own_tables: str) -> None:
-        """Tables that somebody else made again begin at START: no gap, and no refusal."""
+        """In tables that another process made again numbers begin at START: no gap, and no refusal."""
         first = put_some(name, "a", 11)
         make_tables_again()
         time.sleep(0.3)  # longer than a tail is remembered
@@ -75,7 +75,7 @@ class TestMadeAgain:
 
     @pytest.mark.parametrize("name", RESERVING)
     def test_values_without_items(self, name: str, own_tables: str) -> None:
-        """So do values that are taken before an item carries them."""
+        """In tables that another process made again, values without items begin at START."""
         assert take_some(name, "a", 10) == list(range(1, 11))
         delete_tables()
         call_command("create_tables", verbosity=0)
@@ -83,7 +83,7 @@ class TestMadeAgain:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_missing_meanwhile(self, name: str, own_tables: str) -> None:
-        """A process that met the tables missing forgets what it knew of them at once."""
+        """A process whose request finds a table missing forgets at once what it remembered."""
 
         def meet() -> None:
             with pytest.raises(TableMissing):
@@ -107,7 +107,7 @@ class TestIdentity:
     def test_it_cannot_be_read(
         self, configured: str, scope: str, error: Exception, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Numbers do not wait for an engine that does not tell; it is asked again, but not for every number."""
+        """If the engine does not report a TableId, numbers go on; it is asked again, but not for every number."""
         asked = 0
         send = dynamodb.call
 
@@ -147,7 +147,7 @@ class TestIdentity:
 class TestLateWrites:
     @pytest.mark.parametrize("name", ["sort-key", "transactional", "atomic"])
     def test_what_another_life_proves(self, name: str, own_tables: str, wire: Wire) -> None:
-        """A write that ends after the table was made again proves nothing about the new one."""
+        """A write that ends after the table was made again says nothing about the new table."""
 
         def meanwhile() -> None:
             make_tables_again()

@@ -1,4 +1,4 @@
-"""The highest sort key plus one: what is remembered, what it costs, and what happens when it is not true any more."""
+"""The highest sort key plus one: what is remembered, what it costs, and what happens when it is outdated."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TestWhatIsRemembered:
     def test_a_hint_is_no_younger_than_what_it_tells(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]
     ) -> None:
-        """A tail that another process left is as old as its proof: after a restore it makes no gap."""
+        """A hint from another process is as old as its confirmation: after a restore it makes no gap."""
         install(name, clock=clock)
         put_some(name, scope, 3)
         with hold_host_lock(turn_name(name, scope)) as turn:
@@ -117,7 +117,7 @@ class TestWhatIsRemembered:
     def test_a_group_goes_on_from_its_own_end(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
     ) -> None:
-        """A group is the tail for the next one."""
+        """The last number of a group is remembered for the next one."""
         install(name, clock=clock)
         put_next_many(name, [{}] * 10, scope=scope)
         wire.clear()
@@ -128,7 +128,7 @@ class TestWhatIsRemembered:
 class TestLostAnswers:
     @pytest.mark.parametrize("token", [None, "a token"])
     def test_one_item(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
-        """An item whose answers are lost is stored once, and its write goes again as it was."""
+        """An item whose answers are lost is stored once, and its write is sent again unchanged."""
         operation = "TransactWriteItems" if token else "PutItem"
         wire.lose(operation, times=3)
         allocation = put_next(name, {}, scope=scope, idempotency_token=token)
@@ -186,7 +186,7 @@ class TestScopes:
         assert put_some(name, f"{scope}-c", 1) == [201]
 
     def test_step(self, name: str) -> None:
-        """A STEP is refused, since the highest sort key knows none."""
+        """A STEP is refused, because the highest sort key has no steps."""
         with pytest.raises(InvalidSequence, match="STEP"):
             make(name, STEP=2)
 

@@ -116,7 +116,7 @@ class TestRefusals:
     @pytest.mark.parametrize("name", ["token", "marker_expires_at"])
     def test_reserved_names(self, configured: str, scope: str, name: str) -> None:
         """An item must not carry what the sequence writes, nor that by which DynamoDB lets go of markers."""
-        with pytest.raises(InvalidItem, match=f"{name!r}, which is written by the sequence"):
+        with pytest.raises(InvalidItem, match=f"{name!r}, which the sequence writes itself"):
             put_next("sort-key", {name: 1}, scope=scope)
 
     def test_a_time_of_the_application(self, configured: str, scope: str) -> None:
