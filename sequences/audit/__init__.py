@@ -1,7 +1,7 @@
-"""The proof that a scope's values are all carried: what is missing, withdrawn or astray among its items.
+"""The audit of a scope: does every value up to the last one have a stored item?
 
-`audit` reads one scope by pages, in bounded memory, and writes nothing. It proves the values up to the last value as
-it was when the audit began; writers may go on meanwhile. How a report is shown is not known here.
+`audit` reads one scope page by page, in bounded memory, and writes nothing. It checks the values up to the last value
+at its start; writers may go on meanwhile. It does not know how its report is shown.
 """
 
 from .check import audit

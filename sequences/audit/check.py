@@ -1,4 +1,4 @@
-"""The check of one scope: what is missing, withdrawn or astray among its items."""
+"""The check of one scope: which values are missing or withdrawn, and which rows do not belong there."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 SIGNATURE = ("by", "at", "reason")
 
 Progress = Callable[[int, int], None]
-"""Is told how many rows were read so far, and how many values there are to prove."""
+"""Called with the number of rows read so far, and the number of values to check."""
 
 
 def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda done, wanted: None) -> AuditReport:
     """Read one scope from end to end and report on it.
 
-    Costs the consistent read units of its items, of its markers, and again of the items that have markers.
-    Raises ScopeNotFound where the option `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
+    Cost: the consistent read units of its items, of its markers, and again of the items that have markers.
+    Raises ScopeNotFound for an empty scope if the option `scope_must_exist` is set, SequenceUnavailable and
+    StorageRefused.
     """
     check = _Check(strategy, scope)
     done = 0
@@ -46,7 +47,7 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
 
 
 class _Check:
-    """The state of one audit, fed with rows in their order."""
+    """The state of one audit. It takes the rows in their order."""
 
     def __init__(self, strategy: Strategy, scope: str | None) -> None:
         self.strategy = strategy
@@ -64,11 +65,11 @@ class _Check:
 
     @property
     def wanted(self) -> int:
-        """How many values there are to prove."""
+        """How many values there are to check."""
         return (self.last_value - self.series.before_start) // self.series.step
 
     def _counter_state(self) -> CounterState | None:
-        """The counter as it is stored, also one that went back; None for strategies without counters."""
+        """The stored counter, even if it went back; None for strategies without counters."""
         counter = self.strategy.counter
         if counter is None:
             return None
@@ -83,12 +84,12 @@ class _Check:
         return next(values, self.series.before_start)
 
     def rows(self, page: Sequence[Row]) -> None:
-        """Take in one page of items."""
+        """Check one page of items."""
         numbers = [self.series.schema.number_or_none(row) for row in page]
         self._raise_bound(numbers)
         for row, number in zip(page, numbers, strict=True):
             if number == 0 < self.series.start:
-                continue  # the row of the scope itself, as a project's
+                continue  # the row of the scope itself, for example a project
             problem = self.series.problem(number, bound=self.bound)
             if number is None or problem:
                 self.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
@@ -96,7 +97,7 @@ class _Check:
                 self._carries(number, row)
 
     def _raise_bound(self, numbers: Iterable[int | None]) -> None:
-        """Values above the counter may have been handed out since it was read: read it again, once a page."""
+        """Read the counter again if a page has values above it: they may have been handed out since."""
         highest = max((number for number in numbers if number is not None), default=0)
         if self.bound is not None and highest > self.bound:
             self.bound = max(self.bound, _highest(self._counter_state()))
@@ -106,10 +107,10 @@ class _Check:
             self._missing_before(value)
             self.expected = value + self.series.step
             self.carried += 1
-        about = row.get("void")  # signed, or the application's own
+        about = row.get("void")
         if isinstance(about, Mapping) and any(
             name in about for name in SIGNATURE
-        ):  # anything else is the application's own
+        ):  # otherwise the attribute is the application's own
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
             self.voids.add(Void(value=value, by=by, at=at, reason=reason))
             self.unsigned_voids += not (by and at)
@@ -121,7 +122,7 @@ class _Check:
             self.missing += count
 
     def markers(self, page: Sequence[Row]) -> None:
-        """Take in one page of markers: each one's item must be stored under its value and carry its token."""
+        """Check one page of markers: each needs an item with its value and its token."""
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
         partition = self.strategy.collections.partition(self.scope)
@@ -134,7 +135,7 @@ class _Check:
                 self.orphans.add(Orphan(token=token, value=value, problem=problem))
 
     def report(self) -> AuditReport:
-        """The findings, with what is missing at the tail."""
+        """The report, with the values that are missing at the end."""
         self._missing_before(self.last_value + self.series.step)
         return AuditReport(
             sequence=self.strategy.alias,
@@ -157,31 +158,31 @@ class _Check:
     def _notes(self) -> Iterator[str]:
         name = type(self.strategy).__name__
         if self.counter is None:
-            yield f"{name} keeps no counter: rows missing above the last value show only by their markers."
+            yield f"{name} keeps no counter: rows missing above the last value are found only by their markers."
         if not self.strategy.gapless and self.missing:
-            yield f"{name} takes a value before an item carries it, so that values may stay unused."
+            yield f"{name} takes a value before it stores the item: values may stay unused."
         if self.strategy.takes_own_keys and (self.missing or self.orphans.total):
-            yield "Items that brought their own keys are not stored under their values: no audit sees them."
+            yield "Items with their own keys are not stored under their values: the audit cannot see them."
 
 
 def _highest(state: CounterState | None) -> int:
-    """The highest value that a counter is known to have handed out; -1 if it handed out none."""
+    """The highest value that a counter is known to have handed out; -1 if there is none."""
     if state is None:
         return -1
     return max(-1 if value is None else value for value in (state.last_value, state.highest))
 
 
 def _went_back_to(state: CounterState | None) -> int | None:
-    """What a counter says that is lower than it was; None for any other."""
+    """The value of a counter that went back; None for any other counter."""
     if state is None or state.highest is None or _highest(state) == state.last_value:
         return None
     return state.last_value or 0
 
 
 def _orphaned(token: str, value: int | None, tokens: Mapping[int, str]) -> str:
-    """What is wrong with a marker's item; empty if nothing is."""
+    """What is wrong with a marker's item; empty if it is right."""
     if value is None:
-        return "the marker names no value"
+        return "the marker has no value"
     if value not in tokens:
-        return "no item is stored under the value"
-    return "" if tokens[value] == token else "the item under the value is another request's"
+        return "no item is stored under this value"
+    return "" if tokens[value] == token else "the item under this value belongs to another request"

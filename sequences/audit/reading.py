@@ -1,4 +1,4 @@
-"""Reading collections from end to end, by pages and by batches."""
+"""Reads whole collections, in pages and in batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 
 def list_scopes(strategy: Strategy) -> Iterator[str | None]:
-    """Every scope of a sequence, read by pages. Raises OperationNotSupported where it cannot list them."""
+    """Every scope of a sequence, read page by page. Raises OperationNotSupported if the sequence cannot list them."""
     cursor = None
     while True:
         counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE)
@@ -32,7 +32,7 @@ def list_scopes(strategy: Strategy) -> Iterator[str | None]:
 def pages(
     schema: KeySchema, partition: str, limit: int, *attributes: str, newest_first: bool = False
 ) -> Iterator[list[Row]]:
-    """An item collection in order, page by page: its keys and the named attributes."""
+    """The pages of an item collection in order, with its keys and the named attributes."""
     after = None
     while True:
         request = expressions.query_numbers(
@@ -46,7 +46,7 @@ def pages(
 
 
 def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int]) -> dict[int, str]:
-    """The tokens of the items under at most 100 values; what a batch leaves out is asked for again."""
+    """The tokens of the items with these values, at most 100. Asks again for what a batch leaves out."""
     request = expressions.read_many(schema, partition, values, attributes=["token"])
     tokens: dict[int, str] = {}
     deadline = Deadline()
@@ -66,4 +66,4 @@ def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int]) -> d
 def _wait(deadline: Deadline) -> None:
     deadline.pause()
     if deadline.over:
-        raise deadline.give_up(NotWritten("batch_get_item: the engine returns none of the items asked for."))
+        raise deadline.give_up(NotWritten("batch_get_item: the engine returned none of the requested items."))

@@ -1,4 +1,4 @@
-"""What an audit found in one scope, in bounded memory."""
+"""The report of an audit of one scope, in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gap:
-    """Values that no item carries: `count` of them, from `first` to `last`, both included."""
+    """Values without a stored item: `count` of them, from `first` to `last`, both included."""
 
     first: int
     last: int
@@ -23,9 +23,9 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Void:
-    """A value that was used and withdrawn: who did it, when and why, as the item's attribute `void` says.
+    """A value that was used and withdrawn. The item's attribute `void` says by whom, when and why.
 
-    Under that name, anything without one of `by`, `at` and `reason` is the application's own.
+    An attribute `void` without any of `by`, `at` and `reason` is the application's own.
     """
 
     value: int
@@ -36,7 +36,7 @@ class Void:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stray:
-    """A row of the collection whose sort key is no value that the sequence handed out."""
+    """A row of the collection whose sort key is not a value of the sequence."""
 
     sort_key: str
     problem: str
@@ -44,7 +44,7 @@ class Stray:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Orphan:
-    """A marker without its item: a repeat of its request would be answered with a value that is not its."""
+    """A marker without its item. A repeat of its request would get the wrong answer."""
 
     token: str
     value: int | None
@@ -53,13 +53,13 @@ class Orphan:
 
 @dataclass(kw_only=True, slots=True)
 class Findings(Generic[T]):
-    """All findings of one kind, counted; the first thousand of them, listed."""
+    """All findings of one kind: their number, and the first thousand of them."""
 
     total: int = 0
     listed: list[T] = field(default_factory=list)
 
     def add(self, finding: T) -> None:
-        """Count it, and list it while there is room: memory stays bounded however bad things are."""
+        """Count the finding, and list it if there is room: memory stays bounded."""
         self.total += 1
         if len(self.listed) < MOST_LISTED:
             self.listed.append(finding)
@@ -67,10 +67,12 @@ class Findings(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditReport:
-    """What was found in one scope. `last_value` is the highest value to prove, None if there was none.
+    """What the audit found in one scope.
 
-    `went_back_to` is what the counter says if that is less than it handed out. A void that nobody signed is
-    unexplained. `notes` say what the audit cannot see, and why gaps are no fault where `gaps_explained`.
+    `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
+    and `missing` those without. `went_back_to` is the counter's value if that is lower than a value it handed out. A
+    void without a signature is unexplained. `notes` say what the audit cannot see, and why gaps are acceptable if
+    `gaps_explained`.
     """
 
     sequence: str
@@ -91,7 +93,7 @@ class AuditReport:
 
     @property
     def unexplained(self) -> int:
-        """How many findings nobody accounts for; 0 is the proof."""
+        """How many findings have no explanation; 0 means that all is well."""
         gaps = 0 if self.gaps_explained else self.gaps.total
         went_back = self.went_back_to is not None
         return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back

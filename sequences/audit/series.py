@@ -1,4 +1,4 @@
-"""Which sort keys of a collection are values of its sequence."""
+"""Which sort keys of an item collection are values of its sequence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Series"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """Which sort keys are values: START, START + STEP, ... as the schema writes them."""
+    """Which sort keys are values: START, START + STEP and so on, in the schema's form."""
 
     start: int
     step: int
@@ -22,7 +22,7 @@ class Series:
         return self.start - self.step
 
     def problem(self, number: int | None, *, bound: int | None = None) -> str:
-        """Why a number is no value, or none up to `bound`; empty if it is one."""
+        """Why a number is not a value of this sequence (up to `bound`); empty if it is one."""
         if number is None:
             width = self.schema.padded_width
             return f"not a number of {width} digits" if width else "not a whole number"
@@ -35,5 +35,5 @@ class Series:
         return ""
 
     def last_up_to(self, number: int) -> int:
-        """The last value up to a number; `before_start` if there is none."""
+        """The highest value up to a number; `before_start` if there is none."""
         return max((number - self.start) // self.step * self.step + self.start, self.before_start)

@@ -1,12 +1,12 @@
 """The gate to DynamoDB: the only folder that imports boto3 and botocore.
 
-A call is one request: nothing here retries, because layers of retries multiply and a replayed addition skips a value
-(`retries` is the one layer that does). In the folder:
+A call is one request. Nothing here retries: two layers of retries multiply, and a repeated addition skips a value. The
+callers retry (see `retries` and `leader`). In the folder:
 
     client        the client of this process, one request, the engine's clock
-    connections   sockets on which one request has so many seconds in all
+    connections   sockets that limit the total time of a request
     errors        what every foreign error means for a write
-    tables        making tables, and telling one life of a table from the next
+    tables        creating tables, and telling a table from an earlier one of the same name
     values        from Python values to attribute values and back
 """
 

@@ -29,20 +29,20 @@ CONNECT_SECONDS = 1.0
 READ_SECONDS = 3.0
 CONNECTIONS = 64
 
-# What botocore's parser raises when it trips over an answer. Nothing wider: a signal's handler may throw its own.
+# What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-# What an answer must hold, so that one that lost it on the way is known for damaged.
+# The member that each answer must have; an answer without it is damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
 
 class _Client:
-    """The client of this process, made on first use and then read without a lock, and what it has heard."""
+    """The client of this process, made on first use and then read without a lock, and what it learned from answers."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        self._lock = threading.RLock()  # a signal handler may send a request while its thread makes the client
+        self._lock = threading.RLock()  # a signal handler may send a request while its thread is making the client
         self._client: DynamoDBClient | None = None
         self.account = ""
         self.lives: dict[str, tuple[str, float]] = {}
@@ -63,7 +63,7 @@ class _Client:
 
 
 class _EngineClock:
-    """The engine's wall clock, as the Date of its answers tells it, carried on by this machine's steady clock."""
+    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's monotonic clock."""
 
     def __init__(self) -> None:
         self._date = ""
@@ -75,7 +75,7 @@ class _EngineClock:
             try:
                 self._ahead = parsedate_to_datetime(date).timestamp() - time.monotonic()
             except ValueError:
-                pass  # a gateway's own idea of a date tells nothing
+                pass  # not a date: a gateway wrote it
 
     def now(self) -> float:
         return time.time() if self._ahead is None else self._ahead + time.monotonic()
@@ -89,7 +89,7 @@ def _make_client(session: boto3.session.Session) -> DynamoDBClient:
         max_pool_connections=CONNECTIONS,
         parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
         tcp_keepalive=True,
-        user_agent=f"sequences Boto3/{boto3.__version__}",  # else botocore builds its own anew for each request
+        user_agent=f"sequences Boto3/{boto3.__version__}",  # otherwise botocore builds one for each request
     )
     client = session.client("dynamodb", config=config)
     client.meta.events.register("before-parse.dynamodb", _verify_body)
@@ -98,9 +98,9 @@ def _make_client(session: boto3.session.Session) -> DynamoDBClient:
 
 
 def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
-    """Refuse an answer whose body is not the one DynamoDB sent, before botocore reads it.
+    """Refuse an answer with a damaged body, before botocore reads it.
 
-    botocore takes a body that is no JSON for an empty answer, and checks the checksum in its legacy retry mode only.
+    botocore takes a body that is not JSON for an empty answer, and checks the checksum only in its legacy retry mode.
     """
     body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
     if expected and expected != str(zlib.crc32(body)):
@@ -115,37 +115,37 @@ _shared = _Client()
 
 
 def reset() -> None:
-    """Forget the client, so that the next call makes one from the environment as it is then."""
+    """Forget the client. The next call makes a new one from the environment at that time."""
     _shared.reset()
 
 
 def shared_client() -> DynamoDBClient:
-    """The client of this process, for those who count its requests. Raises NotConfigured."""
+    """The client of this process, for code that counts its requests. Raises NotConfigured."""
     with translate_errors("connect"):
         return _shared.get()
 
 
 def plain_client() -> DynamoDBClient:
-    """A client as the reader of an article makes it: botocore's defaults, its retries among them."""
+    """A client with botocore's defaults, including its retries, as a reader of an article makes it."""
     with translate_errors("connect"):
         return boto3.session.Session().client("dynamodb")
 
 
 def account() -> str:
-    """Where this process's tables are, as far as it knows without asking: the endpoint and the Region."""
+    """Identifies where the tables are without a request: the endpoint and the Region."""
     shared_client()
     return _shared.account
 
 
 def lives() -> dict[str, tuple[str, float]]:
-    """By table: which life of it this process knows, and until when (monotonic seconds) that need not be asked."""
+    """The known life of each table, and until when (monotonic seconds) it need not be asked again."""
     return _shared.lives
 
 
 def now() -> float:
-    """Seconds since 1970 by the engine's clock; by this machine's until the engine has answered once.
+    """Seconds since 1970 by the engine's clock; by this machine's clock until the engine has answered once.
 
-    Processes whose own clocks are apart, or jump, thus agree on what has expired.
+    So processes agree on what has expired, even if their own clocks differ or jump.
     """
     return _shared.clock.now()
 
@@ -153,8 +153,8 @@ def now() -> float:
 def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SECONDS) -> dict[str, Any]:
     """Send one request, for example `call("put_item", {...})`, and return the answer.
 
-    It takes at most `seconds`, and never more than READ_SECONDS, in all. Raises the storage errors of `exceptions`,
-    and nothing foreign: an answer that cannot be read is one that was lost.
+    It takes at most `seconds`, and never more than READ_SECONDS. Raises the storage errors of `exceptions` and no
+    foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     """
     send = getattr(shared_client(), operation)
     with within(min(seconds, READ_SECONDS)) as limit:
@@ -166,7 +166,7 @@ def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SE
             raise
         except UNREADABLE as error:
             if not limit.sent:
-                raise  # a mistake of ours
+                raise  # our own mistake
             raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
     _shared.clock.hear(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
     member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)

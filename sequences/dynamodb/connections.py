@@ -1,8 +1,8 @@
-"""Connections on which a request has so many seconds in all.
+"""Connections that limit the total time of a request.
 
-The time-outs of a socket bound the pause between two bytes, so that an engine that sends one byte now and then keeps
-its caller for ever. Here every step of a request (connect, send, each read) gets what is left of the whole.
-Name resolution is the system's and has its own time-outs.
+A socket's time-out only limits the pause between two bytes. An engine that sends one byte now and then could hold its
+caller for ever. Here every step of a request (connect, send, each read) gets the time that is left of the total.
+Name resolution belongs to the system and has its own time-outs.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from botocore.awsrequest import (
 
 __all__ = ["POOLS", "Limit", "within"]
 
-LEAST_SECONDS = 0.001  # a time-out of 0 would mean a socket that never waits
+LEAST_SECONDS = 0.001  # a time-out of 0 would make the socket non-blocking
 
 
 @dataclass(slots=True)
 class Limit:
-    """Until when a request may take (monotonic seconds), and whether any of it has been sent."""
+    """When a request must be over (monotonic seconds), and whether any part of it was sent."""
 
     until: float
     sent: bool = False
 
 
 class _Here(threading.local):
-    """The limit of the request that this thread is at."""
+    """The limit of this thread's current request."""
 
     limit: Limit | None = None
 
@@ -50,8 +50,8 @@ _here = _Here()
 
 @contextmanager
 def within(seconds: float) -> Iterator[Limit]:
-    """Give the request that this thread sends while the body runs so many seconds in all."""
-    before, _here.limit = _here.limit, Limit(time.monotonic() + seconds)  # a signal handler may send one in between
+    """Limit the request that this thread sends inside the block to so many seconds in total."""
+    before, _here.limit = _here.limit, Limit(time.monotonic() + seconds)  # a signal handler may send one inside another
     try:
         yield _here.limit
     finally:
@@ -59,13 +59,13 @@ def within(seconds: float) -> Iterator[Limit]:
 
 
 def _left(otherwise: Any) -> Any:
-    """The seconds that are left to the request of this thread; `otherwise` if it has no limit."""
+    """The seconds left for this thread's request; `otherwise` if it has no limit."""
     limit = _here.limit
     return otherwise if limit is None else max(limit.until - time.monotonic(), LEAST_SECONDS)
 
 
 class _Reader(io.RawIOBase):
-    """Reads from a socket in the time that is left."""
+    """Reads from a socket within the time left."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw = raw
@@ -84,7 +84,7 @@ class _Reader(io.RawIOBase):
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer, read in the time that is left."""
+    """An answer that is read within the time left."""
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -92,7 +92,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Bounded:
-    """Connects and sends in the time that is left."""
+    """Connects and sends within the time left."""
 
     response_class = _Response
     sock: socket.socket | None
@@ -123,10 +123,10 @@ class _TlsConnection(_Bounded, AWSHTTPSConnection):  # type: ignore[misc]
 
 
 class _Idle:
-    """The connections of a pool that nobody uses, the last one first; stands in for `queue.LifoQueue`.
+    """The unused connections of a pool, the last one first, in place of `queue.LifoQueue`.
 
-    That one holds a lock which a signal handler that sends a request would wait for in vain. Each step here is one of
-    a deque's, which nothing comes between. Nobody is ever waited for, whatever the caller asks.
+    A signal handler that sends a request could wait in vain for the lock of a `LifoQueue`. Here each step is one atomic
+    operation of a deque, and `get` and `put` never wait.
     """
 
     def __init__(self, maxsize: int) -> None:

@@ -1,4 +1,4 @@
-"""What every foreign error means for a write, told by our own errors."""
+"""What every foreign error means for a write, as one of our own errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["ERROR_FATES", "Fate", "translate_errors"]
 
 
 class Fate(enum.Enum):
-    """What an error says about the request that met it."""
+    """What an error says about its request."""
 
     CANCELLED = "a condition or another transaction stopped it; nothing was written"
     NOT_WRITTEN = "nothing was written, and the same request may succeed later"
@@ -54,7 +54,7 @@ ERROR_FATES: Mapping[str, Fate] = {
     "InternalFailure": Fate.UNKNOWN,
     "InternalServerError": Fate.UNKNOWN,
     "ServiceUnavailable": Fate.UNKNOWN,
-    # An earlier sending of the same transaction is still on its way.
+    # An earlier send of the same transaction is still in progress.
     "TransactionInProgressException": Fate.UNKNOWN,
     "IdempotentParameterMismatchException": Fate.REFUSED,
     "ItemCollectionSizeLimitExceededException": Fate.REFUSED,
@@ -89,7 +89,7 @@ _NEVER_SENT = (
 )
 _ANSWER_LOST = (
     botocore.exceptions.HTTPClientError,
-    botocore.exceptions.SSLError,  # a broken record, too, after the request was served
+    botocore.exceptions.SSLError,  # a record may break after the request was served
     botocore.exceptions.ChecksumError,
     botocore.parsers.ResponseParserError,
     urllib3.exceptions.HTTPError,
@@ -99,7 +99,7 @@ _ANSWER_LOST = (
 
 @contextmanager
 def translate_errors(operation: str) -> Iterator[None]:
-    """Raise our own error for a foreign one, chained to it: what it means for the write, and the remedy."""
+    """Raise our own error, chained to the foreign one. It says what happened to the write, and the remedy."""
     try:
         yield
     except botocore.exceptions.ClientError as error:
@@ -124,7 +124,7 @@ def translate_errors(operation: str) -> Iterator[None]:
 
 
 def _said(error: object) -> str:
-    """What an error says, without the name and password that an address in it may hold."""
+    """The error's text, without the name and password that an address in it may contain."""
     return re.sub(r"//[^/\s]*@", "//", str(error))
 
 
@@ -136,7 +136,7 @@ def _where() -> str:
 def _translate_answer(operation: str, error: botocore.exceptions.ClientError) -> StorageError:
     code = error.response.get("Error", {}).get("Code", "")
     said = error.response.get("Error", {}).get("Message", "")
-    # A page of some gateway has its status for a code; it may repeat what was sent, and tells nothing.
+    # A gateway's error page has its HTTP status as code. Its text may repeat the request, so it is left out.
     text = f"{operation}: {code}: {said}" if code.isidentifier() else f"{operation}: HTTP {code}, not from DynamoDB."
     match ERROR_FATES.get(code, _fate_by_status(error)):
         case Fate.CANCELLED:
@@ -161,7 +161,7 @@ def _fate_by_status(error: botocore.exceptions.ClientError) -> Fate:
 
 
 def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[CancellationReason, ...]:
-    """The cancellation reasons in the order of the actions; a write of one item has one."""
+    """The cancellation reasons in the order of the actions; one for a write of a single item."""
     listed = answer.get("CancellationReasons")
     if listed is None:
         listed = [{"Code": code.removesuffix("Exception"), "Item": answer.get("Item")}]

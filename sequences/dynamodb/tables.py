@@ -1,4 +1,4 @@
-"""Making tables, and telling one life of a table from the next of the same name."""
+"""Creating and deleting tables, and telling a table from an earlier one of the same name."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ ASK_AGAIN_SECONDS = 60.0
 
 
 def table_name(name: str) -> str:
-    """The table's name in the store: with the setting TABLE_PREFIX before it."""
+    """The full name of a table: the setting TABLE_PREFIX and the given name."""
     return f"{getattr(settings, 'TABLE_PREFIX', '')}{name}"
 
 
 def life_of(table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], anew: bool = False) -> str:
-    """What tells this life of a table from any other table on any other engine: address, account and `TableId`.
+    """Identifies this life of a table: endpoint, Region, ARN and `TableId`.
 
-    Asked once a process by one `DescribeTable`, and again when a request finds the table missing, when this process
-    makes or deletes tables, or with `anew`. An engine that does not tell is asked again after a minute: numbers must
-    not wait for it, and until then the table's name stands for its life. Raises TableMissing and NotConfigured.
+    A process asks once by one `DescribeTable`. It asks again when a request finds the table missing, when it makes or
+    deletes tables itself, or with `anew`. If the engine does not answer, the table's name stands for its life for a
+    minute, so that numbers do not wait. Raises TableMissing and NotConfigured.
     """
     known, until = client.lives().get(table, ("", 0.0))
     if not anew and time.monotonic() < until:
@@ -40,7 +40,7 @@ def life_of(table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str,
     except (NotConfigured, TableMissing):
         raise
     except StorageError as error:
-        logger.warning("table %s: its identity cannot be read, so a table made again is noticed late: %s", table, error)
+        logger.warning("table %s: cannot read its TableId, so a table made again is noticed late: %s", table, error)
         life, until = f"{client.account()}|{table}", time.monotonic() + ASK_AGAIN_SECONDS
     else:
         identity = about.get("TableId") or about.get("CreationDateTime")
@@ -50,12 +50,12 @@ def life_of(table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str,
 
 
 def forget_lives() -> None:
-    """Ask for every table's life again: tables were made or deleted."""
+    """Forget the life of every table, because tables were made or deleted."""
     client.lives().clear()
 
 
 def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", "S"]) -> bool:
-    """Create one on-demand table with a string partition key and wait until it serves; False if it exists.
+    """Create one on-demand table with a string partition key, and wait until it is ready; False if it exists.
 
     `sort_type` is "N" or "S".
     """
@@ -82,9 +82,10 @@ def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", 
 
 
 def expire_items(table: str, attribute: str) -> str:
-    """Let DynamoDB delete items whose `attribute` (seconds since 1970) has passed; the attribute that it goes by.
+    """Let DynamoDB delete items after the time in `attribute` (seconds since 1970); return the attribute in use.
 
-    That is another one if expiry is on for another already: a table has one, and it is not changed here.
+    That is another attribute if the table already expires items by one: a table has only one, and this does not change
+    it.
     """
     description = client.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
     if description["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
@@ -94,7 +95,7 @@ def expire_items(table: str, attribute: str) -> str:
 
 
 def keep_items(table: str, attribute: str) -> None:
-    """Let DynamoDB delete items by `attribute` no more."""
+    """Stop DynamoDB from deleting items by `attribute`."""
     _set_expiry(table, attribute, enabled=False)
 
 

@@ -1,4 +1,4 @@
-"""From Python values to attribute values and back, their sizes, and what an answer cost."""
+"""From Python values to attribute values and back, the size of items, and the units in an answer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..exceptions import InvalidItem
 __all__ = ["fingerprint", "item_size", "marshal", "unmarshal", "used_units"]
 
 
-# What the serializer raises, and what decimal's traps and the depth of a value do. Nothing wider: a signal's handler
-# may throw an exception of its own, as for a time limit, that is not about the item.
+# What the serializer, decimal's traps and too deep a value raise. No base classes: a signal handler may raise its own
+# exception, for example for a time limit, which is not about the item.
 REFUSALS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
 
 
 class _ToWire(TypeSerializer):
-    """Refuses at once what DynamoDB would refuse: empty sets, names that are no text, text that is no Unicode."""
+    """Refuses what DynamoDB would refuse: empty sets, names that are not text, text that is not valid Unicode."""
 
     def _serialize_s(self, value: str) -> str:
         if not value.isascii():
@@ -37,14 +37,14 @@ class _ToWire(TypeSerializer):
         return [self._serialize_s(member) for member in value]
 
     def _serialize_ns(self, value: Sequence[Any]) -> list[str]:
-        if not value:  # of what type an empty set is, nobody can tell
+        if not value:  # an empty set has no type
             raise ValueError("a set must not be empty")
         return [self.serialize(member)["N"] for member in value]
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name:
-        raise TypeError(f"the name {name!r} is no text of at least one character")
+        raise TypeError(f"the name {name!r} is not a text of at least one character")
     name.encode()
 
 
@@ -52,7 +52,7 @@ _to_wire = _ToWire()
 
 
 class _FromWire(TypeDeserializer):
-    """Numbers come back as `int`; one with a fraction, which we never write, as `Decimal`."""
+    """Numbers become `int`; a number with a fraction, which we never write, becomes `Decimal`."""
 
     def _deserialize_n(self, value: str) -> int | Decimal:
         number = Decimal(value)
@@ -63,7 +63,7 @@ _from_wire = _FromWire()
 
 
 def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Python values to attribute values. Raises InvalidItem, which names the attribute that DynamoDB cannot hold."""
+    """Turn Python values into attribute values. Raises InvalidItem, which names the attribute that cannot be stored."""
     wire = {}
     for name, value in item.items():
         try:
@@ -75,39 +75,39 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:
-    """Attribute values to Python values; numbers become `int`."""
+    """Turn attribute values into Python values. Whole numbers become `int`, others `Decimal`."""
     return {name: _from_wire.deserialize(value) for name, value in wire.items()}
 
 
 def item_size(wire: Mapping[str, Any]) -> int:
-    """An upper bound of an item's bytes in DynamoDB, cheap to compute: its attribute values as text."""
+    """An upper bound of an item's size in DynamoDB in bytes, cheap to compute: the length of its values as text."""
     return len(repr(wire).encode())
 
 
 def used_units(answer: Mapping[str, Any]) -> float:
-    """The capacity units that an answer reports, of all tables; 0.0 when it reports none."""
+    """The capacity units that an answer reports, over all tables; 0.0 if it reports none."""
     consumed = answer.get("ConsumedCapacity") or ()
     tables = consumed if isinstance(consumed, list) else (consumed,)
     return float(sum(table.get("CapacityUnits", 0.0) for table in tables if table))
 
 
 def fingerprint(wire: Mapping[str, Any]) -> str:
-    """A text of 64 characters that is the same for equal items and for no others.
+    """A text of 64 characters: the same for equal items, different for others.
 
-    Sets are equal in any order, and numbers are equal by value: 1 and 1.0.
+    The order of a set does not matter, and numbers are compared by value: 1 equals 1.0.
     """
     text = json.dumps({name: _canonical(value) for name, value in wire.items()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _canonical(value: Mapping[str, Any]) -> dict[str, Any]:
-    """An attribute value (`{type: content}`) in the one form that stands for all that are equal to it."""
+    """One form for all equal attribute values (`{type: content}`)."""
     ((kind, content),) = value.items()
     return {kind: _FORMS[kind](content) if kind in _FORMS else content}
 
 
 def _plain(number: str) -> str:
-    """A number without exponent and trailing zeros; all 38 digits of it, where Decimal's own context keeps 28."""
+    """A number without exponent and trailing zeros, with all its 38 digits; Decimal's default context has only 28."""
     plain = Decimal(number).normalize(DYNAMODB_CONTEXT)
     return format(plain, "f") if plain else "0"
 

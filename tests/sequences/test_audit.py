@@ -1,4 +1,4 @@
-"""The audit finds whatever is wrong with a scope, and only that; seen on the embedded engine."""
+"""The audit finds everything that is wrong with a scope, and nothing else."""
 
 import json
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ def audited(alias: str) -> AuditReport:
 class TestComplete:
     @pytest.mark.parametrize("alias", GAPLESS)
     def test_a_complete_scope_is_proved(self, alias: str) -> None:
-        """Where every value is carried, the report counts them and leaves nothing unexplained."""
+        """If every value has a stored item, the report counts them and has nothing unexplained."""
         fill(alias, 5, tokens=True)
         report = audited(alias)
         assert (report.last_value, report.carried, report.missing, report.markers) == (5, 5, 0, 5)
@@ -103,13 +103,13 @@ class TestComplete:
 
     @pytest.mark.parametrize("alias", SEQUENCES)
     def test_a_scope_without_values_is_proved(self, alias: str) -> None:
-        """Where nothing was handed out, there is no last value, and nothing to explain."""
+        """A scope that handed out no value has no last value and nothing unexplained."""
         report = audited(alias)
         assert (report.last_value, report.carried, report.unexplained) == (None, 0, 0)
 
     @pytest.mark.parametrize("alias", ["sorted", "transactional"])
     def test_the_row_of_the_scope_itself_is_no_stray(self, alias: str) -> None:
-        """A row at sort key 0, as a project's, is not held against a sequence that starts above."""
+        """A row at sort key 0, for example a project, is not a stray row of a sequence that starts above."""
         put(alias, 0)
         fill(alias, 2)
         assert audited(alias).unexplained == 0
@@ -155,11 +155,11 @@ class TestMissing:
         assert report.unexplained == 1
 
     def test_a_missing_tail_is_found_by_its_marker(self) -> None:
-        """Without a counter, the marker of a deleted last row gives it away."""
+        """Without a counter, the marker of a deleted last item shows that it is missing."""
         fill("sorted", 3, tokens=True)
         delete("sorted", 3)
         report = audited("sorted")
-        problem = "no item is stored under the value"
+        problem = "no item is stored under this value"
         assert report.orphans.listed == [Orphan(token="t3", value=3, problem=problem)]
         assert report.unexplained == 1
 
@@ -180,11 +180,11 @@ class TestMissing:
         assert report.unexplained == 2
 
     def test_a_ticket_replaced_under_its_marker_is_found(self) -> None:
-        """A marker whose value carries another request's item is found."""
+        """A marker whose value belongs to another request's item is found."""
         fill("sorted", 2, tokens=True)
         put("sorted", 2, token="somebody else's")
         (orphan,) = audited("sorted").orphans.listed
-        assert (orphan.token, orphan.problem) == ("t2", "the item under the value is another request's")
+        assert (orphan.token, orphan.problem) == ("t2", "the item under this value belongs to another request")
 
     def test_a_gap_of_a_strategy_that_leaves_gaps_is_explained(self) -> None:
         """Values taken and not used are listed, and the note says why they are no fault."""
@@ -200,7 +200,7 @@ class TestMissing:
         put_next("transactional", {"pk": "invoice", "sk": 7}, scope=SCOPE)
         report = audited("transactional")
         assert report.unexplained == 1
-        assert any("brought their own keys" in note for note in report.notes)
+        assert any("with their own keys" in note for note in report.notes)
 
 
 class TestStray:
@@ -218,7 +218,7 @@ class TestStray:
         ],
     )
     def test_a_stray_row_is_found(self, alias: str, sort_key: int | str | Decimal, problem: str) -> None:
-        """A row whose sort key is no value of the sequence is listed, with what is wrong with it."""
+        """A row whose sort key is not a value of the sequence is listed, with what is wrong with it."""
         fill(alias, 3)
         put(alias, sort_key)
         report = audited(alias)
@@ -234,7 +234,7 @@ class TestStray:
 
 class TestVoid:
     def test_a_void_is_listed_with_its_reason(self) -> None:
-        """A withdrawn value is carried, explained, and listed with who, when and why."""
+        """A withdrawn value is stored and explained, and listed with who, when and why."""
         fill("sorted", 2)
         put("sorted", 1, void={"by": "ada", "at": "2030-01-02T03:04:05+00:00", "reason": "twice"})
         report = audited("sorted")
@@ -243,14 +243,14 @@ class TestVoid:
 
     @pytest.mark.parametrize("void", [{"reason": "twice"}, {"by": "ada"}, {"at": "2030-01-02"}])
     def test_a_void_that_nobody_signed_is_unexplained(self, void: Mapping[str, str]) -> None:
-        """Who withdrew a value, and when, must be known."""
+        """A void without a name or a time is unexplained."""
         fill("sorted", 1)
         put("sorted", 1, void=void)
         assert audited("sorted").unexplained == 1
 
     @pytest.mark.parametrize("void", [True, "a void in the wall", {}, {"depth": 3}])
     def test_an_attribute_of_the_application_is_no_void(self, void: object) -> None:
-        """What has none of a void's three fields is the application's own, whatever its name."""
+        """An attribute `void` without any of its three fields is the application's own."""
         fill("sorted", 1)
         put("sorted", 1, void=void)
         report = audited("sorted")
@@ -268,7 +268,7 @@ class TestCounter:
         assert (report.carried, report.strays.total, report.unexplained) == (3, 0, 1)
 
     def test_a_counter_set_ahead_is_a_missing_tail(self) -> None:
-        """A counter that says more than is stored leaves a gap at the tail."""
+        """A counter above the stored items leaves a gap at the end."""
         fill("transactional", 3)
         set_counter("transactional", 5)
         assert audited("transactional").gaps.listed == [Gap(first=4, last=5, count=2)]
@@ -338,12 +338,12 @@ class TestBounds:
         assert len(pauses) == 3
 
     def test_a_marker_without_a_value_is_found(self) -> None:
-        """A marker that names no value is found, though there is no item to ask for."""
+        """A marker without a value is found, although no item can be read for it."""
         strategy = strategies["sorted"]
         marker = {**strategy.markers.key(SCOPE, "t1"), **dynamodb.marshal({"token": "t1"})}
         dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": marker})
         (orphan,) = audited("sorted").orphans.listed
-        assert orphan == Orphan(token="t1", value=None, problem="the marker names no value")
+        assert orphan == Orphan(token="t1", value=None, problem="the marker has no value")
 
 
 def run(*arguments: str) -> str:
@@ -357,7 +357,7 @@ class TestCommand:
     def test_it_tells_of_one_scope(self) -> None:
         """One line for the scope says that all is explained."""
         fill("sorted", 3)
-        told = "sorted ABC (SortKeyMaximum): last value 3, 3 carried, 0 missing, 0 void, 0 markers: all explained"
+        told = "sorted ABC (SortKeyMaximum): last value 3, 3 stored, 0 missing, 0 void, 0 markers: all explained"
         assert told in run("audit", "sorted", "--scope", SCOPE)
 
     def test_it_fails_when_something_is_unexplained(self) -> None:
@@ -420,14 +420,14 @@ class TestCommand:
             run("audit", *arguments)
 
     def test_a_scope_that_must_exist_is_missed(self, settings: Settings) -> None:
-        """Where scopes must exist, a misspelt one is no proof of anything."""
+        """If scopes must exist, auditing a misspelt one is an error."""
         options = {"scope_must_exist": True}
         settings.SEQUENCES = {"strict": {**SEQUENCES["sorted"], "OPTIONS": options}}
         with pytest.raises(CommandError, match="'ABX' does not exist in 'strict'"):
             run("audit", "strict", "--scope", "ABX")
 
     def test_a_note_is_told_once(self) -> None:
-        """What the audit cannot see of any scope is said once, at the end."""
+        """A note about what the audit cannot see is printed once, at the end."""
         for scope in ("A", "B"):
             get_next_values(2, "atomic", scope=scope)
         assert run("audit", "atomic").count("note: AtomicCounter takes a value before") == 1
@@ -449,7 +449,7 @@ class TestCommand:
 
 @pytest.mark.parametrize(("alias", "value"), [("sorted", 1), ("transactional", 1), ("tens", 10), ("atomic", 1001)])
 def test_a_scope_with_one_value_is_proved(alias: str, value: int) -> None:
-    """The first value is a last value."""
+    """A scope with its first value only is complete."""
     fill(alias, 1)
     report = audited(alias)
     assert (report.last_value, report.carried, report.missing, report.unexplained) == (value, 1, 0, 0)

@@ -1,4 +1,4 @@
-"""Foreign errors become ours: which of them mean that nothing was written, and what is to be done."""
+"""Foreign errors become ours: which of them mean that nothing was written, and what the remedy is."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class TestTheModel:
 
     @pytest.mark.parametrize("code", sorted(ERROR_FATES))
     def test_every_fate_is_told(self, code: str) -> None:
-        """Each error of the table becomes the error of its fate, which names the operation and is chained."""
+        """Each error of the table becomes the error of its fate, names the operation, and is chained."""
         foreign = answered(code)
         ours = translated(foreign)
         assert type(ours) is KINDS[ERROR_FATES[code]]
@@ -170,7 +170,7 @@ class TestClientErrors:
 
     @pytest.mark.parametrize("kind", below(botocore.exceptions.HTTPClientError), ids=lambda kind: kind.__name__)
     def test_certain_or_ambiguous(self, kind: type[Exception]) -> None:
-        """A request that was never sent is certain; everything else on the line is ambiguous."""
+        """A request that was never sent is certain; every other error of the connection is ambiguous."""
         assert type(translated(an_error(kind))) is (NotWritten if kind.__name__ in CERTAIN else OutcomeUnknown)
 
     @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ class TestClientErrors:
         assert type(translated(error)) is OutcomeUnknown
 
     def test_our_own_mistakes_are_not_hidden(self) -> None:
-        """An error that does not come from the line is no storage error."""
+        """An error that does not come from the connection is not a storage error."""
         assert isinstance(translated(ZeroDivisionError()), ZeroDivisionError)
         assert type(translated(ValueError("of ours"))) is ValueError
 
@@ -215,7 +215,7 @@ class TestReasons:
         assert [(reason.code, reason.old) for reason in ours.reasons] == [("ConditionalCheckFailed", {"token": "t"})]
 
     def test_a_conflict_of_a_single_write(self) -> None:
-        """A single write that met a transaction may heal."""
+        """A single write that conflicts with a transaction is retryable."""
         ours = translated(answered("TransactionConflictException"))
         assert isinstance(ours, WriteCancelled)
         assert is_retryable(ours.reasons)
@@ -233,7 +233,7 @@ class TestReasons:
         ],
     )
     def test_what_heals(self, codes: list[str], healing: bool) -> None:
-        """A write heals if each of its reasons does."""
+        """A write is retryable if each of its reasons is."""
         reasons = [{"Code": code} for code in codes]
         ours = translated(answered("TransactionCanceledException", CancellationReasons=reasons))
         assert isinstance(ours, WriteCancelled)
@@ -298,12 +298,12 @@ class TestOnTheLine:
     def test_an_answer_that_lacks_what_was_asked(
         self, impostor: type[Impostor], operation: str, request_: dict[str, Any], member: str
     ) -> None:
-        """An answer without what every answer to the request has was damaged on its way."""
+        """An answer without the member that every answer to its request has counts as damaged."""
         with pytest.raises(OutcomeUnknown, match=f"lacks its {member}"):
             dynamodb.call(operation, request_)
 
     def test_our_own_mistake(self, impostor: type[Impostor]) -> None:
-        """What fails before anything is sent is no lost answer, and not hidden."""
+        """An error before anything is sent is not a lost answer, and is not hidden."""
         with pytest.raises(KeyError):
             dynamodb.call("batch_get_item", {"TableName": "items", "RequestItems": {}})
 
@@ -384,7 +384,7 @@ class TestSetUp:
 
     @pytest.mark.parametrize("alias", ["atomic", "sorted"])
     def test_no_tables(self, alias: str, endpoint: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A missing table is told at once, with the command that makes it."""
+        """A missing table is reported at once, with the command that creates it."""
         self._configure(monkeypatch, endpoint)
         settings.TABLE_PREFIX = "no_such_"
         for use in (put_next, lambda name, item: get_last_value(name)):

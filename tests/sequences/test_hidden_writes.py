@@ -1,4 +1,4 @@
-"""A write whose answer was lost may hide behind the reasons of its repeat, and behind counters that were set back."""
+"""Writes whose answer was lost, while their repeat is refused for another reason or the counter is set back."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""An addition to a counter whose answer was lost: recognised by its token, and remembered as any other."""
+"""An addition to a counter whose answer was lost is recognised by its token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making tables: of the right shape, expiring markers and nothing else, and begun anew where they are made anew."""
+"""Creating tables: their shape, how markers expire, and what is forgotten when they are made again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def expiry(table: str) -> str:
 
 
 def test_a_missing_table_has_no_life(table_prefix: str) -> None:
-    """Whoever asks for the life of a table that is not there hears that it is missing."""
+    """Asking for the life of a missing table raises TableMissing."""
     with pytest.raises(TableMissing):
         dynamodb.life_of("no_such_table", send=dynamodb.call)
 
@@ -85,7 +85,7 @@ class TestExpiry:
         assert [expiry(table) for table in tables] == [MARKER_EXPIRY, MARKER_EXPIRY, ""]
 
     def test_a_table_that_deletes_items_is_refused(self, foreign: str) -> None:
-        """Expiry by an attribute that an item may carry is refused with the remedy, and not touched."""
+        """Expiry by an attribute that items may have is refused with the remedy, and not changed."""
         with pytest.raises(StorageRefused, match=r"deletes items by 'expires_at'.*--move-expiry"):
             create_tables()
         with pytest.raises(CommandError, match="--move-expiry"):

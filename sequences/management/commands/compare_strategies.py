@@ -1,4 +1,4 @@
-"""`manage.py compare_strategies`: the way into `sequences.lab`, which an installation may leave out."""
+"""`manage.py compare_strategies` runs `sequences.lab`, which an installation may leave out."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Command"]
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # it uses neither pages nor databases
-    help = "Runs the published recipes and our strategies side by side: what each costs, and what it breaks."
+    requires_system_checks = []  # it uses no pages and no databases
+    help = "Runs the published recipes and our strategies side by side: what each one costs, and what breaks."
 
     def add_arguments(self, parser: CommandParser) -> None:
         try:
             from sequences.lab import command
         except ModuleNotFoundError as error:
-            parser.error(f"{error}. The comparison needs the folder sequences/lab, and what it imports.")
+            parser.error(f"{error}. The comparison needs the folder sequences/lab and the packages that it imports.")
         command.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py create_tables`: make the tables that the configured sequences need."""
+"""`manage.py create_tables` creates the tables that the configured sequences need."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["Command"]
 
 
 class Command(BaseCommand):
-    """Create what is missing; safe to run again."""
+    """Create the tables that are missing; safe to run again."""
 
-    help = "Creates the DynamoDB tables that the setting SEQUENCES needs; what exists is left as it is."
+    help = "Creates the DynamoDB tables that the setting SEQUENCES needs. Existing tables stay as they are."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--move-expiry",
             action="store_true",
-            help="where a table deletes items by an attribute that items may carry, turn that off",
+            help="if a table deletes items by an attribute that items may have, turn that off",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,6 +1,6 @@
-"""`manage.py sequences`: the audit, and the tables of what strategies say of themselves.
+"""`manage.py sequences`: the audit, and the tables that describe the strategies and their options.
 
-What an audit looks for is in `sequences.audit`; here it gets its arguments, a progress bar, and its words.
+`sequences.audit` does the audit. This module has its arguments, its progress bar, and the words of its report.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TABLES = {
 
 
 class Command(BaseCommand):
-    help = "Proves that every value of a sequence is carried, and shows what the strategies guarantee."
+    help = "Audits whether every value of a sequence has a stored item, and shows what the strategies guarantee."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True)
         proof = commands.add_parser("audit", help="read every item; exit 1 if something is unexplained")
-        proof.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; all without it")
-        proof.add_argument("--scope", help=f"{scope_text(None)!r} for the one without a name; all without it")
+        proof.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, all of them")
+        proof.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, all scopes")
         proof.add_argument("--format", choices=["text", "json"], default="text")
         for name, (about, _) in TABLES.items():
             table = commands.add_parser(name, help=about)
@@ -65,13 +65,13 @@ class Command(BaseCommand):
         except SequenceError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            raise CommandError("Stopped before the end: what was not read is not proved.") from None
+            raise CommandError("Stopped before the end: the rest was not audited.") from None
         show.end()
         if unexplained or self.unlisted:
             raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
 
     def _reports(self, aliases: list[str], scope: str | None) -> Iterator[AuditReport]:
-        """One report after the other; a sequence that cannot list its scopes is named at the end."""
+        """One report after another. A sequence that cannot list its scopes is named at the end."""
         for alias in aliases:
             strategy = strategies[alias]
             try:
@@ -92,7 +92,7 @@ def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
 
 
 def _audited(strategy: Strategy, scope: str | None) -> AuditReport:
-    """The report on one scope, with a bar on standard error meanwhile, if that is a terminal."""
+    """The report on one scope, with a progress bar on standard error if that is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -105,7 +105,7 @@ def _audited(strategy: Strategy, scope: str | None) -> AuditReport:
 
 
 class _JsonList:
-    """Reports as one JSON list, written as they come."""
+    """Writes reports as one JSON list, each as soon as it is there."""
 
     def __init__(self, write: Callable[[str], Any]) -> None:
         self.write = write
@@ -120,12 +120,12 @@ class _JsonList:
 
 
 class _Lines:
-    """Reports as lines for people: one for each scope, and below it one for each finding."""
+    """Writes reports as lines of text: one for each scope, and below it one for each finding."""
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
         self.write, self.style = write, style
         self.scopes = self.items = 0
-        self.notes: dict[str, None] = {}  # each once, in their order
+        self.notes: dict[str, None] = {}  # an ordered set
 
     def report(self, report: AuditReport) -> None:
         self.scopes += 1
@@ -145,7 +145,7 @@ class _Lines:
 def _title(report: AuditReport) -> str:
     scope = "without scope" if report.scope is None else report.scope
     last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
-    found = f"{report.carried} carried, {report.missing} missing, {report.voids.total} void"
+    found = f"{report.carried} stored, {report.missing} missing, {report.voids.total} void"
     return f"{report.sequence} {scope} ({report.strategy}): {last}, {found}, {report.markers} markers"
 
 
@@ -154,10 +154,10 @@ def _findings(report: AuditReport) -> Iterator[str]:
         yield f"counter: went back to {report.went_back_to}, after {report.last_value} was handed out"
     for gap in report.gaps.listed:
         values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
-        yield f"gap: {values}{' at the tail' if gap.last == report.last_value else ''}"
+        yield f"gap: {values}{' at the end' if gap.last == report.last_value else ''}"
     yield from _more("gaps", report.gaps)
     for void in report.voids.listed:
-        signed = f"by {void.by} at {void.at}" if void.by and void.at else "signed by nobody"
+        signed = f"by {void.by} at {void.at}" if void.by and void.at else "without a signature"
         yield f"void: {void.value} {signed}: {void.reason or 'no reason given'}"
     yield from _more("voids", report.voids)
     for stray in report.strays.listed:
