@@ -1,8 +1,9 @@
-"""The lab: what production never runs, so that a deployment may leave this folder out.
+"""The lab: everything that production never runs. A deployment may leave this folder out.
 
-`engine` is the embedded engine, for development and tests, with `moto_server` where it is missing; `processes` starts
-either. `recipes` holds the published code, `meter` counts what a client sends and `losses` loses answers on request,
-`comparison` runs everything alike, `report` shows the result. `manage.py compare_strategies` is the way in.
+`engine` is the embedded engine, for development and tests; `moto_server` replaces it where it is missing; `processes`
+starts both. `recipes` has the published code, `meter` counts what a client sends, `losses` loses answers on request,
+`comparison` runs everything under the same conditions, and `report` shows the result. The command is
+`manage.py compare_strategies`.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""Where the marks of the comparison's plots go: pure geometry, no colours and no markup.
+"""The geometry of the comparison's plots: positions only, no colours and no markup.
 
-Every function takes rows and returns a dict of plain numbers and texts that the page's template draws as SVG.
-Coordinates are user units from the top left corner; both axes of a line plot and the axis of latency are
-logarithmic, because the strategies differ by factors.
+Every function takes rows and returns a dict of plain numbers and texts, which the page's template draws as SVG.
+Coordinates are user units from the top left corner. Both axes of a line plot and the axis of latency are logarithmic,
+because the strategies differ by factors.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Scale:
 
     @classmethod
     def around(cls, values: Sequence[float], start: float, end: float) -> Scale:
-        """The scale that holds all positive values."""
+        """The scale that contains all positive values."""
         positive = [value for value in values if value > 0] or [1.0]
         low = math.floor(math.log10(min(positive)))
         return cls(low, max(low + 1, math.ceil(math.log10(max(positive)))), start, end)
 
     def at(self, value: float) -> float:
-        """The coordinate of a value; what is not positive sits at the start."""
+        """The coordinate of a value; zero and negative values are at the start."""
         if value <= 0:
             return self.start
         share = (math.log10(value) - self.low) / (self.high - self.low)
@@ -55,7 +55,7 @@ class Scale:
 
 
 def lines(rows: Sequence[Row], value: Callable[[Row], float], *, unit: str) -> dict[str, Any]:
-    """One line a strategy: `value` against the number of writers, named at its right end."""
+    """One line for each strategy: `value` against the number of writers, with the name at its right end."""
     writers = sorted({row["writers"] for row in rows})
     scale = Scale.around([value(row) for row in rows], BOTTOM, TOP)
     columns = {count: _column(index, len(writers)) for index, count in enumerate(writers)}
@@ -81,7 +81,7 @@ def lines(rows: Sequence[Row], value: Callable[[Row], float], *, unit: str) -> d
 
 
 def ranges(rows: Sequence[Row]) -> dict[str, Any]:
-    """One bar a strategy from the median latency to the 99th percentile."""
+    """One bar for each strategy, from the median latency to the 99th percentile."""
     ordered = sorted(rows, key=lambda row: float(row["p99_ms"]))
     scale = Scale.around([row[key] for row in rows for key in ("p50_ms", "p99_ms")], BAR_LEFT, BAR_RIGHT)
     bars = [
@@ -97,7 +97,7 @@ def ranges(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def faults(rows: Sequence[Row]) -> dict[str, Any]:
-    """One stacked bar a strategy: duplicates, gaps, copies and errors; none where all is well."""
+    """One stacked bar for each strategy: duplicates, gaps, copies and errors; empty for a strategy without faults."""
     most = max([1, *(_fault_count(row) for row in rows)])
     bars = [_fault_bar(index, row, most) for index, row in enumerate(sorted(rows, key=_by_faults))]
     kinds = [
@@ -112,7 +112,7 @@ def _hue(name: str) -> str:
 
 
 def _column(index: int, columns: int) -> float:
-    """Even steps, with a margin at both sides, so that 1, 8 and 32 writers are apart."""
+    """Columns at equal distances, with a margin on both sides, so that 1, 8 and 32 writers are clearly apart."""
     return round(LEFT + (index + 0.5) * (RIGHT - LEFT) / columns, 1)
 
 
@@ -138,7 +138,7 @@ def _line(
 
 
 def _spread_labels(series: list[dict[str, Any]]) -> None:
-    """Move the names apart that would overlap, downwards first, then all back into the frame."""
+    """Move overlapping names apart: first downwards, then all of them back into the frame."""
     ordered = sorted(series, key=lambda line: float(line["label_y"]))
     lowest = TOP - LABEL_GAP
     for line in ordered:
@@ -169,7 +169,7 @@ def _fault_count(row: Row) -> int:
 
 
 def _fault_bar(index: int, row: Row, most: int) -> dict[str, Any]:
-    """The pieces of one bar, side by side; a piece is never too small to be seen."""
+    """The pieces of one bar, side by side, each wide enough to be seen."""
     parts, said, left = [], [], BAR_LEFT
     for number, kind in enumerate(FAULT_KINDS, start=1):
         if count := row.get(kind, 0):
@@ -187,5 +187,5 @@ def _counted(kind: str, count: int) -> str:
 
 
 def _by_faults(row: Row) -> tuple[int, bool]:
-    """The order of the fault bars: the sound ones first, and ours before others."""
+    """The order of the fault bars: strategies with few faults first, and ours before others."""
     return _fault_count(row), not is_ours(row["strategy"])

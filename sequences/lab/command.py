@@ -1,7 +1,6 @@
-"""The comparison as a command: its options, the question before it costs money, and where the result goes.
+"""The command line of the comparison: its options, the question before it costs money, and where the result goes.
 
-What is run is told in `sequences.lab.plan`, how in `sequences.lab.comparison`, and how it looks in
-`sequences.lab.report`.
+`sequences.lab.plan` says what is run, `sequences.lab.comparison` runs it, and `sequences.lab.report` shows the result.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from sequences.lab.writers import LabError
 __all__ = ["add_arguments", "run"]
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
-# What a client wants to have and an engine on this machine does not look at.
+# What boto3 needs, and an engine on this machine ignores.
 STAND_INS = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "lab", "AWS_SECRET_ACCESS_KEY": "lab"}
 
 
@@ -39,25 +38,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
     add("--format", choices=["table", "json", "markdown", "html"], default="table")
-    add("--output", type=Path, metavar="FILE", help="where the result goes; standard output without it")
+    add("--output", type=Path, metavar="FILE", help="where the result goes; by default standard output")
     add("--strategies", type=_names, metavar="A,B", help="all by default")
-    add("--writers", type=_whole_numbers, metavar="N[,N]", help="in all; by default 8, for html 1,8,32")
-    add("--processes", type=int, default=1, metavar="N", help="over which the writers are spread")
+    add("--writers", type=_whole_numbers, metavar="N[,N]", help="in total; by default 8, for html 1,8,32")
+    add("--processes", type=int, default=1, metavar="N", help="that run the writers")
     add("--count", type=int, default=400, metavar="N", help="numbers for each strategy in a round")
-    add("--scopes", type=int, default=1, metavar="N", help="that the writers share; 1 is one project")
-    add("--runs", type=int, default=1, metavar="N", help="rounds; figures are medians, faults the worst")
+    add("--scopes", type=int, default=1, metavar="N", help="that the writers share; 1 is like one project")
+    add("--runs", type=int, default=1, metavar="N", help="rounds; figures are medians, faults are the worst")
     add("--faults", type=float, default=0.0, metavar="P", help="the share of answers to writes to lose")
     add("--seed", type=int, default=1, metavar="N", help="decides which answers are lost")
-    add("--values-only", action="store_true", help="numbers without items, from those that can")
+    add("--values-only", action="store_true", help="values without items, from strategies that can")
     add("--block-size", type=int, default=100, metavar="N", help="of BlockAllocator")
-    add("--aws", action="store_true", help="run in AWS, with the credentials of the environment")
-    add("--yes", action="store_true", help="do not ask before it costs money")
+    add("--aws", action="store_true", help="run on AWS, with the credentials in the environment")
+    add("--yes", action="store_true", help="do not ask before spending money on AWS")
     add("--price-write", type=float, default=Prices().write, metavar="$", help="a million write units")
     add("--price-read", type=float, default=Prices().read, metavar="$", help="a million read units")
 
 
 def run(command: BaseCommand, options: Mapping[str, Any]) -> None:
-    """Compare as the options say, and show the result. Raises CommandError."""
+    """Run the comparison with these options, and show the result. Raises CommandError."""
     plan, prices = _plan(options), Prices(write=options["price_write"], read=options["price_read"])
     if options["aws"]:
         _ask(command, plan, prices, sure=options["yes"])
@@ -73,17 +72,17 @@ def run(command: BaseCommand, options: Mapping[str, Any]) -> None:
 
 def _ask(command: BaseCommand, plan: Plan, prices: Prices, *, sure: bool) -> None:
     if plan.faults:
-        raise CommandError("--faults stands between client and engine, which --aws does not allow: leave one out.")
+        raise CommandError("--faults needs a proxy before the engine, which --aws does not allow: leave one out.")
     if os.environ.get(ENDPOINT):
-        raise CommandError(f"--aws and {ENDPOINT} exclude each other: unset it, or leave --aws out.")
+        raise CommandError(f"--aws and {ENDPOINT} exclude each other: unset the variable, or leave --aws out.")
     cost = f"about ${prices.estimate(plan):,.2f} or less in on-demand request units"
-    command.stderr.write(f"This makes two tables in AWS, uses {cost}, and deletes them.")
+    command.stderr.write(f"This creates two tables in AWS, spends {cost}, and deletes them.")
     if not sure and not _agreed(command):
         raise CommandError("Nothing was done.")
 
 
 def _agreed(command: BaseCommand) -> bool:
-    command.stderr.write("Go on? [y/N] ", ending="")  # standard output is for the result
+    command.stderr.write("Continue? [y/N] ", ending="")  # standard output is for the result
     try:
         return input().strip().lower() in {"y", "yes"}
     except EOFError:
@@ -102,7 +101,7 @@ def _show(command: BaseCommand, text: str, output: Path | None) -> None:
 
 
 def _plan(options: Mapping[str, Any]) -> Plan:
-    """The plan that the options ask for. Raises CommandError."""
+    """The plan for these options. Raises CommandError."""
     values_only = options["values_only"]
     every = tuple(filter(can_reserve, STRATEGIES)) if values_only else STRATEGIES
     try:
@@ -134,12 +133,12 @@ def _rendered(rows: Sequence[Row], prices: Prices, form: str) -> str:
 
 @contextmanager
 def _engine(*, aws: bool) -> Iterator[None]:
-    """The engine that the environment names, AWS, or else one of our own in memory."""
+    """Use the engine in the environment, or AWS; otherwise run one of our own in memory."""
     before = dict(os.environ)
     with nullcontext() if aws or os.environ.get(ENDPOINT) else Engine() as engine:
         try:
             if aws:
-                os.environ.pop(ENDPOINT, None)  # empty, or we had refused
+                os.environ.pop(ENDPOINT, None)  # it is empty: _ask refuses any other
             if engine:
                 os.environ.update({**STAND_INS, **before, ENDPOINT: engine.endpoint})
             dynamodb.reset()
@@ -152,7 +151,7 @@ def _engine(*, aws: bool) -> Iterator[None]:
 
 @contextmanager
 def _progress(plan: Plan) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error that moves on with each case."""
+    """A progress bar on standard error that advances with each case."""
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=len(list(plan.cases())), completed=-1)

@@ -1,9 +1,8 @@
 """The comparison: published recipes and our strategies on one engine, in one run, with the same items.
 
-Here is the run itself (`compare`) and the arithmetic that makes a row of what the writers met. The rounds
-alternate: every strategy has its turn in each, so that a machine that slows down slows all of them. What to
-run is a `plan.Plan`, running writers is the business of `writers`, and showing rows to people that of
-`report`.
+This module runs it (`compare`) and turns the results of the writers into rows. Every strategy runs once in each round,
+so that a machine that slows down affects all of them. `plan.Plan` says what is run, `writers` runs the writers, and
+`report` shows the rows.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ TABLES: Sequence[tuple[str, tuple[str, str], Literal["N", "S"]]] = (
     ("sequences", ("sequence", "scope"), "S"),
 )
 FAULTS = ("duplicates", "gaps", "errors", "written_twice")
-Stored = Mapping[str, Sequence[tuple[int, str]]]  # scope -> number and request of every item
+Stored = Mapping[str, Sequence[tuple[int, str]]]  # scope -> number and request of each item
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """One strategy with one number of writers, the `number`-th to run, on tables that begin with `prefix`."""
+    """One strategy with one number of writers. `number` counts the cases; `prefix` begins the names of the tables."""
 
     plan: Plan
     number: int
@@ -72,16 +71,16 @@ class Case:
 
     @property
     def table(self) -> str:
-        """The table of items, of everybody; of counters too for the recipes."""
+        """The table of the items; the recipes also keep their counters there."""
         return f"{self.prefix}items"
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """Scopes that no other case uses, as short as the keys of projects are."""
+        """Scopes that no other case uses, as short as project keys."""
         return tuple(f"P{self.number}S{scope}" for scope in range(self.plan.scopes))
 
     def jobs(self) -> list[Job]:
-        """One job a process; writers and count are divided as evenly as they can be."""
+        """One job for each process; writers and count are divided as evenly as possible."""
         bounds = [self.writers * process // self.plan.processes for process in range(self.plan.processes + 1)]
         return [self._job(first, after) for first, after in pairwise(bounds)]
 
@@ -102,12 +101,12 @@ class Case:
 
 
 def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) -> list[Row]:
-    """Run the plan on the engine that the environment names; one row a strategy and number of writers.
+    """Run the plan on the engine in the environment; return one row for each strategy and number of writers.
 
-    A row is a dict with the keys `KEYS`, and `written_twice` after a run that lost answers. Its figures are
-    medians over the rounds, its faults the worst of them. `progress` is called with a text before each case.
-    The tables carry a random prefix and are deleted at the end, also when the run is interrupted. Raises
-    LabError, and the storage errors of `sequences.exceptions`.
+    A row is a dict with the keys `KEYS`, and `written_twice` if the run lost answers. Its figures are the medians of
+    the rounds, its faults the worst. `progress` is called with a text before each case. The names of the tables have a
+    random prefix; they are deleted at the end, also when the run is interrupted. Raises LabError, and the storage
+    errors of `sequences.exceptions`.
     """
     measured: dict[tuple[int, str], list[Row]] = {}
     with _tables() as prefix, _losses(plan) as proxy:
@@ -121,7 +120,7 @@ def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) 
 
 @contextmanager
 def _tables() -> Iterator[str]:
-    """The prefix of fresh tables, which are deleted at the end."""
+    """Create tables, delete them after the block, and give their prefix."""
     prefix = f"{getattr(settings, 'TABLE_PREFIX', '')}lab-{secrets.token_hex(4)}-"
     begun: list[str] = []
     try:
@@ -137,7 +136,7 @@ def _tables() -> Iterator[str]:
 
 @contextmanager
 def _losses(plan: Plan) -> Iterator[LosingProxy | None]:
-    """The proxy that loses answers, if the plan asks for one."""
+    """The proxy that loses answers; None if the plan does not ask for it."""
     upstream = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", "")
     if plan.faults and not upstream.startswith("http://"):
         raise LabError("--faults needs an engine at a plain http address in AWS_ENDPOINT_URL_DYNAMODB.")
@@ -146,7 +145,7 @@ def _losses(plan: Plan) -> Iterator[LosingProxy | None]:
 
 
 def _measure(case: Case, proxy: LosingProxy | None) -> Row:
-    """Run one case and check what it left behind."""
+    """Run one case and check what it stored."""
     client = dynamodb.plain_client()
     if case.strategy in recipes.RECIPES:
         for scope in case.scopes:
@@ -165,7 +164,7 @@ def _measure(case: Case, proxy: LosingProxy | None) -> Row:
 
 
 def _sequences(plan: Plan) -> dict[str, Any]:
-    """The setting SEQUENCES for writers: an alias for each strategy of ours, named as its class."""
+    """The setting SEQUENCES for the writers: one alias for each of our strategies, with the name of its class."""
     options = {"partition": "{scope}", "block_size": plan.block_size}
     return {
         name: {
@@ -191,7 +190,7 @@ def _stored(client: DynamoDBClient, table: str, scope: str) -> list[tuple[int, s
 
 
 def _row(case: Case, shares: Sequence[Share], stored: Stored) -> Row:
-    """One row of the result, from what the processes met and what the table holds."""
+    """One row of the result, from the shares of the processes and the stored items."""
     seconds = max(share.ended for share in shares) - min(share.started for share in shares)
     numbers = sum(share.numbers for share in shares)
     usage = sum((share.usage for share in shares[1:]), shares[0].usage)
@@ -216,7 +215,7 @@ def _row(case: Case, shares: Sequence[Share], stored: Stored) -> Row:
 
 
 def _by_scope(parts: Iterable[Mapping[str, Iterable[int]]]) -> dict[str, list[int]]:
-    """The numbers of all processes together."""
+    """The numbers of all processes together, by scope."""
     whole: dict[str, list[int]] = {}
     for part in parts:
         for scope, values in part.items():
@@ -225,9 +224,9 @@ def _by_scope(parts: Iterable[Mapping[str, Iterable[int]]]) -> dict[str, list[in
 
 
 def _checked(shares: Sequence[Share], stored: Stored) -> dict[str, int]:
-    """Callers whose number another one got too, and numbers up to the highest that no item carries.
+    """Count duplicates (callers with another caller's number) and gaps (numbers below the highest without an item).
 
-    Without items a number is carried by the caller who got it.
+    Without items, a number that a caller got is not a gap.
     """
     handed, warm = _by_scope(share.handed for share in shares), _by_scope(share.warm for share in shares)
     duplicates = gaps = 0
@@ -240,7 +239,7 @@ def _checked(shares: Sequence[Share], stored: Stored) -> dict[str, int]:
 
 
 def _copies(items: Sequence[tuple[int, str]]) -> int:
-    """How many items hold a request that another number holds as well."""
+    """How many items are copies: they store the same request as another item."""
     return len(items) - len({request for _, request in items})
 
 
@@ -249,14 +248,14 @@ def _each(total: float, numbers: int) -> float:
 
 
 def _milliseconds(latencies: Sequence[int], share: float) -> float:
-    """The latency that `share` of the sorted nanoseconds do not exceed; 0.0 of none."""
+    """The latency that `share` of the sorted nanoseconds do not exceed, in milliseconds; 0.0 if there are none."""
     if not latencies:
         return 0.0
     return round(latencies[min(len(latencies) - 1, int(share * len(latencies)))] / 1_000_000, 4)
 
 
 def _middle(rows: Sequence[Row]) -> Row:
-    """The rows of all rounds as one: the median of figures, the worst of faults."""
+    """The rows of all rounds as one: the median of each figure, the worst of each fault."""
     merged = dict(rows[0])
     for key, value in merged.items():
         if key in FAULTS:

@@ -1,13 +1,13 @@
 """The embedded engine: a DynamoDB that runs as a child process, for development, tests and the lab.
 
-Here lives the life of that process: find it, start it, wait until it answers, stop it, crash it. What is
-asked of it goes through ``sequences.dynamodb``, as with any other endpoint; production uses nothing of this.
+This module finds, starts, stops and kills that process. Requests to it go through `sequences.dynamodb`, as to any other
+endpoint. Production uses nothing of this.
 
     with Engine(Path(".local/data/engine.db")) as engine:
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
 
-The engine is dynoxide, one binary that npm installs. Where it is missing, moto's server stands in: it
-answers alike, but is slow and forgets everything when it stops, and a warning says so.
+The engine is dynoxide, one binary that npm installs. Where it is missing, moto's server replaces it. That server gives
+the same answers, but is slow and forgets everything when it stops, and a warning says so.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from sequences.lab.processes import HOST, ChildProcess, answers, port_is_free
 __all__ = ["FALLBACK_WARNING", "Engine", "EngineError", "find_binary"]
 
 HOME = Path(__file__).resolve().parent.parent.parent
-# Below the ports that Linux and macOS give to outgoing connections. A client that keeps calling a stopped
-# engine could otherwise be given the engine's own port, reach itself, and keep the engine from coming back.
+# Below the ports of outgoing connections on Linux and macOS. Otherwise a client that keeps calling a stopped engine
+# could get the engine's own port, connect to itself, and keep the engine from starting again.
 PORTS = range(20_000, 32_000)
 START_SECONDS = 20.0
 STOP_SECONDS = 5.0
@@ -39,13 +39,13 @@ PORT_SECONDS = 5.0
 LOCK_SECONDS = 1.0
 PORT_TAKEN = "in use"
 FALLBACK_WARNING = (
-    "The embedded engine is not installed (it comes with npm): moto's server stands in for it, slowly, and "
+    "The embedded engine is not installed (npm installs it). moto's server replaces it: it is slow, and "
     "FORGETS EVERYTHING when it stops."
 )
 
 
 class EngineError(Exception):
-    """The embedded engine cannot be had: ``problem`` says why, ``remedy`` what to do, ``str()`` both."""
+    """The embedded engine cannot run. `problem` says why, `remedy` what to do, and `str()` says both."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem} {remedy}")
@@ -54,12 +54,12 @@ class EngineError(Exception):
 
 
 class _DataFile:
-    """The file that keeps an engine's data, locked while we hold it: no other engine serves it then."""
+    """The file that keeps an engine's data. While we hold its lock, no other engine uses it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.locks: list[int] = []
-        """The descriptor of the lock, while it is held. The engine inherits it: it holds while either of us lives."""
+        """The descriptor of the lock, while it is held. The engine inherits the lock and keeps it until it ends."""
 
     def hold(self) -> None:
         """Lock the file. Raises EngineError."""
@@ -69,12 +69,12 @@ class _DataFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another.") from error
+            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another file.") from error
         if not _comes_free(lock):
             os.close(lock)
             raise EngineError(
                 f"The engine's data {self.path} is in use by another run.",
-                "Stop that one first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
+                "Stop that run first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
             )
         self.locks.append(lock)
 
@@ -85,14 +85,14 @@ class _DataFile:
 
 
 class Engine:
-    """An engine of one's own on a loopback port; as a context manager it runs inside the ``with`` block.
+    """An engine of our own on a loopback port. As a context manager it runs inside the `with` block.
 
-    Guarantees: it answers once ``start`` has returned; one file is never served by two engines; the process
-    ends when ours ends, even by SIGKILL; a write that was acknowledged to a file survives ``kill``.
+    Guarantees: it answers once `start` has returned; two engines never use the same file; its process ends when ours
+    ends, even by SIGKILL; an acknowledged write to a file survives `kill`.
 
-    ``path`` is the file that keeps the data, in memory without one; ``port`` 0 takes a free one; ``home`` is
-    the folder whose ``.local/engine`` npm filled. ``fallback`` is true where moto's server stands in.
-    Every method that starts raises ``EngineError``.
+    `path` is the file that keeps the data; without one they are in memory. `port` 0 takes a free port. `home` is the
+    folder in whose `.local/engine` npm installs. `fallback` is true when moto's server replaces the engine.
+    Every method that starts the engine raises `EngineError`.
     """
 
     def __init__(self, path: Path | None = None, port: int = 0, *, home: Path = HOME) -> None:
@@ -111,23 +111,23 @@ class Engine:
 
     @property
     def endpoint(self) -> str:
-        """The address for ``AWS_ENDPOINT_URL_DYNAMODB``; the same after every restart."""
+        """The address for `AWS_ENDPOINT_URL_DYNAMODB`. It stays the same after every restart."""
         return f"http://{HOST}:{self.port}"
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The running, or the last, engine process."""
+        """The engine's process, running or ended."""
         if self._child is None:
             raise EngineError("The embedded engine was never started.", "Call start() first.")
         return self._child.process
 
     @property
     def is_running(self) -> bool:
-        """Whether the engine's process lives."""
+        """Whether the engine's process is running."""
         return self._child is not None and self._child.is_running
 
     def start(self) -> Self:
-        """Start the engine and return when it answers, within 20 seconds."""
+        """Start the engine and return when it answers, at most 20 seconds later."""
         if self.is_running:
             return self
         if self.fallback:
@@ -143,24 +143,24 @@ class Engine:
         return self
 
     def stop(self) -> None:
-        """Ask the engine to end, force it after 5 seconds, and give its file free. Safe to call again."""
+        """Ask the engine to end, kill it after 5 seconds, and release its file. Safe to call again."""
         if self._child is not None:
             self._child.stop(STOP_SECONDS)
         if self._file:
             self._file.release()
 
     def kill(self) -> None:
-        """End the engine at once, as a crash would (SIGKILL). Its file stays ours until ``stop``."""
+        """Kill the engine at once (SIGKILL), as in a crash. Its file stays locked until `stop`."""
         if self._child is not None:
             self._child.kill()
 
     def restart(self) -> Self:
-        """Kill the engine if it still runs, then start it on the same port and file."""
+        """Kill the engine if it is running, then start it on the same port and file."""
         self.kill()
         return self.start()
 
     def _launch(self) -> None:
-        """Start the process. A taken port is tried again: after a crash it needs a moment to be free."""
+        """Start the process. Retries while the port is taken: after a crash it needs a moment to become free."""
         chosen_here = self.port == 0
         deadline = time.monotonic() + START_SECONDS
         patience = time.monotonic() + PORT_SECONDS
@@ -174,8 +174,8 @@ class Engine:
             time.sleep(0.1)
 
     def _try_to_launch(self, deadline: float) -> str | None:
-        """Start the process once; ``None`` when it answers, else the last that it said."""
-        if not port_is_free(self.port):  # else the answers of who listens there would pass for our engine's
+        """Start the process once; None when it answers, otherwise the end of its output."""
+        if not port_is_free(self.port):  # otherwise the answers of another server look like our engine's
             return PORT_TAKEN
         with tempfile.TemporaryFile() as output:
             held = self._file.locks if self._file else ()
@@ -201,30 +201,30 @@ class Engine:
 
     def _failure(self, said: str) -> EngineError:
         if PORT_TAKEN in said:
-            return EngineError(f"Port {self.port} is in use.", "Choose another, or stop what listens there.")
+            return EngineError(f"Port {self.port} is in use.", "Choose another port, or stop the program on it.")
         if "No module named 'moto'" in said:
             return EngineError(
                 "Neither the embedded engine nor moto is installed.",
-                "Install npm and run `make run`, or name a dynoxide binary in DYNOXIDE.",
+                "Install npm and run `make run`, or set DYNOXIDE to a dynoxide binary.",
             )
         return EngineError(
             f"The embedded engine did not start ({said or 'it said nothing'}).",
-            f"See that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another.",
+            f"Check that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another.",
         )
 
 
 def find_binary(home: Path = HOME) -> Path | None:
-    """The dynoxide binary: the one that ``DYNOXIDE`` names, else npm's in ``home``, else one on the path."""
+    """The dynoxide binary: the one in `DYNOXIDE`, otherwise npm's in `home`, otherwise one on the PATH."""
     named = os.environ.get("DYNOXIDE")
     if named and not os.access(named, os.X_OK):
-        raise EngineError(f"DYNOXIDE names {named}, which cannot be run.", "Correct it, or unset it.")
+        raise EngineError(f"DYNOXIDE is {named}, which cannot be run.", "Correct it, or unset it.")
     installed = sorted(home.glob(".local/engine/node_modules/@dynoxide/*/dynoxide"))
     found = named or (str(installed[0]) if installed else shutil.which("dynoxide"))
     return Path(found) if found else None
 
 
 def _comes_free(lock: int) -> bool:
-    """Take a file lock; whether it was to be had. The engine of a killed process needs a moment to end."""
+    """Take a file lock; return whether that succeeded. The engine of a killed process needs a moment to end."""
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
@@ -241,4 +241,4 @@ def _free_port() -> int:
     for port in random.sample(PORTS, 200):
         if port_is_free(port):
             return port
-    raise EngineError("No free port was found for the embedded engine.", "Name one, or stop what listens.")
+    raise EngineError("No free port was found for the embedded engine.", "Choose one, or stop some programs.")

@@ -1,7 +1,7 @@
-"""Losing answers on purpose: a small proxy in front of the engine that swallows some of them.
+"""A small proxy in front of the engine that loses some answers on purpose.
 
-The request arrives and is done; the client only sees its connection close, which is what a lost answer looks
-like everywhere. Recipes and strategies meet the same proxy. How they take it is for `comparison` to find out.
+The engine carries out the request, but the client only sees its connection close, as with any lost answer. Recipes and
+strategies use the same proxy, and `comparison` measures the effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LosingProxy", "losing_proxy"]
 
 
 class LosingProxy(ThreadingHTTPServer):
-    """Passes requests on to `upstream` and loses the answers to writes with `probability`, drawn from `seed`.
+    """Passes requests on to `upstream`, and loses answers to writes with `probability`, drawn from `seed`.
 
     It loses nothing until `active` is set.
     """
@@ -38,11 +38,11 @@ class LosingProxy(ThreadingHTTPServer):
 
     @property
     def endpoint(self) -> str:
-        """The address to use in place of the engine's."""
+        """The address to use instead of the engine's."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def loses(self, operation: str) -> bool:
-        """Whether the answer to this request is to be lost."""
+        """Decide whether to lose the answer to this request."""
         if not self.active.is_set() or operation not in WRITES:
             return False
         with self._lock:
@@ -50,7 +50,7 @@ class LosingProxy(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection of a client, with one of its own to the engine."""
+    """One connection of a client, with its own connection to the engine."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().finish()
 
     def log_message(self, *message: object) -> None:
-        """Say nothing: the result is what counts."""
+        """Log nothing."""
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         self.send_response(status)
@@ -91,7 +91,7 @@ PASSED_ON = frozenset({"content-type", "x-amz-crc32", "x-amzn-requestid"})
 
 @contextmanager
 def losing_proxy(upstream: str, probability: float, seed: int) -> Iterator[LosingProxy]:
-    """Run a proxy inside the ``with`` block; `upstream` is a plain HTTP address."""
+    """Run a proxy inside the `with` block; `upstream` is a plain HTTP address."""
     with LosingProxy(upstream, probability, seed) as proxy:
         thread = threading.Thread(target=proxy.serve_forever, daemon=True)
         thread.start()

@@ -1,7 +1,7 @@
-"""Counting what a client really sends: requests and capacity units, attempt by attempt.
+"""Counts what a client really sends: requests and capacity units, for each attempt.
 
-A `Meter` listens to the events of clients, so that a recipe and a strategy are counted alike and boto3's own
-retries are seen. What a request means, and whether its answer was right, is not known here.
+A `Meter` listens to the events of clients. So it counts recipes and strategies alike, and sees boto3's own retries. It
+does not know what a request means, or whether its answer was right.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNIT_BYTES = 1024
 
 @dataclass(kw_only=True, slots=True)
 class Usage:
-    """Requests sent, those of them that write, and capacity units."""
+    """The requests that were sent, how many of them write, and their capacity units."""
 
     requests: int = 0
     write_requests: int = 0
@@ -43,11 +43,10 @@ class Usage:
 
 @dataclass(slots=True)
 class Meter:
-    """Counts the requests of every client it is attached to; safe across threads.
+    """Counts the requests of every client to which it is attached; safe across threads.
 
-    Units are those that the engine reports. It reports none for a write that it refused and for an answer
-    that never came, though both are charged: these are estimated, a unit for each KB that was sent, twice in
-    a transaction.
+    The units are those that the engine reports. It reports none for a refused write and for a lost answer, though both
+    are charged. These are estimated: one unit for each KB sent, two in a transaction.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -60,7 +59,7 @@ class Meter:
         client.meta.events.register("response-received.dynamodb", self._count)
 
     def reset(self) -> None:
-        """Begin again at zero."""
+        """Start again at zero."""
         with self._lock:
             self.usage = Usage()
 

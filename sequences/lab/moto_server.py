@@ -1,4 +1,4 @@
-"""moto in the engine's place: as a server of its own, which is this file as a program, and within a process."""
+"""moto in place of the engine: as a server (run this file as a program), or within a process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["one_call_at_a_time", "serve"]
 
 @contextmanager
 def one_call_at_a_time() -> Iterator[None]:
-    """Make every call to moto atomic, as DynamoDB's are: moto alone gives duplicates to many threads."""
+    """Make every call to moto atomic, as in DynamoDB. Without this, moto gives duplicates to threads."""
     from moto.dynamodb.responses import DynamoHandler
 
     lock, original = threading.Lock(), DynamoHandler.call_action
@@ -29,7 +29,7 @@ def one_call_at_a_time() -> Iterator[None]:
 
 
 def serve(host: str, port: str) -> None:
-    """Answer on this address until the process ends."""
+    """Serve this address until the process ends."""
     from moto.server import main
 
     with one_call_at_a_time():

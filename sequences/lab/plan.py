@@ -1,4 +1,4 @@
-"""What a comparison is to run and what that may cost: names, numbers, prices. Nothing is run here."""
+"""What a comparison runs and what it may cost: names, numbers, prices. This module runs nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 OURS: Mapping[str, type[Strategy]] = {strategy.__name__: strategy for strategy in strategy_classes()}
 STRATEGIES = (*RECIPES, *OURS)
 KNOWN = (*STRATEGIES, BARE_PUT_ITEM)
-# Write and read units of a number with one writer, and whether writers lose races to each other.
+# Write and read units of a number with one writer, and whether its writers race each other.
 RECIPE_UNITS: Mapping[str, tuple[float, float, bool]] = {
     "published-atomic": (2, 0, False),
     "published-number-first": (2, 0.5, False),
@@ -36,9 +36,9 @@ RECIPE_UNITS: Mapping[str, tuple[float, float, bool]] = {
 class Plan:
     """`count` numbers by each of `strategies`, for each number of `writers`, spread over `processes`.
 
-    `scopes` are shared out among the writers, `runs` are rounds, `faults` is the share of answers to writes
-    that get lost, drawn from `seed`, and `values_only` takes numbers that no item carries. Raises ValueError,
-    which names the option and the remedy, for what cannot be run.
+    The writers share `scopes`. `runs` is the number of rounds, `faults` the share of answers to writes that are lost,
+    drawn from `seed`. `values_only` takes numbers without items. Raises ValueError for a plan that cannot run; it names
+    the option and the remedy.
     """
 
     strategies: Sequence[str] = STRATEGIES
@@ -57,7 +57,7 @@ class Plan:
         self._check_strategies()
 
     def cases(self) -> Iterator[tuple[int, str]]:
-        """Every (writers, strategy) of all rounds, as they run: backwards in every other round."""
+        """Every (writers, strategy) of all rounds in the order in which they run; every second round runs backwards."""
         once = [(writers, strategy) for writers in self.writers for strategy in self.strategies]
         for number in range(self.runs):
             yield from once[:: -1 if number % 2 else 1]
@@ -72,7 +72,7 @@ class Plan:
         if self.processes > fewest:
             raise ValueError(f"--processes {self.processes} needs as many --writers or more, not {fewest}.")
         if self.count < most:
-            raise ValueError(f"--count {self.count} is less than --writers {most}: give each a number to take.")
+            raise ValueError(f"--count {self.count} is less than --writers {most}: each writer needs a number.")
         if not 0 <= self.faults < 1:
             raise ValueError("--faults is the share of answers to lose: 0 or more, and less than 1.")
 
@@ -84,22 +84,22 @@ class Plan:
         unable = [name for name in self.strategies if not can_reserve(name)]
         if self.values_only and unable:
             able = ", ".join(filter(can_reserve, KNOWN))
-            raise ValueError(f"--values-only: {', '.join(unable)} cannot number without an item. Able are: {able}.")
+            raise ValueError(f"--values-only: {', '.join(unable)} cannot number without an item. Choose from: {able}.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prices:
-    """Dollars for a million write and read units; the defaults are on-demand prices of us-east-1."""
+    """Dollars for a million write and read units. The defaults are on-demand prices of us-east-1."""
 
     write: float = 0.625
     read: float = 0.125
 
     def per_million(self, row: Row) -> float:
-        """Dollars for a million numbers at the units of this row."""
+        """Dollars for a million numbers with the units of this row."""
         return float(row["write_units_per_number"] * self.write + row["read_units_per_number"] * self.read)
 
     def estimate(self, plan: Plan) -> float:
-        """Dollars that a plan costs on real tables, rather too much than too little: every race is lost."""
+        """The most dollars that a plan may cost on real tables: as if every race were lost."""
         dollars = 0.0
         for writers, strategy in plan.cases():
             write, read = _most_units(strategy, writers, plan.processes)
@@ -110,7 +110,7 @@ class Prices:
 
 
 def _most_units(strategy: str, writers: int, processes: int) -> tuple[float, float]:
-    """Write and read units of a number where every race is lost: with ours, to other processes only."""
+    """Write and read units of a number if every race is lost. Our strategies race other processes only."""
     if is_ours(strategy):
         write, read, rivals = 4.0 if OURS[strategy].needs_transactions else 2.0, 1.0, processes
     else:
@@ -120,10 +120,10 @@ def _most_units(strategy: str, writers: int, processes: int) -> tuple[float, flo
 
 
 def is_ours(strategy: str) -> bool:
-    """Whether a name is one of our strategies."""
+    """Whether this is the name of one of our strategies."""
     return strategy in OURS
 
 
 def can_reserve(strategy: str) -> bool:
-    """Whether a strategy or recipe can hand out a number that no item carries."""
+    """Whether a strategy or recipe can hand out a number without an item."""
     return strategy in NUMBERS or (is_ours(strategy) and OURS[strategy].supports_reserve)

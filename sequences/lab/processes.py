@@ -1,4 +1,4 @@
-"""Programs that run beside us, and the loopback ports on which they answer."""
+"""Child processes, and the loopback ports on which they answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import IO
 __all__ = ["HOST", "ChildProcess", "answers", "port_is_free"]
 
 HOST = "127.0.0.1"
-# Waits until its input closes, which happens when our process is gone, however it went; then ends the child
-# and whatever the child has started.
+# Waits until its input closes, which happens when our process ends in any way. Then kills the child and everything that
+# the child has started.
 WATCHER = 'read -r _; kill -s KILL -- "-$0"'
 
 
 class ChildProcess:
     """A program that runs beside us and never outlives us, however we end.
 
-    In a session of its own, Ctrl-C in a terminal does not reach it: its owner decides when it stops.
-    ``output`` takes what it prints, ours where there is none; it inherits the descriptors in ``pass_fds``.
+    It has its own session, so that Ctrl-C in a terminal does not reach it: its owner decides when it stops.
+    `output` takes what it prints; without it, that goes to our own output. It inherits the descriptors in `pass_fds`.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class ChildProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self.process.poll() is None
 
     def stop(self, patience: float) -> None:
-        """Ask the process to end, and force it after ``patience`` seconds. Safe to call again."""
+        """Ask the process to end, and kill it after `patience` seconds. Safe to call again."""
         if self.is_running:
             self.process.terminate()
             try:
@@ -60,7 +60,7 @@ class ChildProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End the process, and what it started, at once (SIGKILL). Safe to call again."""
+        """Kill the process and everything that it started, at once (SIGKILL). Safe to call again."""
         self._watcher.kill()
         self._watcher.communicate()
         if self.is_running:
@@ -80,7 +80,7 @@ def port_is_free(port: int) -> bool:
 
 
 def answers(port: int) -> bool:
-    """Whether an HTTP server answers on this loopback port, whatever it answers."""
+    """Whether an HTTP server answers on this loopback port, with any answer."""
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
         connection.request("GET", "/")

@@ -1,13 +1,12 @@
-"""The recipes for numbering items in DynamoDB, as they are published: the broken ones too.
+"""The recipes for numbering items in DynamoDB as they are published, including the broken ones.
 
-Here are nine short functions a reader of an article would write, each with its source, what it promises and
-what breaks. They take a client as boto3 makes it (its own retries included), store one item in a table with
-partition key ``pk`` and sort key ``sk``, and return the number that their caller believes in. They are no
-part of the strategies and not safer than their sources. Running and measuring them is the business of
-`comparison`.
+Each of the nine short functions is what a reader of an article would write, with its source, what it promises and what
+breaks. They take a client as boto3 makes it (with its own retries), store one item in a table with partition key `pk`
+and sort key `sk`, and return the number that their caller then uses. They are not part of the strategies and not safer
+than their sources. `comparison` runs and measures them.
 
-A counter is the item ``("<scope>#counter", 0)``, which the articles create by hand: `prepare` does.
-An item comes in DynamoDB's own form, ``{"title": {"S": "..."}}``.
+A counter is the item `("<scope>#counter", 0)`. The articles create it by hand; here `prepare` does.
+An item comes in DynamoDB's own form, `{"title": {"S": "..."}}`.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def published_atomic(client: DynamoDBClient, table: str, scope: str, item: Item)
     https://aws.amazon.com/blogs/database/implement-auto-increment-with-amazon-dynamodb - its first way; the
     same in "Atomic counters", Amazon DynamoDB Developer Guide.
     Promises: no number twice. Holds.
-    Breaks: the put fails, or an answer is lost and boto3 adds again: a gap either way.
+    Breaks: if the put fails, or an answer is lost and boto3 adds again, there is a gap.
     """
     number = add_number(client, table, scope)
     _put(client, table, scope, number, item)
@@ -73,10 +72,10 @@ def published_atomic(client: DynamoDBClient, table: str, scope: str, item: Item)
 def published_number_first(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
     """Read the counter, write it back plus one, then put the item: read-then-write.
 
-    Source: the "intuitive workflow" that the answer to "How to make a UUID in DynamoDB?" shows, and warns of:
+    Source: the "intuitive workflow" in the answer to "How to make a UUID in DynamoDB?", which warns of it:
     https://stackoverflow.com/questions/11721308/how-to-make-a-uuid-in-dynamodb/12030644
     Promises: nothing; it is what people write first.
-    Breaks: two that read the same count get the same number, and the later item replaces the earlier one.
+    Breaks: two writers that read the same count get the same number, and the later item replaces the earlier one.
     """
     number = last_number(client, table, scope) + 1
     _set_count(client, table, scope, number)
@@ -85,13 +84,13 @@ def published_number_first(client: DynamoDBClient, table: str, scope: str, item:
 
 
 def published_item_first(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
-    """Read the counter, put the item, and only then write the counter back: read-then-write, the other order.
+    """Read the counter, put the item, and only then write the counter back: read-then-write in the other order.
 
-    Source: ``script/Main_Table.py`` and ``script/Table_Counter.py`` of
+    Source: `script/Main_Table.py` and `script/Table_Counter.py` of
     https://github.com/AbhimanyuHK/AWS-DynamoDB-AutoIncrement
     Promises: a number is not used up when the item cannot be stored. Holds.
-    Breaks: as number-first, with a longer time in which others read the same count; a stop between the two
-    writes makes the next writer replace the item.
+    Breaks: as number-first, with more time in which others read the same count. After a stop between the two writes,
+    the next writer replaces the item.
     """
     number = last_number(client, table, scope) + 1
     _put(client, table, scope, number, item)
@@ -104,8 +103,8 @@ def published_conditional_update(client: DynamoDBClient, table: str, scope: str,
 
     Source: optimistic locking in "Counting on Dynamo", https://rory.horse/posts/counting-on-dynamo/
     Promises: no number twice. Holds.
-    Breaks: every writer but one loses each round; a lost answer makes the writer take its own update for
-    another's.
+    Breaks: every writer but one loses each round. After a lost answer the writer takes its own update for another
+    writer's, which leaves a gap.
     """
     number = conditional_update_number(client, table, scope)
     _put(client, table, scope, number, item)
@@ -126,14 +125,13 @@ def published_conditional_put(client: DynamoDBClient, table: str, scope: str, it
 
 
 def published_conditional_add(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
-    """Add one on condition that nobody else did since the read, ten tries and pauses; then put the item.
+    """Add one if nobody else has since the read, with ten tries and pauses; then put the item.
 
-    Source: no single one. This is the advice that plain ``ADD`` would drop concurrent updates and wants a
-    condition and a few retries (the latter in
-    http://www.yegor256.com/2014/05/18/cloud-autoincrement-counters.html), written out.
-    Promises: no number twice. Holds, as it does for ``ADD`` without the condition.
-    Breaks: with more than a few writers ten tries are not enough, and the caller gets an error instead of a
-    number.
+    Source: no single one. Some advice says that plain `ADD` drops concurrent updates and needs a condition and a few
+    retries. This is that advice written out; the retries are those in
+    http://www.yegor256.com/2014/05/18/cloud-autoincrement-counters.html
+    Promises: no number twice. Holds, as it does for `ADD` without the condition.
+    Breaks: with more than a few writers ten tries are not enough, and the caller gets an error instead of a number.
     """
     number = conditional_add_number(client, table, scope)
     _put(client, table, scope, number, item)
@@ -146,8 +144,8 @@ def published_transaction(client: DynamoDBClient, table: str, scope: str, item: 
     Source: "Reliable Auto-Incrementing Integers in DynamoDB", Bite-Sized Serverless,
     https://bitesizedserverless.com/bite/reliable-auto-increments-in-dynamodb/
     Promises: no number twice and no gap. Holds.
-    Breaks: a transaction costs double, also when it is cancelled, and most are with many writers. An answer
-    lost for good leaves the item stored while its caller believes it is not.
+    Breaks: a transaction costs double, also when it is cancelled, and with many writers most of them are. If an answer
+    is lost for good, the item is stored, but its caller believes that it is not.
     """
     while True:
         last = last_number(client, table, scope)
@@ -184,9 +182,8 @@ def published_sort_key_increment(client: DynamoDBClient, table: str, scope: str,
     Source: "Implement auto-increment with Amazon DynamoDB", AWS Database Blog - its second way,
     https://aws.amazon.com/blogs/database/implement-auto-increment-with-amazon-dynamodb
     Promises: no number twice, no gap, no counter. Holds while every answer arrives.
-    Breaks: an answer is lost, boto3 sends the put again, finds the number taken - by itself - and the loop
-    stores the item a second time. Writers fight for every number, so that each further one makes all of them
-    slower.
+    Breaks: after a lost answer boto3 sends the put again and finds the number taken, by itself. Then the loop stores
+    the item a second time. Writers race for every number, and each additional one makes all of them slower.
     """
     number = highest_number(client, table, scope) + 1
     while not _put_if_free(client, table, scope, number, item):
@@ -197,8 +194,8 @@ def published_sort_key_increment(client: DynamoDBClient, table: str, scope: str,
 def published_sort_key_requery(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
     """Query the highest sort key, put the item at plus one if that is free; if not, query again.
 
-    Source: the same post; the variant that asks again in place of counting on.
-    Promises and breaks: as sort-key-increment, with a read more for each lost race, but fewer lost races.
+    Source: the same post, with a new query after a lost race.
+    Promises and breaks: as sort-key-increment, with one more read for each lost race, but fewer lost races.
     """
     number = highest_number(client, table, scope) + 1
     while not _put_if_free(client, table, scope, number, item):
@@ -207,9 +204,9 @@ def published_sort_key_requery(client: DynamoDBClient, table: str, scope: str, i
 
 
 def bare_put_item(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
-    """Put the item under a number from this process's memory: no numbering, but the price of one `PutItem`.
+    """Put the item under a number from this process's memory: no numbering, only the price of one `PutItem`.
 
-    Source: none; the floor to measure the others against. Two processes overwrite each other.
+    Source: none; the others are compared with it. Two processes overwrite each other's items.
     """
     number = next(_from_memory)
     _put(client, table, scope, number, item)
@@ -217,12 +214,12 @@ def bare_put_item(client: DynamoDBClient, table: str, scope: str, item: Item) ->
 
 
 def prepare(client: DynamoDBClient, table: str, scope: str) -> None:
-    """Store the counter of a scope with 0, the step that the articles do by hand."""
+    """Store the counter of a scope with 0; the articles do this by hand."""
     _set_count(client, table, scope, 0)
 
 
 def add_number(client: DynamoDBClient, table: str, scope: str) -> int:
-    """The number alone of `published_atomic`: one plain ``ADD``."""
+    """The number of `published_atomic` without its item: one plain `ADD`."""
     response = client.update_item(
         TableName=table,
         Key=_counter_key(scope),
@@ -235,7 +232,7 @@ def add_number(client: DynamoDBClient, table: str, scope: str) -> int:
 
 
 def conditional_update_number(client: DynamoDBClient, table: str, scope: str) -> int:
-    """The number alone of `published_conditional_update`."""
+    """The number of `published_conditional_update` without its item."""
     while True:
         last = last_number(client, table, scope)
         try:
@@ -253,7 +250,7 @@ def conditional_update_number(client: DynamoDBClient, table: str, scope: str) ->
 
 
 def conditional_put_number(client: DynamoDBClient, table: str, scope: str) -> int:
-    """The number alone of `published_conditional_put`."""
+    """The number of `published_conditional_put` without its item."""
     while True:
         last = last_number(client, table, scope)
         try:
@@ -272,7 +269,7 @@ def conditional_put_number(client: DynamoDBClient, table: str, scope: str) -> in
 def conditional_add_number(
     client: DynamoDBClient, table: str, scope: str, *, tries: int = 10, pause_seconds: float = 0.1
 ) -> int:
-    """The number alone of `published_conditional_add`; `RuntimeError` when no try succeeded."""
+    """The number of `published_conditional_add` without its item. Raises RuntimeError if no try succeeds."""
     for _ in range(tries):
         last = last_number(client, table, scope)
         try:

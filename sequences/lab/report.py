@@ -1,7 +1,7 @@
-"""The result of a comparison for people: a Markdown table, a table in the terminal, a page with plots.
+"""The result of a comparison for people: a Markdown table, a table for the terminal, a page with plots.
 
-All of it is made from the rows of `comparison.compare`. The page is one file without any outside asset; where
-its lines and bars go is computed in `charts`, and how it looks is the template ``comparison.html``.
+Everything is made from the rows of `comparison.compare`. The page is one file without outside assets. `charts` computes
+where its lines and bars are, and the template `comparison.html` draws them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Column", "html", "markdown", "table"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, what stands under it, and whether it is a fault that a reader should see at once."""
+    """A heading, the text in each row, and whether it counts faults, which are highlighted."""
 
     heading: str
     text: Callable[[Row, Prices], str]
@@ -45,11 +45,11 @@ def _decimals(key: str, digits: int) -> Callable[[Row, Prices], str]:
 
 
 CAPTION = (
-    "Writers are threads, in so many processes. Requests, writes among them and units are per number. "
+    "Writers are threads, spread over processes. Requests, the writes among them, and units are per number. "
     "Twice: items that were stored again under another number."
 )
 PAGE = Path(__file__).with_name("comparison.html")
-TABLE_WIDTH = 150  # where nobody looks at a terminal
+TABLE_WIDTH = 150  # if standard output is not a terminal
 
 COLUMNS = (
     Column("strategy", lambda row, prices: row["strategy"]),
@@ -70,7 +70,7 @@ COLUMNS = (
 
 
 def _strategies(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
-    """What each of our strategies does and promises, in its own words, with this run's figures where it ran."""
+    """What each of our strategies does and promises, in its own words, with its figures if it ran."""
     by_name = {row["strategy"]: row for row in rows}
     return [
         {
@@ -108,7 +108,7 @@ def _rule(column: Column) -> str:
 
 
 def table(rows: Sequence[Row], prices: Prices) -> str:
-    """A table for the terminal, in colours if it is one: our strategies in bold, faults in red."""
+    """A table for the terminal: our strategies in bold and faults in red, if it has colours."""
     result = Table(caption=CAPTION)
     for column in COLUMNS:
         first = column.heading == "strategy"
@@ -128,7 +128,7 @@ def _cell(column: Column, row: Row, prices: Prices) -> str:
 
 
 def html(rows: Sequence[Row], prices: Prices, *, command: str) -> str:
-    """A self-contained page: what our strategies promise, plots, every figure. `command` repeats the run."""
+    """A self-contained page: what our strategies promise, plots, all figures. `command` is how to repeat the run."""
     most = max(row["writers"] for row in rows)
     busiest = [row for row in rows if row["writers"] == most]
     context = {

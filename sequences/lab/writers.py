@@ -1,8 +1,7 @@
-"""The process side of the comparison: threads that ask one strategy or recipe for numbers, all at once.
+"""The writers of the comparison: processes of threads that ask one strategy or recipe for numbers, all at once.
 
-`run` starts fresh processes, lets them warm up, starts them together and returns what each one met. Start-up,
-imports and connections stay outside the time that is measured. What the figures mean is the business of
-`comparison`.
+`run` starts fresh processes, lets them warm up, starts them together and returns the share of each one. Start-up,
+imports and connections are outside the measured time. `comparison` knows what the figures mean.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from sequences.lab.meter import Meter, Usage
 
 __all__ = ["Job", "LabError", "Share", "run", "sample_item"]
 
-Take = Callable[..., int]  # name of the request (nothing, for a value without an item) -> number
+Take = Callable[..., int]  # name of the request (no argument, for a value without an item) -> number
 Source = Callable[[str], Take]  # scope -> what takes its numbers
 
 READY_SECONDS = 120.0
-# A number from memory takes a microsecond: reading the clock for each one would measure the clock.
+# A number from memory takes a microsecond, and so does reading the clock: only one in SAMPLE numbers is timed.
 SAMPLE = 64
 
 
@@ -44,8 +43,8 @@ class LabError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """What one process does: `threads` writers, numbered from `first_writer` of `writers`, take `count`
-    numbers.
+    """The work of one process: `threads` writers take `count` numbers. Their numbers among all `writers` begin with
+    `first_writer`.
     """
 
     strategy: str
@@ -61,13 +60,13 @@ class Job:
     values_only: bool
 
     def scopes_of(self, writer: int) -> tuple[str, ...]:
-        """The scopes of one writer: its own while there are enough, else one that it shares."""
+        """The scopes of one writer: its own if there are enough, otherwise one that it shares."""
         return self.scopes[writer :: self.writers] or (self.scopes[writer % len(self.scopes)],)
 
 
 @dataclass(kw_only=True, slots=True)
 class Share:
-    """What one process met: in `warm` the numbers of the warm-up by scope, in all else the timed part.
+    """What one process measured: `warm` has the numbers of the warm-up by scope, everything else is of the timed part.
 
     Times are in seconds of a clock that all processes of a machine share, latencies in nanoseconds.
     """
@@ -83,9 +82,9 @@ class Share:
 
 
 def run(jobs: Sequence[Job], at_start: Callable[[], None]) -> list[Share]:
-    """Run every job in a process of its own; `at_start` is called when all are warm, just before they begin.
+    """Run every job in its own process; call `at_start` when all are warm, just before they begin.
 
-    Raises LabError when one of them cannot begin.
+    Raises LabError if one of them cannot begin.
     """
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(len(jobs) + 1)
@@ -96,19 +95,19 @@ def run(jobs: Sequence[Job], at_start: Callable[[], None]) -> list[Share]:
             at_start()
             barrier.wait(READY_SECONDS)
         except threading.BrokenBarrierError:
-            pass  # a process could not begin: its error is the result
+            pass  # a process could not begin: `results` raises its error
         return results.get()
 
 
 class _Process:
-    """What a writers' process got when it began: the barrier that all of them share with the command."""
+    """What this process received at its start: the barrier that all processes share with the command."""
 
     barrier: Barrier
 
 
 def _begin_process(barrier: Barrier) -> None:
     _Process.barrier = barrier
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which ends this process
 
 
 def _work(job: Job) -> Share:
@@ -117,17 +116,17 @@ def _work(job: Job) -> Share:
         return _Crew(job, _connect(job, meter)).run(meter)
     except threading.BrokenBarrierError:
         raise LabError("A process of the comparison did not begin in time.") from None
-    except Exception as error:  # noqa: BLE001 - whatever it is, the command must hear of it
+    except Exception as error:  # noqa: BLE001 - the command must report any error
         _Process.barrier.abort()
         raise LabError(f"{job.strategy} cannot run: {error}") from None
 
 
 def _connect(job: Job, meter: Meter) -> Source:
-    """What takes numbers by the strategy or recipe, over a client that is counted."""
+    """A source of numbers by the strategy or recipe, with a client that is counted."""
     if job.endpoint:
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = job.endpoint
     django.setup()
-    logging.disable(logging.CRITICAL)  # writing lines would be measured too
+    logging.disable(logging.CRITICAL)  # otherwise the measured time includes the writing of log lines
     settings.TABLE_PREFIX = job.prefix
     settings.SEQUENCES = job.sequences
     return _take_ours(job, meter) if job.strategy in job.sequences else _take_published(job, meter)
@@ -155,7 +154,7 @@ def _take_published(job: Job, meter: Meter) -> Source:
 
 
 def sample_item(request: str) -> dict[str, str]:
-    """The item that everybody stores: a ticket of some 300 bytes that knows which request it is from."""
+    """The item that every writer stores: a ticket of about 300 bytes with the name of its request."""
     return {
         "request_name": request,
         "title": "The export leaves out the last page",
@@ -193,7 +192,7 @@ class _Crew:
         return _joined(shares, started, time.perf_counter(), meter.usage)
 
     def _write(self, index: int, share: Share) -> None:
-        """One writer: a number in each of its scopes to warm up, then its part of the count."""
+        """One writer: one number in each of its scopes to warm up, then its part of the count."""
         writer = self._job.first_writer + index
         sources = [(scope, self._source(scope)) for scope in self._job.scopes_of(writer)]
         warm_up = Share(handed={scope: array("q") for scope, _ in sources})
@@ -211,16 +210,16 @@ class _Crew:
                 _reserve(take, scope, share, min(SAMPLE, count - number) - 1)
 
     def _name(self, writer: int, number: str) -> tuple[str, ...]:
-        """What tells the item of one request from all others; a value without an item needs no name."""
+        """A unique name for one request; empty for a value without an item."""
         return () if self._job.values_only else (f"{writer}-{number}",)
 
 
 def _store(take: Take, scope: str, share: Share, *name: str) -> None:
-    """Take one number, by the clock."""
+    """Take one number and measure the time."""
     before = time.perf_counter_ns()
     try:
         value = take(*name)
-    except Exception as error:  # noqa: BLE001 - every kind of error is a figure of the result
+    except Exception as error:  # noqa: BLE001 - the result counts errors of every kind
         share.errors[_kind(error)] += 1
         return
     share.latencies.append(time.perf_counter_ns() - before)
@@ -229,7 +228,7 @@ def _store(take: Take, scope: str, share: Share, *name: str) -> None:
 
 
 def _reserve(take: Take, scope: str, share: Share, count: int) -> None:
-    """Take numbers without looking at the clock; the first error ends it."""
+    """Take numbers without measuring the time, until the first error."""
     try:
         values = [take() for _ in range(count)]
     except Exception as error:  # noqa: BLE001
@@ -240,7 +239,7 @@ def _reserve(take: Take, scope: str, share: Share, count: int) -> None:
 
 
 def _kind(error: Exception) -> str:
-    """The name of an error: the code of a foreign one, the class of ours."""
+    """The name of an error: its code if it comes from DynamoDB, otherwise its class."""
     answer = getattr(error, "response", None)
     return str(answer["Error"]["Code"]) if answer else type(error).__name__
 

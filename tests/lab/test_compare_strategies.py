@@ -88,13 +88,13 @@ def test_unknown_strategy() -> None:
 
 @pytest.mark.parametrize("writers", ["many", "1,", "1.5"])
 def test_bad_number(writers: str) -> None:
-    """What is no number is refused with what was given."""
+    """A text that is not a number is refused by name."""
     with pytest.raises(CommandError, match=f"--writers: '{writers}' is not a whole number"):
         run("--writers", writers)
 
 
 def test_defaults(ran: list[Plan]) -> None:
-    """Everything runs with eight writers; a page shows one, eight and 32; values only come from those that can."""
+    """By default eight writers run everything, a page shows 1, 8 and 32, and values come only from those that can."""
     run()
     run("--format", "html")
     run("--values-only")
@@ -142,13 +142,13 @@ def test_page_colours(ran: list[Plan]) -> None:
 
 
 def test_unwritable_output(ran: list[Plan], tmp_path: Path) -> None:
-    """A result that cannot be stored is not lost: the error holds it."""
+    """If the result cannot be written to its file, the error contains it."""
     with pytest.raises(CommandError, match=r"--output .* cannot be written.*\n\| strategy"):
         run("--format", "markdown", "--output", str(tmp_path / "missing" / "file"))
 
 
 def test_aws_asks_first(ran: list[Plan], no_endpoint: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In AWS nothing is done before somebody has seen the cost and agreed."""
+    """On AWS nothing is done before somebody has seen the cost and agreed."""
     monkeypatch.setattr("builtins.input", lambda: "n")
     with pytest.raises(CommandError, match="Nothing was done"):
         run("--aws")
@@ -160,7 +160,7 @@ def test_aws_asks_first(ran: list[Plan], no_endpoint: None, monkeypatch: pytest.
 
 @pytest.mark.parametrize("arguments", [["--aws"], ["--aws", "--faults", "0.1"]])
 def test_aws_excludes(arguments: list[str], ran: list[Plan]) -> None:
-    """AWS goes neither with another endpoint nor with lost answers."""
+    """--aws is refused together with another endpoint, and together with lost answers."""
     with pytest.raises(CommandError, match=r"exclude each other|leave one out"):
         run(*arguments)
     assert ran == []

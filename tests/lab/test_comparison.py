@@ -49,7 +49,7 @@ def test_scopes(endpoint: str) -> None:
 
 
 def test_values_only(endpoint: str) -> None:
-    """Values without items come from memory, two blocks at most for all of them."""
+    """Values without items come from memory: two blocks at most serve all of them."""
     (row,) = compare(Plan(strategies=["BlockAllocator"], writers=[4], count=1000, values_only=True, block_size=1000))
     assert faults(row) == RIGHT
     assert row["requests_per_number"] <= 2 / 1000

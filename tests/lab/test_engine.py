@@ -94,7 +94,7 @@ class TestEngine:
             assert client(engine).list_tables()["TableNames"] == []
 
     def test_it_refuses_a_port_that_another_program_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The answers of whoever listens there are not taken for the engine's."""
+        """The answers of another program on the port are not taken for the engine's."""
         monkeypatch.setattr("sequences.lab.engine.PORT_SECONDS", 0.2)
         with Engine() as first, pytest.raises(EngineError, match=f"Port {first.port} is in use"):
             Engine(port=first.port).start()
@@ -136,7 +136,7 @@ def test_a_binary_that_is_not_there_is_refused_by_name(monkeypatch: pytest.Monke
 
 
 def test_moto_stands_in_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no binary is found, moto's server answers, behind a warning that it forgets everything."""
+    """Without a binary moto's server answers, after a warning that it forgets everything."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("DYNOXIDE", raising=False)
     engine = Engine(home=tmp_path)

@@ -131,7 +131,7 @@ def test_transaction_survives_a_lost_answer(lose: Callable[[str], None], new_tab
 def test_ours_survives_a_lost_answer(
     lose: Callable[[str], None], new_table: Callable[[], Table], settings: Any
 ) -> None:
-    """SortKeyMaximum meets the same lost answer and stores one item, under the first number."""
+    """After the same lost answer SortKeyMaximum stores one item, under the first number."""
     table = new_table()
     settings.SEQUENCES = {
         "tickets": {
