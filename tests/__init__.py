@@ -1,1 +1,1 @@
-"""The tests, by room: each folder tests the one of its name, and ``faults`` all of them under fire."""
+"""The tests, by room: each folder tests the room of its name. `faults` and `attacks` test the whole product."""

@@ -340,7 +340,7 @@ class TestPlaces:
         assert {name for name in named if f"def {name}(" not in sources} == set()
 
     def test_every_room_of_the_sequences_is_described(self) -> None:
-        """Whoever carries the project on finds each module and folder of the app named, or sees what it is."""
+        """The architecture page describes each module and folder of the app that is not obvious."""
         obvious = {
             "__init__.py",
             "admin.py",

@@ -1,5 +1,5 @@
-"""Attacks: what a hostile day may do to a process that numbers things, and what must hold all the same.
+"""Attacks: forks, signals, clocks that jump, late writes, tables that are made again, limits.
 
-Each takes a promise at its word and looks for the moment at which it breaks: forks, signals, clocks that jump, writes
-that arrive late, tables that are made anew, limits. Faults of single requests live in `tests.faults`.
+Each test takes one guarantee and looks for the moment at which it breaks. Faults of single requests are in
+`tests.faults`.
 """

@@ -1,4 +1,4 @@
-"""Wall clocks that jump by more than a marker lives. It expires by the engine's clock, so repeats are known again."""
+"""Wall clocks that jump by more than the lifetime of a marker, which expires by the engine's clock."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_repeat_after_a_jump(there: There, scope: str, name: str) -> None:
 
 @every_strategy
 def test_puts_while_the_clock_jumps(there: There, scope: str, name: str) -> None:
-    """Four threads that repeat each other while the clock jumps store one item a token, and tell its value."""
+    """Four threads repeat the same requests while the clock jumps: each token gets one item, and all get its value."""
     tokens = [f"token {number}" for number in range(20)]
     answers = there(jumping.put_while_jumping, name, scope, tokens)
     told = {token: min(values) for token, values in answers.items()}
@@ -72,7 +72,7 @@ def test_puts_while_the_clock_jumps(there: There, scope: str, name: str) -> None
 
 
 def test_markers_expire_by_the_engines_clock(there: There, scope: str) -> None:
-    """A second after its marker expired a token is new again, though the clock of this host stands days before it."""
+    """A second after its marker expired a token can be used again, although this host's clock is days behind."""
     names = [f"brief-{name}" for name in ATTACKED]
     for name in names:
         there(jumping.put, name, scope, "a token")

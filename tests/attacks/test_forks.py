@@ -115,7 +115,7 @@ def fork_children(scope: str) -> list[dict[str, Told]]:
 
 
 def test_forks_of_a_busy_parent(configured: str, scope: str) -> None:
-    """Children and parent that put at once store their items under values of their own, and none of them hangs."""
+    """Children and parent that put at the same moment store their items under different values, and none hangs."""
     told = [use(scope, "the parent before", 5)]
     with busy(scope, threads=2) as others:
         for _ in range(ROUNDS):
@@ -131,7 +131,7 @@ def test_forks_of_a_busy_parent(configured: str, scope: str) -> None:
 
 @pytest.mark.parametrize("name", ["block", "sort-key"])
 def test_a_fork_at_any_point_of_a_put(install: Callable[..., Strategy], scope: str, name: str) -> None:
-    """Wherever a put of one thread stands when another one forks: the child's put is stored, and so is this one."""
+    """At any point of a put, another thread may fork: the child's put is stored, and so is this one."""
     install(name, **BUSY.get(name, {}))
     told = {}
     for number in itertools.count(1, STRIDE):
@@ -171,7 +171,7 @@ def preloaded_stack(tmp_path: Path, engine: object, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_preloading_gunicorn(preloaded_stack: Stack) -> None:
-    """Workers that are forked from a busy master, also after they were killed, number without gaps and duplicates."""
+    """Workers that a busy master forks number tickets without gaps and duplicates, also after they were killed."""
     stack, draws = preloaded_stack, random.Random(1)
 
     def ask(client: int) -> tuple[int, list[int]]:

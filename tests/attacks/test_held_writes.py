@@ -177,7 +177,7 @@ def read_all() -> dict[str, dict[int, str]]:
 
 
 def test_it_was_an_attack(aftermath: Aftermath) -> None:
-    """Writes were held, of every kind; calls were answered, some gave up certain and some uncertain of the outcome."""
+    """Writes of every kind were held; calls were answered, gave up certain of the outcome, or uncertain."""
     held = Counter(operation for _, operation, fault in aftermath.log.faults if fault == "delay")
     assert min(held[operation] for operation in ("PutItem", "UpdateItem", "TransactWriteItems")) > 5
     fates = Counter(call.error.outcome_unknown for call in aftermath.calls if isinstance(call.error, GaveUp))
@@ -185,7 +185,7 @@ def test_it_was_an_attack(aftermath: Aftermath) -> None:
 
 
 def test_an_answer_is_a_value_or_a_giving_up(aftermath: Aftermath) -> None:
-    """No other error comes out of a call."""
+    """A call ends with a value or with GaveUp, and with no other error."""
     assert [str(call) for call in aftermath.calls if call.error and not isinstance(call.error, GaveUp)] == []
 
 
@@ -202,18 +202,18 @@ def test_a_value_that_was_told_is_stored(aftermath: Aftermath) -> None:
 
 
 def test_nothing_was_stored_means_for_ever(aftermath: Aftermath) -> None:
-    """Where a call was told that nothing was stored, nothing is, also after the last write has been delivered."""
+    """If a call reports that nothing was stored, its items are not stored later, by a write that arrives late."""
     certain = [call for call in aftermath.calls if isinstance(call.error, GaveUp) and not call.error.outcome_unknown]
     assert [str(call) for call in certain if any(aftermath.count(call))] == []
 
 
 def test_no_item_is_stored_twice(aftermath: Aftermath) -> None:
-    """Whatever a call was told, each of its items is stored at most once."""
+    """Whatever a call reports, each of its items is stored at most once."""
     assert [str(call) for call in aftermath.calls if max(aftermath.count(call)) > 1] == []
 
 
 def test_no_gap_is_left(aftermath: Aftermath) -> None:
-    """Where it is promised, the values are 1, 2, 3 and so on."""
+    """With a gapless strategy the values are 1, 2, 3 and so on."""
     gaps = {
         sequence: sorted(values)
         for sequence, values in aftermath.stored.items()

@@ -77,7 +77,7 @@ def test_as_many_items_as_a_transaction_holds(configured: str, scope: str, name:
 
 @every_strategy
 def test_bad_items_among_many_callers(configured: str, scope: str, name: str) -> None:
-    """Of a hundred threads three bring items that cannot be stored: they are told so, and the others have values."""
+    """Of a hundred threads three have items that cannot be stored: they get errors, and the others get values."""
     items = titled(THREADS)
     for item, content in zip(items[50:], BAD.values(), strict=False):
         item["content"] = content

@@ -1,4 +1,4 @@
-"""What stands in logs: scopes, values and what the engine met; never an item's content, a token or a credential."""
+"""What is in the logs: scopes, values and errors; never an item's content, a token or a credential."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_failures_and_giving_up(with_credentials: None, proxy: Proxy, records: R
 
 @every_strategy
 def test_a_giving_up_is_told(with_credentials: None, proxy: Proxy, records: Records, scope: str, name: str) -> None:
-    """Each call that gives up is warned of, whatever it wanted."""
+    """Each call that gives up logs a warning, whatever it wanted."""
     calls: list[Callable[[], object]] = [
         lambda: put_next(name, item(), scope=scope),
         lambda: put_next(name, item(), scope=scope, idempotency_token=TOKEN),

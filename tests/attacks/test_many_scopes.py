@@ -1,7 +1,7 @@
-"""A process that meets more and more scopes, in good days and bad ones, remembers a bounded number of them.
+"""A process that uses more and more scopes, with and without errors, remembers a bounded number of them.
 
-The engine is stubbed here, for speed: it stores everything and has nothing, and now and then refuses, throttles, or
-says that another writer was faster. With `LARGE=1` in the environment a million scopes are met, not ten thousand.
+The engine is stubbed here, for speed: it stores everything and has nothing. Sometimes it refuses, throttles, or says
+that another writer was faster. With `LARGE=1` in the environment there are a million scopes, not ten thousand.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def put_own(name: str, scope: str, token: str) -> tuple[str, int] | None:
 
 @every_strategy
 def test_one_item_a_token(many: Processes, scope: str, name: str) -> None:
-    """Of eight repeats at the same moment one stores the item, and all get its value."""
+    """Eight repeats at the same moment store one item, and all get its value."""
     told = list[int]()
     for number in range(TOKENS):
         values, replays = zip(*many.run(repeat, name, scope, f"token {number}"), strict=True)
@@ -66,7 +66,7 @@ def test_one_item_a_token(many: Processes, scope: str, name: str) -> None:
 
 @every_strategy
 def test_one_item_of_many_a_token(many: Processes, scope: str, name: str) -> None:
-    """Of eight different items under one token, at the same moment, one is stored, and the others are refused."""
+    """Of eight different items with one token at the same moment one is stored, and the others are refused."""
     told = list[int]()
     for number in range(TOKENS):
         answers = many.run(put_own, name, scope, f"token {number}")

@@ -37,7 +37,7 @@ def brief(install: Callable[..., Strategy], name: str, monkeypatch: pytest.Monke
 
 @every_strategy
 def test_a_put_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Wherever a put stands when the handler of a signal puts into its scope: both are stored, without a gap."""
+    """At any point of a put, a signal handler may put into its scope: both items are stored, without a gap."""
     puts = Puts(name, scope)
     for number in itertools.count(1, STRIDE):
         puts.marked = not puts.marked
@@ -52,7 +52,7 @@ def test_a_put_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, 
 
 @pytest.mark.parametrize("name", ["atomic", "sort-key"])
 def test_a_put_while_a_connection_changes_hands(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Also where a put takes a connection from the pool, or gives it back: the other put is stored, and so is this."""
+    """While a put takes a connection from the pool or returns it, a signal handler may put: both items are stored."""
     puts = Puts(name, scope)
     for number in itertools.count(1):
         place = Place(number, Interruption(partial(puts.put, f"inner {number}")), files=POOL)
@@ -66,7 +66,7 @@ def test_a_put_while_a_connection_changes_hands(brief: Strategy, scope: str, ala
 
 @pytest.mark.parametrize("name", RESERVING)
 def test_a_value_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Wherever a put stands when the handler of a signal takes a value: the value is nobody else's."""
+    """At any point of a put, a signal handler may take a value: nobody else gets that value."""
     puts, values = Puts(name, scope), list[int]()
     for number in itertools.count(3, 5):
         place = Place(number, Interruption(lambda: values.append(get_next_value(name, scope=scope))))
@@ -123,7 +123,7 @@ def listener(scope: str, name: str, caplog: pytest.LogCaptureFixture) -> Iterato
 
 @every_strategy
 def test_a_logging_handler_that_puts(brief: Strategy, scope: str, alarm: Alarm, listener: PutsToo, name: str) -> None:
-    """A put from the handler of the line that tells of an allocation is stored, and so is the next one."""
+    """A logging handler that puts, when an allocation is logged, stores its item, and so does the next put."""
     with alarm.within(DEADLINE + 1):
         for number in range(3):
             listener.puts.put(f"outer {number}")
@@ -135,7 +135,7 @@ def test_a_logging_handler_that_puts(brief: Strategy, scope: str, alarm: Alarm, 
 def test_a_logging_handler_that_puts_in_the_midst_of_a_write(
     brief: Strategy, scope: str, alarm: Alarm, listener: PutsToo, name: str
 ) -> None:
-    """A put from the handler of a warning that comes while a write is prepared is stored, and so is that write."""
+    """A logging handler that puts, at a warning while a write is prepared, stores its item; so does that write."""
     if name.startswith("sort-key"):
         listener.puts.put("the first one")
         deleted = max(stored(name, scope))

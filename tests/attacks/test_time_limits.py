@@ -75,7 +75,7 @@ def strike(puts: Puts, alarm: Alarm, place: Place, number: int) -> None:
 
 @every_strategy
 def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Wherever the limit strikes, the next put is stored, the struck one at most once, and no gap is left."""
+    """A time limit may end a put at any point: it is stored at most once, the next put is stored, no gap is left."""
     puts = Puts(name, scope)
     for number in itertools.count(1, STRIDE):
         place = Place(number, Interruption(throw=LIMITS[number % 2]))
@@ -88,7 +88,7 @@ def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: s
 
 @pytest.mark.parametrize("name", RESERVING)
 def test_a_limit_at_any_point_of_taking_a_value(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Wherever the limit strikes, the next value is handed out, and no value twice."""
+    """At any point of taking a value, a time limit may end it: the next value is handed out, and no value twice."""
     values = list[int]()
     for number in itertools.count(1, 3):
         place = Place(number, Interruption(throw=LIMITS[number % 2]))
@@ -104,7 +104,7 @@ def test_a_limit_at_any_point_of_taking_a_value(brief: Strategy, scope: str, ala
 
 @pytest.mark.parametrize("name", ["atomic", "sort-key"])
 def test_a_limit_while_a_connection_changes_hands(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Also where a put takes a connection from the pool, or gives it back."""
+    """While a put takes a connection from the pool or returns it, a time limit may end it: the next put is stored."""
     puts = Puts(name, scope)
     for number in itertools.count(1):
         place = Place(number, Interruption(throw=LIMITS[number % 2]), files=POOL)
@@ -133,7 +133,7 @@ def held() -> Iterator[tuple[threading.Event, threading.Event]]:
 
 @pytest.mark.parametrize("name", [name for name in names_that("writes_together") if name in ATTACKED])
 def test_a_limit_while_others_wait(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Wherever the limit strikes one of a group, whoever waits behind it gets a value."""
+    """If a time limit ends any caller of a group, those who wait behind it still get values."""
     puts, queues = Puts(name, scope), brief.items._queues
     for number in itertools.count(1):
         place = Place(number, Interruption(throw=LIMITS[number % 2]), files=GROUPS)
@@ -166,7 +166,7 @@ def test_a_limit_while_others_wait(brief: Strategy, scope: str, alarm: Alarm, na
 
 
 def test_a_limit_while_a_leader_is_appointed() -> None:
-    """Wherever the limit strikes then, whoever waits longest is appointed in the end."""
+    """At any point of appointing a leader, a time limit may end it: the longest-waiting caller leads."""
     for number in itertools.count(1):
         gone, left, waiting = (
             Waiter([Pending(PutRequest(item={}, token=""))], Deadline(timing=Timing(), seconds=DEADLINE))
@@ -187,7 +187,7 @@ def test_a_limit_while_a_leader_is_appointed() -> None:
 
 @every_strategy
 def test_limits_among_other_threads(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
-    """Limits at random moments strike nobody but their own call: what other threads put is stored, all of it."""
+    """Time limits at random moments end only the calls that they hit: every put of other threads is stored."""
     puts, draws, struck = Puts(name, scope), random.Random(name), 0
     with others_put(puts):
         for number in range(ROUNDS):

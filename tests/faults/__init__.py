@@ -1,1 +1,1 @@
-"""Tests that hold every promise against the faults of `project.proof.faults`, and tests of these faults."""
+"""Tests of every guarantee under the faults of `project.proof.faults`, and tests of these faults."""

@@ -1,4 +1,4 @@
-"""Of two creates in one scope of which one ended before the other began, the later has the larger number."""
+"""Numbers follow time: a create that starts after another has finished in its scope gets a higher number."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def losing(behind_proxy: Proxy) -> Proxy:
 
 @pytest.mark.parametrize("sequence", [*SEQUENCES, *ALONE])
 def test_threads(losing: Proxy, sequence: str, scope: str) -> None:
-    """Sixteen threads of one process, together and each for itself, while answers are lost."""
+    """The history of sixteen threads of one process, while answers are lost, breaks no law."""
     events = put_many(sequence, scope, threads=16, count=10)
     assert len({event.value for event in events}) == 160
     assert broken_pairs(events) == []
@@ -44,7 +44,7 @@ def test_threads(losing: Proxy, sequence: str, scope: str) -> None:
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_readers(behind_proxy: Proxy, sequence: str, scope: str) -> None:
-    """Whoever looks at the last value while others write sees it rise, and nothing else."""
+    """While others write, the last value that a reader sees only rises."""
     with ThreadPoolExecutor(1) as thread:
         writing = thread.submit(put_many, sequence, scope, threads=8, count=15)
         seen = [0]
@@ -56,7 +56,7 @@ def test_readers(behind_proxy: Proxy, sequence: str, scope: str) -> None:
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_processes(losing: Proxy, sequence: str, scope: str, four_processes: ProcessPoolExecutor) -> None:
-    """Four processes of four threads, while answers are lost."""
+    """The history of four processes of four threads, while answers are lost, breaks no law."""
     parts = [four_processes.submit(put_many, sequence, scope, threads=4, count=10) for _ in range(4)]
     events = list(chain.from_iterable(part.result() for part in parts))
     assert len({event.value for event in events}) == 160

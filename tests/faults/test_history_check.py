@@ -116,7 +116,7 @@ def test_a_number_told_twice_is_found() -> None:
 
 @pytest.mark.parametrize(("promise", "law"), [("gapless", "no_gap"), ("ordered", "order_in_time")])
 def test_only_what_is_promised_is_asked_for(promise: str, law: str) -> None:
-    """A strategy that does not promise a law may break it."""
+    """A strategy may break a law that it does not promise."""
     flags = {"gapless": True, "ordered": True, promise: False}
     assert checked([*BREACHES[law][0], {"what": "scope", "scope": "S", **flags}]) == set()
 
@@ -287,7 +287,7 @@ def test_the_order_is_checked_as_by_comparing_all_pairs(drawn: list[tuple[int, i
 
 
 def test_the_check_of_the_order_names_the_pair() -> None:
-    """What is told is the pair that proves the break."""
+    """The check of the order reports a pair of events that breaks it."""
     early, later = Event(0, 1, 7), Event(2, 3, 6)
     assert broken_pairs([later, early, Event(0, 1, 5)]) == [(early, later)]
 

@@ -85,7 +85,7 @@ def test_a_stopped_driver_does_no_more() -> None:
 
 
 def test_driver_tells_of_a_cause_that_failed() -> None:
-    """What does not become well again is told, not forgotten."""
+    """The driver reports an incident whose repair failed."""
     driver = Driver([Incident(0, 0.0, "worker")], lambda: 0, {})
     driver.start()
     driver.join(10)

@@ -157,14 +157,14 @@ class Tickets(RuleBasedStateMachine):
 
     @rule(project=projects, title=titles, fault=faults)
     def create_without_token(self, project: int, title: str, fault: Rule) -> None:
-        """So does one without a token, whatever befalls it on the way."""
+        """A new request without a token gets the next number, whatever fault it meets."""
         request = self.new_request(project, title)
         with self.under(fault):
             self.note(request, self.send(request, token=False).ticket.number)
 
     @rule(target=requests, project=projects, title=titles, fault=faults)
     def create_under_fault(self, project: int, title: str, fault: Rule) -> Request:
-        """And one with a token."""
+        """A new request with a token gets the next number, whatever fault it meets."""
         with self.under(fault):
             return self.file_new(project, title)
 

@@ -38,7 +38,7 @@ def test_every_promise_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_broken_promise_is_a_violation() -> None:
-    """A claim that does not hold is told, one that holds is not; so is every broken law."""
+    """A claim that does not hold is reported, and so is a broken law; a claim that holds is not."""
     verdict = Verdict()
     verdict.claim(True, "this holds")
     verdict.claim(False, "this does not")
@@ -99,7 +99,7 @@ def test_what_an_answer_means(reply: Reply, word: Word) -> None:
     ],
 )
 def test_a_client_asks_until_it_is_answered(tmp_path: Path, words: list[Word], attempts: int, last: int) -> None:
-    """A request is repeated until it is answered, or patience is over, or it is told what must not be."""
+    """A client repeats a request until it gets an answer, its patience is over, or the answer must not occur."""
     left = iter(words)
     caller = Caller("c", Recorder(tmp_path), lambda asked: next(left), attempts=attempts, seed=0)
     assert caller.ask(Asked("S", "t", "t 1")) == words[last]
@@ -107,7 +107,7 @@ def test_a_client_asks_until_it_is_answered(tmp_path: Path, words: list[Word], a
 
 
 def test_a_patient_client_complains_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who repeats for ever and is never answered is told of."""
+    """A client that never gets an answer is reported."""
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     caller = Caller("c", Recorder(tmp_path), lambda asked: Word("fail"), seed=0)
     caller.serve([Asked("S", "t", "t 1")])

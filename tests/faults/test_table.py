@@ -148,13 +148,13 @@ def attempt(case: Case, token: str | None) -> Allocation | SequenceError:
 
 @table(*FAULTS)
 def test_same_call(cases: Iterator[Case]) -> None:
-    """With a token: a fault that can heal is survived; one that cannot is told, and nothing is stored."""
+    """With a token a call survives a retryable fault. For a permanent one it raises, and nothing is stored."""
     _strike_every_place(cases, "a token")
 
 
 @table(*FAULTS, marked=False)
 def test_same_call_without_token(cases: Iterator[Case]) -> None:
-    """Without a token: the same, and an answer that is lost within the call makes no second item."""
+    """Without a token a call survives a retryable fault too, and a lost answer makes no second item."""
     _strike_every_place(cases, None)
 
 
@@ -181,7 +181,7 @@ def _strike_every_place(cases: Iterator[Case], token: str | None) -> None:
 
 @table(*FAULTS)
 def test_later_call(cases: Iterator[Case]) -> None:
-    """A repeat by the same process after a call that failed."""
+    """After a call that failed, a repeat by the same process stores one item."""
     for place, case in enumerate(cases):
         told = _fail(case, place)
         if told is None:
@@ -194,7 +194,7 @@ def test_later_call(cases: Iterator[Case]) -> None:
 
 @table(*LOSSES, *CUTS)
 def test_other_process(cases: Iterator[Case], other_process: ProcessPoolExecutor) -> None:
-    """A repeat by another process after a call that failed."""
+    """After a call that failed, a repeat by another process stores one item."""
     for place, case in enumerate(cases):
         told = _fail(case, place)
         if told is None:
@@ -283,7 +283,7 @@ def hasty(case: Case) -> Case:
 
 @table("lose-500", "ThrottlingException", "cancel-TransactionConflict")
 def test_giving_up(cases: Iterator[Case], fault: str) -> None:
-    """A fault that does not end is met more than once, and then told: contention or not, known or unknown."""
+    """A fault that does not end is retried and then reported: contention or not, outcome known or unknown."""
     case = hasty(next(cases))
     case.proxy.follow(*writes(fault))
     error = attempt(case, "a token")
@@ -310,7 +310,7 @@ def test_an_unknown_outcome_stays_unknown(cases: Iterator[Case], fault: str) -> 
 @table("AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded")
 @pytest.mark.parametrize("action", [0, -1])
 def test_permanent_failures_are_raised_at_once(cases: Iterator[Case], fault: str, action: int) -> None:
-    """What can never heal is told after one meeting, not after the deadline, and stores nothing."""
+    """A permanent error is raised after one attempt, before the deadline, and nothing is stored."""
     case = next(cases)
     case.proxy.follow(Rule(fault=fault, action=action))
     error = attempt(case, "a token")
@@ -351,7 +351,7 @@ def test_two_repeats_at_the_same_moment(cases: Iterator[Case], other_process: Pr
 
 
 def test_every_strategy_meets_the_faults() -> None:
-    """Each class that comes with the app is among those whose answers get lost."""
+    """Each class that comes with the app is tested with lost answers."""
     assert set(strategy_classes()) == {import_string(entry["STRATEGY"]) for entry in SEQUENCES.values()}
 
 

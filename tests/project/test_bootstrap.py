@@ -52,7 +52,7 @@ def test_a_busy_port_is_one_line() -> None:
 
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5", "²"])
 def test_a_port_that_is_none_is_one_line(port: str) -> None:
-    """What is no port number is refused by name."""
+    """A PORT that is not a port number is refused by name."""
     with pytest.raises(bootstrap.SetupError, match=r"PORT is .*: set it to a number from 1 to 65535"):
         bootstrap.check_port(port)
 

@@ -162,7 +162,7 @@ class TestEnvironment:
         assert environment.flag("DEBUG") is flag
 
     def test_another_word_is_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A flag that is neither yes nor no is not taken for either."""
+        """A flag that is neither yes nor no is refused by name."""
         monkeypatch.setenv("DEBUG", "maybe")
         with pytest.raises(ImproperlyConfigured, match="DEBUG is 'maybe': set it to 1 or 0"):
             environment.flag("DEBUG")
@@ -197,7 +197,7 @@ class TestAnonymous:
 
     @pytest.mark.parametrize("path", ["projects/", "tickets/ABC-1/", "sequences/", "schema/", "docs/"])
     def test_the_api_answers_401(self, path: str, client: Client) -> None:
-        """A call without credentials is told that it needs some."""
+        """A call without credentials gets 401."""
         assert client.get(f"/api/{path}").status_code == 401
 
     @pytest.mark.django_db
