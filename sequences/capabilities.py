@@ -5,15 +5,11 @@ The flags and their questions are in `strategies.base`; this module only reads t
 
 from __future__ import annotations
 
-import ast
-import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
 
 from sequences import strategies
-from sequences.strategies.base import Strategy
+from sequences.strategies.base import COSTS, FLAGS, Strategy
 
 __all__ = ["Capability", "capabilities", "flags", "options_table", "strategies_table", "strategy_classes"]
 
@@ -40,23 +36,11 @@ class Capability:
         return said
 
 
-@cache
 def capabilities() -> tuple[Capability, ...]:
-    """The questions in the order in which `Strategy` declares them: first the flags, then the costs."""
-    (declaration,) = ast.parse(inspect.getsource(Strategy)).body
-    assert isinstance(declaration, ast.ClassDef)
-    return tuple(
-        Capability(
-            name=attribute.target.id,
-            question=str(docstring.value.value),
-            is_flag=ast.unparse(attribute.annotation) == "ClassVar[bool]",
-        )
-        for attribute, docstring in pairwise(declaration.body)
-        if isinstance(attribute, ast.AnnAssign)
-        and isinstance(attribute.target, ast.Name)
-        and isinstance(docstring, ast.Expr)
-        and isinstance(docstring.value, ast.Constant)
-    )
+    """The questions: first the flags, then the costs."""
+    flags = [Capability(name=name, question=question, is_flag=True) for name, question in FLAGS.items()]
+    costs = [Capability(name=name, question=question, is_flag=False) for name, question in COSTS.items()]
+    return (*flags, *costs)
 
 
 def flags(strategy: type[Strategy]) -> dict[str, bool]:

@@ -19,52 +19,53 @@ from ..exceptions import CancellationReason, InvalidSequence, OperationNotSuppor
 from ..expressions import KeySchema
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
 from ..types import Counter, SequenceConfig
+from .assignments import Assignment, Hint
 from .item_collections import ItemCollections, Send
-from .item_writer import Assignment, Hint, ItemWriter
+from .item_writer import ItemWriter
 from .lives import TableLives
 from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_names, one_of, positive, whole
 from .stored_counter import StoredCounter
 
-__all__ = ["Strategy"]
+__all__ = ["COSTS", "FLAGS", "Strategy"]
 
 WEEK_SECONDS = 7 * 24 * 3600
+
+FLAGS = {
+    "gapless": "Does every value up to `last_value` have a stored item, whatever fails?",
+    "supports_reserve": "Can it hand out values before their items are stored (`get_next_value`)?",
+    "needs_transactions": "Does it need `TransactWriteItems` even for one item without an idempotency token?",
+    "ordered_across_processes": "Is a later value always higher, even when another process takes it?",
+    "exactly_once": "Do a request and its repeats with the same idempotency token store one item and use one value?",
+    "takes_own_keys": "May an item have its own key, and get its value as an attribute?",
+    "writes_together": "Does one request write the items of all callers that come at the same time in one scope?",
+}
+"""What a strategy says yes or no to, by the class attribute that answers."""
+
+COSTS = {
+    "requests": "How many requests does one value take, alone and in a group?",
+    "units": "How many write and read units does one value take, with an item of up to 1 KB?",
+}
+"""What a strategy answers with a text, by the class attribute that answers."""
 
 
 class Strategy(ABC):
     """The algorithm that hands out values, for one sequence and all its scopes, in one process.
 
-    The capability flags below are class attributes. The tables in `docs/` and the admin pages are made of them. A new
-    strategy sets them and implements the methods under "What a strategy decides".
+    Its first class attributes answer the questions of FLAGS and COSTS. The tables in `docs/` and the admin pages are
+    made of them. A new strategy sets them and implements the methods under "What a strategy decides".
     """
 
     gapless: ClassVar[bool]
-    """Does every value up to `last_value` have a stored item, whatever fails?"""
-
     supports_reserve: ClassVar[bool]
-    """Can it hand out values before their items are stored (`get_next_value`)?"""
-
     needs_transactions: ClassVar[bool]
-    """Does it need an engine with `TransactWriteItems` even for one item without an idempotency token?"""
-
     ordered_across_processes: ClassVar[bool]
-    """Is a later value always higher, even when another process takes it?"""
-
     exactly_once: ClassVar[bool]
-    """Do a request and its repeats with the same idempotency token store one item and use one value?"""
-
     takes_own_keys: ClassVar[bool] = False
-    """May an item have its own key, and get its value as an attribute?"""
-
     writes_together: ClassVar[bool]
-    """Does one request write the items of all callers that come at the same time in one scope?"""
-
     requests: ClassVar[str]
-    """How many requests does one value take, alone and in a group?"""
-
     units: ClassVar[str]
-    """How many write and read units does one value take, with an item of up to 1 KB?"""
 
     options: ClassVar[Mapping[str, Option]] = {
         "partition": Option(
@@ -81,9 +82,11 @@ class Strategy(ABC):
         "group": boolean(True),
         "scopes": Option(None, lambda v: v is None or isinstance(v, str), "the dotted path of a function"),
     }
-    # These two have comments: an attribute with a docstring is a capability.
-    most_actions: ClassVar[int] = 100  # how many actions of one transaction items and their markers may use
-    counter: StoredCounter | None = None  # the counters of the scopes, for a strategy that has them
+    most_actions: ClassVar[int] = 100
+    """How many actions of one transaction items and their markers may use."""
+
+    counter: StoredCounter | None = None
+    """The counters of the scopes, for a strategy that has them."""
 
     def __init__(
         self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = dynamodb.now
@@ -159,7 +162,7 @@ class Strategy(ABC):
         counters = [Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes]
         return counters, following
 
-    # What a strategy decides, and how it learns the outcome (see `item_writer.Assigner`).
+    # What a strategy decides, and how it learns the outcome (see `assignments.Assigner`).
 
     @abstractmethod
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:

@@ -16,8 +16,8 @@ from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequ
 from ..exceptions import SequenceError
 from ..retries import Deadline, read
 from ..types import Counter, SequenceConfig
+from .assignments import Assignment
 from .base import Strategy
-from .item_writer import Assignment
 from .options import Option
 from .stored_counter import COUNTER_OPTIONS, StoredCounter
 

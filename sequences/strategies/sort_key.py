@@ -11,9 +11,9 @@ from ..commits import Pending, PutRequest
 from ..exceptions import InvalidSequence, ScopeNotFound
 from ..retries import Deadline, read
 from ..types import SequenceConfig
+from .assignments import Assignment, Hint
 from .base import Strategy
 from .item_collections import Send
-from .item_writer import Assignment, Hint
 from .lru import LRU
 from .options import boolean, one_of, positive
 

@@ -12,10 +12,10 @@ from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
 from ..retries import Deadline, new_token, read
 from ..types import Counter, SequenceConfig
+from .assignments import Assignment, Hint
 from .base import Strategy
 from .counter_strategy import stored_counter
 from .item_collections import Send
-from .item_writer import Assignment, Hint
 from .lru import LRU
 from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 

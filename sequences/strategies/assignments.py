@@ -1,0 +1,58 @@
+"""Between the item writer and a strategy: which requests get which values, and what the strategy learns of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..commits import Pending, PutRequest
+from ..exceptions import CancellationReason
+from ..retries import Deadline
+from .item_collections import Send
+
+__all__ = ["Assigner", "Assignment", "Hint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A scope's last value, and when a read or a write confirmed it (monotonic seconds)."""
+
+    last_value: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which requests get which values, the read units that it cost, and the counter's own action if there is one."""
+
+    pendings: Sequence[Pending[PutRequest]]
+    values: Sequence[int]
+    read_units: float = 0.0
+    counter: Mapping[str, Any] | None = None
+    token: str = ""
+
+
+class Assigner(Protocol):
+    """Decides which value comes next, and learns the outcome. Every `Strategy` is one."""
+
+    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """Assign the next values to these requests, or to the first few of them. May read."""
+
+    def committed(self, scope: str | None, last_value: int) -> None:
+        """A write is stored, and this is its last value."""
+
+    def handed_out(self, scope: str | None, value: int) -> None:
+        """A marker shows that this value was handed out."""
+
+    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
+        """The counter has changed since it was read; `reason.old` is the counter now."""
+
+    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+        """Another item is already stored under this value."""
+
+    def hint(self, scope: str | None) -> Hint | None:
+        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
+
+    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+        """Take over a newer last value from another process of this host."""
