@@ -1,7 +1,8 @@
 """A process that uses more and more scopes, with and without errors, remembers a bounded number of them.
 
 The engine is stubbed here, for speed: it stores everything and has nothing. Sometimes it refuses, throttles, or says
-that another writer was faster. With `LARGE=1` in the environment there are a million scopes, not ten thousand.
+that another writer was faster. There are two thousand scopes, and all bounds are low. With `LARGE=1` in the environment
+there are a million, and the bounds are those of the values remembered.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.registry import strategies
-from sequences.strategies import Strategy, block, lru, stored_counter
+from sequences.strategies import Strategy
+from sequences.strategies.lru import SCOPES_REMEMBERED
+from tests.sequences.support import remember_at_most
 
 LARGE = "LARGE" in os.environ
-SCOPES = 1_000_000 if LARGE else 10_000
+SCOPES = 1_000_000 if LARGE else 2_000
 LOOKS = 2
 """So often what is remembered is counted on the way."""
 
-BOUND = lru.SCOPES_REMEMBERED
+BOUND = SCOPES_REMEMBERED if LARGE else 400
 FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "tests", "_pytest")
 
 
@@ -97,9 +100,7 @@ def stubbed(
 ) -> Iterator[None]:
     """The strategy on the stubbed engine, without long pauses, with all its bounds at the lowest of them."""
     caplog.set_level(logging.CRITICAL, "sequences")
-    monkeypatch.setattr(stored_counter, "SCOPES_MET", BOUND)
-    monkeypatch.setattr(block, "BLOCKS_HELD", BOUND)
-    strategies.reset()
+    remember_at_most(BOUND, monkeypatch)
     dynamodb.account()
     install(name, deadline=0.01)
     monkeypatch.setattr(dynamodb, "call", stubbed_engine())

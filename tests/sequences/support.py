@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from unittest import mock
 
 import botocore.exceptions
+import pytest
 from django.utils.module_loading import import_string
 
 from sequences import dynamodb, expressions, get_next_value, put_next
@@ -29,7 +30,8 @@ from sequences.exceptions import TableMissing
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import parse_config, strategies
 from sequences.retries import Timing, new_token
-from sequences.strategies import Strategy, item_writer
+from sequences.strategies import Strategy, block, item_writer, stored_counter
+from sequences.strategies.lru import LRU
 from sequences.strategies.stored_counter import StoredCounter
 
 T = TypeVar("T")
@@ -240,6 +242,14 @@ def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **
     if wall:
         clocks["wall"] = wall
     return type(strategies[name])(config, **clocks)
+
+
+def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
+    """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
+    patch.setattr(LRU.__init__, "__defaults__", (scopes,))
+    patch.setattr(stored_counter, "SCOPES_MET", scopes)
+    patch.setattr(block, "BLOCKS_HELD", scopes)
+    strategies.reset()
 
 
 def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:

@@ -12,11 +12,11 @@ import pytest
 
 from sequences import dynamodb, put_next
 from sequences.registry import strategies
-from sequences.strategies import stored_counter
 from sequences.strategies.lru import LRU, SCOPES_REMEMBERED
-from tests.sequences.support import Meeting
+from tests.sequences.support import Meeting, remember_at_most
 
-MANY = 10_000
+MANY = 1_000
+BOUND = 400
 
 
 def empty_engine(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
@@ -44,10 +44,9 @@ def kept(thing: object, seen: set[int] | None = None) -> int:
 def test_many_scopes(
     name: str, configured: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After 10,000 scopes a strategy holds no more than after the first half of them."""
+    """After many scopes a strategy holds no more than after the first half of them, which was above its bound."""
     caplog.set_level(logging.WARNING, "sequences")
-    monkeypatch.setattr(stored_counter, "SCOPES_MET", SCOPES_REMEMBERED)
-    strategies.reset()
+    remember_at_most(BOUND, monkeypatch)
     dynamodb.account()
     monkeypatch.setattr(dynamodb, "call", empty_engine)
     before = kept(strategies[name])
@@ -56,7 +55,7 @@ def test_many_scopes(
     half = kept(strategies[name])
     for n in range(MANY // 2, MANY):
         put_next(name, {}, scope=f"{n}", idempotency_token="a token")
-    assert half - before >= SCOPES_REMEMBERED
+    assert half - before >= BOUND
     assert kept(strategies[name]) == half
     strategies.reset()
 
@@ -69,6 +68,13 @@ class TestRecent:
             recent.put(f"{n}", n)
         assert [recent.get(f"{n}") for n in range(5)] == [None, None, 2, 3, 4]
         assert len(recent) == 3
+
+    def test_the_bound_by_default(self) -> None:
+        """Unless another bound is given, as many scopes are remembered as the constant says."""
+        recent: LRU[int] = LRU()
+        for n in range(SCOPES_REMEMBERED + 10):
+            recent.put(f"{n}", n)
+        assert len(recent) == SCOPES_REMEMBERED
 
     def test_a_scope_in_use_stays(self) -> None:
         """A scope that is written again and again stays while others come and go."""
