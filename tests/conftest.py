@@ -6,11 +6,13 @@ A test asks for ``tables`` and has empty tables that no other test sees, on the 
 """
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from botocore.loaders import create_loader
 from django.core.management import call_command
 from django.test import override_settings
 from moto import mock_aws
@@ -28,6 +30,24 @@ os.environ.pop("AWS_PROFILE", None)
 os.environ.pop("AWS_ENDPOINT_URL_DYNAMODB", None)
 os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "tests"
 os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A temporary folder for this worker's processes alone, as host locks are files there, which scopes share."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.getbasetemp()))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_once() -> Iterator[None]:
+    """What never changes is read once: botocore's model not for every client, static files not for every browser."""
+    loader = create_loader()
+    with pytest.MonkeyPatch.context() as patch, override_settings(WHITENOISE_AUTOREFRESH=True):
+        patch.setattr("botocore.session.create_loader", lambda search_path: loader)
+        yield
 
 
 @pytest.fixture(scope="session")
