@@ -35,8 +35,8 @@ def kept(thing: object, seen: set[int] | None = None) -> int:
         return len(thing) + sum(kept(value, seen) for value in thing.values())
     if isinstance(thing, list | tuple | set | deque):
         return len(thing) + sum(kept(value, seen) for value in thing)
-    if type(thing).__module__.startswith("sequences."):
-        return kept(getattr(thing, "__dict__", {}), seen)
+    if type(thing).__module__.startswith("sequences.") and hasattr(thing, "__dict__"):
+        return kept(vars(thing), seen)  # an object that lives on: the id of one that does not is soon another's
     return 0
 
 
