@@ -62,7 +62,8 @@ SORT_KEYS: dict[str, dict[str, Any]] = {
     },
 }
 STEPPING: dict[str, dict[str, Any]] = {
-    f"{name}-from-1001-by-10": {**entry, "START": 1001, "STEP": 10} for name, entry in COUNTERS.items()
+    f"{name}-from-1001-by-10": {**COUNTERS[name], "START": 1001, "STEP": 10}
+    for name in ("atomic", "optimistic-update", "transactional")  # each adds the step in a line of its own
 }
 SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING}
 """Every strategy, in every way it can be configured."""
