@@ -727,6 +727,7 @@ class TestCrashes:
         signal.signal(signal.SIGALRM, original)
 
 
+@pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("name", TOGETHER)
 class TestOnTheEngine:
     def test_threads_share_requests(self, name: str, scope: str, wire: Wire) -> None:
@@ -801,7 +802,7 @@ class TestOnTheEngine:
         assert put_next(name, {}, scope=scope).value == 6
 
 
-def test_the_strategies_that_write_together() -> None:
+def test_the_strategies_that_write_together(configured: str) -> None:
     """The configurations above are those whose class has `writes_together`."""
     assert {type(strategies[name]) for name in TOGETHER} == {
         type(strategies[name]) for name in strategies if strategies[name].writes_together
