@@ -32,6 +32,15 @@ os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "tests"
 os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as fast what needs no embedded engine, in modules that start no programs."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        if "installed_engine" not in item.fixturenames and not hasattr(item.module, "subprocess"):
+            item.add_marker("fast")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A temporary folder for this worker's processes alone, as host locks are files there, which scopes share."""
@@ -51,10 +60,15 @@ def _read_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[Engine]:
-    """An embedded engine in memory, one for the whole test run."""
+def installed_engine() -> None:
+    """The embedded engine is installed: for tests that start it themselves. Whoever asks for it is not fast."""
     if find_binary() is None:
         pytest.skip("the embedded engine is not installed: npm was missing")
+
+
+@pytest.fixture(scope="session")
+def engine(installed_engine: None) -> Iterator[Engine]:
+    """An embedded engine in memory, one for all tests of a worker."""
     with Engine() as engine:
         yield engine
 

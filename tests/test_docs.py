@@ -242,6 +242,12 @@ class TestExamples:
         named |= {code.split()[1] for page in PAGES for code in mentioned(page) if code.startswith("make ")}
         assert named == set(COMMANDS)
 
+    def test_parts_of_the_tests_are_known(self, pytestconfig: pytest.Config) -> None:
+        """Each part of the tests that a page names by `-m` is one that pytest knows."""
+        named = {part for page in PAGES.values() for part in re.findall(r'make test ARGS="-m (\w+)"', page)}
+        assert named
+        assert named <= {marker.partition(":")[0] for marker in pytestconfig.getini("markers")}
+
     def test_the_installed_packages_are_those_that_the_app_imports(self) -> None:
         """The app without its lab imports what `pip install` names; `rich` only the command that is named."""
         (command,) = [command for command, _ in commands("README.md") if command.startswith("pip install ")]

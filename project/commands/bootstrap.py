@@ -21,7 +21,7 @@ from project.paths import ENGINE, LOCAL, ROOT, VENV
 # What a command becomes: a module, with its first arguments, that the environment's Python runs.
 COMMANDS = {
     "run": ["project.commands.serve"],
-    "test": ["pytest"],
+    "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than cores, as tests also wait
     "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],

@@ -239,7 +239,7 @@ class Tickets(RuleBasedStateMachine):
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(installed_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """An engine with a file, and the product behind a proxy."""
     with (
         Engine(tmp_path_factory.mktemp("machine") / "engine.db") as engine,

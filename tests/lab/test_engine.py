@@ -14,8 +14,6 @@ import pytest
 
 from sequences.lab.engine import Engine, EngineError, find_binary
 
-needs_engine = pytest.mark.skipif(find_binary() is None, reason="the embedded engine is not installed")
-
 # Starts an engine on the file it is given, says its process id, and waits to be killed.
 ORPHAN_MAKER = """
 import sys, time, pathlib
@@ -60,7 +58,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-@needs_engine
+@pytest.mark.usefixtures("installed_engine")
 class TestEngine:
     def test_it_answers_as_soon_as_it_is_started(self) -> None:
         """The first call after start finds an engine, in memory and empty."""

@@ -13,10 +13,10 @@ import pytest
 
 from project.environment import PRODUCTION
 from project.proof.copies import copy_project
-from sequences.lab.engine import Engine, find_binary
+from sequences.lab.engine import Engine
 from tests.project.site import Browser, Program, Site, free_port, processes, running_site
 
-pytestmark = pytest.mark.skipif(find_binary() is None, reason="the embedded engine is not installed: no npm")
+pytestmark = pytest.mark.usefixtures("installed_engine")
 
 CLIENTS = 8
 KILLS = 3
