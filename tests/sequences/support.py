@@ -65,7 +65,8 @@ STEPPING: dict[str, dict[str, Any]] = {
     f"{name}-from-1001-by-10": {**COUNTERS[name], "START": 1001, "STEP": 10}
     for name in ("atomic", "optimistic-update", "transactional")  # each adds the step in a line of its own
 }
-SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING}
+OWN: dict[str, dict[str, Any]] = {"one-file": {"STRATEGY": "tests.sequences.one_file.ReadThenPut"}}
+SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING, **OWN}
 """Every strategy, in every way it can be configured."""
 
 

@@ -12,6 +12,7 @@ from sequences.capabilities import strategy_classes
 from sequences.exceptions import IdempotencyMismatch, OperationNotSupported
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import (
     SEQUENCES,
     Clock,
@@ -67,8 +68,8 @@ def judge_items(name: str, scope: str, told: list[list[int]]) -> None:
 
 
 def test_every_strategy_is_held_to_it() -> None:
-    """Each class that comes with the app has a configuration for the contract."""
-    assert set(strategy_classes()) == {type(strategies[name]) for name in SEQUENCES}
+    """The contract has a configuration of each class that comes with the app, and of one that a stranger wrote."""
+    assert {*strategy_classes(), ReadThenPut} == {type(strategies[name]) for name in SEQUENCES}
 
 
 class TestContract:

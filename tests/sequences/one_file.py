@@ -1,0 +1,39 @@
+"""A strategy as a stranger would add it to an own project: one file, named in SEQUENCES by its dotted path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sequences.commits import Pending, PutRequest
+from sequences.retries import Deadline, read
+from sequences.strategies import Strategy
+from sequences.strategies.assignments import Assignment
+
+__all__ = ["ReadThenPut"]
+
+
+class ReadThenPut(Strategy):
+    """Read the highest number before every write, and put the item under the next one if it is free."""
+
+    gapless = True
+    supports_reserve = False
+    needs_transactions = False
+    ordered_across_processes = True
+    exactly_once = True
+    writes_together = True
+    requests = "2 alone, 2/n in a group of n"
+    units = "1 WU (2 in a group or with a token, 4 with both) + 0.5 RU"
+
+    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        highest, read_units = self.collections.highest(scope, deadline.send)
+        last_value = self.numbers.before_start if highest is None else highest
+        fitting = self.numbers.fitting(pendings, last_value)
+        return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
+
+    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+        """Another writer was faster: the next attempt reads again."""
+
+    def last_value(self, scope: str | None) -> int | None:
+        highest, _ = self.collections.highest(scope, partial(read, deadline=self.deadline()))
+        return highest
