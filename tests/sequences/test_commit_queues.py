@@ -45,7 +45,7 @@ LOST_RACE = WriteCancelled("somebody was faster", (CancellationReason("Condition
 CONFLICT = WriteCancelled("two transactions met", (CancellationReason("TransactionConflict"),))
 THROTTLED = NotWritten("throttled")
 LOST = OutcomeUnknown("the answer was lost")
-TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside"]
+TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
 
 
 class Ledger(Committer):
