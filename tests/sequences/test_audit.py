@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -13,6 +14,7 @@ from pytest_django import Settings
 from sequences import dynamodb, get_next_values, put_next, retries
 from sequences.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, reading
 from sequences.audit import report as report_module
+from sequences.exceptions import SequenceUnavailable
 from sequences.registry import strategies
 from sequences.retries import Deadline
 
@@ -25,7 +27,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"sort_key": "padded", "width": 4},
     },
     "transactional": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter"},
-    "tens": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "START": 10, "STEP": 10},
+    "tens": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "START": 11, "STEP": 10},
     "atomic": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "START": 1001},
 }
 GAPLESS = ["sorted", "padded", "transactional"]
@@ -96,10 +98,10 @@ class TestComplete:
         assert report.unexplained == 0
 
     def test_start_and_step_are_followed(self) -> None:
-        """A sequence of tens is complete with 10, 20 and 30."""
+        """A sequence by tens from 11 is complete with 11, 21 and 31."""
         fill("tens", 3)
         report = audited("tens")
-        assert (report.last_value, report.carried, report.unexplained) == (30, 3, 0)
+        assert (report.last_value, report.carried, report.unexplained) == (31, 3, 0)
 
     @pytest.mark.parametrize("alias", SEQUENCES)
     def test_a_scope_without_values_is_proved(self, alias: str) -> None:
@@ -117,14 +119,14 @@ class TestComplete:
     def test_what_comes_meanwhile_is_no_stray(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Items stored while the audit reads are neither gaps nor stray rows."""
         monkeypatch.setattr(check, "ROWS_A_PAGE", 2)
-        fill("transactional", 4)
+        fill("transactional", 3)
 
         def store_another(done: int, _: int) -> None:
             if done < 8:
                 fill("transactional", 1)
 
         report = audit(strategies["transactional"], SCOPE, progress=store_another)
-        assert (report.last_value, report.carried, report.unexplained) == (4, 4, 0)
+        assert (report.last_value, report.carried, report.unexplained) == (3, 3, 0)
 
 
 class TestMissing:
@@ -141,9 +143,9 @@ class TestMissing:
     def test_a_hole_between_steps_is_found(self) -> None:
         """A range of missing tens counts tens."""
         fill("tens", 5)
-        for value in (20, 30):
+        for value in (21, 31):
             delete("tens", value)
-        assert audited("tens").gaps.listed == [Gap(first=20, last=30, count=2)]
+        assert audited("tens").gaps.listed == [Gap(first=21, last=31, count=2)]
 
     def test_a_missing_tail_is_found_by_the_counter(self) -> None:
         """Deleted rows at the end are a gap up to the counter's last value."""
@@ -209,9 +211,9 @@ class TestStray:
         [
             ("sorted", -5, "below START, which is 1"),
             ("sorted", Decimal("2.5"), "not a whole number"),
-            ("tens", 5, "below START, which is 10"),
-            ("tens", 15, "not on STEP, which is 10 from 10"),
-            ("tens", 500, "above the counter, which is at 30"),
+            ("tens", 5, "below START, which is 11"),
+            ("tens", 15, "not on STEP, which is 10 from 11"),
+            ("tens", 501, "above the counter, which is at 31"),
             ("padded", "003", "not a number of 4 digits"),
             ("padded", "00003", "not a number of 4 digits"),
             ("padded", "zz-9", "not a number of 4 digits"),
@@ -337,6 +339,20 @@ class TestBounds:
         assert audited("sorted").unexplained == 0
         assert len(pauses) == 3
 
+    def test_a_batch_that_never_returns_anything(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An engine that returns nothing of a batch until the deadline is given up."""
+        fill("sorted", 2, tokens=True)
+
+        def throttled(operation: str, request: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+            if operation == "batch_get_item":
+                return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
+            return retries.read(operation, request, **options)
+
+        monkeypatch.setattr(reading, "read", throttled)
+        monkeypatch.setattr(reading, "Deadline", partial(Deadline, seconds=0.1))
+        with pytest.raises(SequenceUnavailable, match="returned none"):
+            audited("sorted")
+
     def test_a_marker_without_a_value_is_found(self) -> None:
         """A marker without a value is found, although no item can be read for it."""
         strategy = strategies["sorted"]
@@ -447,7 +463,7 @@ class TestCommand:
             run("audit", "sorted", "--scope", SCOPE)
 
 
-@pytest.mark.parametrize(("alias", "value"), [("sorted", 1), ("transactional", 1), ("tens", 10), ("atomic", 1001)])
+@pytest.mark.parametrize(("alias", "value"), [("sorted", 1), ("transactional", 1), ("tens", 11), ("atomic", 1001)])
 def test_a_scope_with_one_value_is_proved(alias: str, value: int) -> None:
     """A scope with its first value only is complete."""
     fill(alias, 1)

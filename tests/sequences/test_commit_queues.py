@@ -230,6 +230,47 @@ class TestWhoLeads:
             house.put("a", scope=scope)
         assert len(let_run) == times
 
+    def test_letting_others_run_takes_no_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever lets others run does not pause."""
+        pauses: list[float] = []
+        monkeypatch.setattr(time, "sleep", pauses.append)
+        commit_queues._let_others_come()
+        assert pauses == [0]
+
+    def test_a_call_inside_a_call(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A call that a signal handler makes inside a group of its own thread is written alone, at once."""
+        prepare, inner = house.ledger.prepare, list[Pending[PutRequest]]()
+
+        def interrupted(*arguments: Any) -> PreparedWrite:
+            if not inner:
+                inner.append(wanted("inner"))
+                house.queues.submit("s", inner, house.deadline())
+            return prepare(*arguments)
+
+        monkeypatch.setattr(house.ledger, "prepare", interrupted)
+        assert value(house.put("outer")) == 2
+        assert value(inner[0]) == 1
+        assert house.line.items == [["inner"], ["outer"]]
+
+    def test_charges_add_up(self) -> None:
+        """What a request costs is the sum of what it was charged."""
+        pending = wanted("a")
+        for _ in range(2):
+            pending.charge(write_units=1.5, read_units=0.5)
+        assert (pending.write_units, pending.read_units) == (3.0, 1.0)
+
+    def test_the_lead_is_handed_over_under_the_lock(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody joins a queue while it is handed over: it may be dropped then."""
+        hand_over, locked = house.queues._hand_over, list[bool]()
+
+        def watched(scope: str | None, queue: Queue) -> None:
+            locked.append(house.queues._lock.locked())
+            hand_over(scope, queue)
+
+        monkeypatch.setattr(house.queues, "_hand_over", watched)
+        house.put("a")
+        assert locked == [True]
+
     def test_units_are_shared(self, house: House) -> None:
         """The units of a group are shared by its requests, and so are its attempts."""
         with house.busy():
