@@ -19,6 +19,7 @@ import botocore.exceptions
 from ..exceptions import OutcomeUnknown, TableMissing
 from .connections import POOLS, within
 from .errors import translate_errors
+from .lives import KnownLives
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -45,7 +46,7 @@ class _Client:
         self._lock = threading.RLock()  # a signal handler may send a request while its thread is making the client
         self._client: DynamoDBClient | None = None
         self.account = ""
-        self.lives: dict[str, tuple[str, float]] = {}
+        self.lives = KnownLives()
         self.clock = _EngineClock()
 
     def get(self) -> DynamoDBClient:
@@ -137,8 +138,8 @@ def account() -> str:
     return _shared.account
 
 
-def lives() -> dict[str, tuple[str, float]]:
-    """The known life of each table, and until when (monotonic seconds) it need not be asked again."""
+def lives() -> KnownLives:
+    """What this process knows of the lives of its tables."""
     return _shared.lives
 
 
@@ -162,7 +163,7 @@ def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SE
             with translate_errors(operation):
                 answer: dict[str, Any] = send(**request)
         except TableMissing:
-            _shared.lives.clear()
+            _shared.lives.forget()
             raise
         except UNREADABLE as error:
             if not limit.sent:

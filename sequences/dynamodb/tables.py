@@ -12,6 +12,7 @@ from django.conf import settings
 from ..exceptions import NotConfigured, StorageError, TableMissing
 from . import client
 from .errors import translate_errors
+from .lives import TableLife
 
 __all__ = ["create_table", "delete_table", "expire_items", "forget_lives", "keep_items", "life_of", "table_name"]
 
@@ -25,33 +26,37 @@ def table_name(name: str) -> str:
     return f"{getattr(settings, 'TABLE_PREFIX', '')}{name}"
 
 
-def life_of(table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], anew: bool = False) -> str:
-    """Identifies this life of a table: endpoint, Region, ARN and `TableId`.
+def life_of(
+    table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], anew: bool = False
+) -> TableLife:
+    """The life of a table.
 
     A process asks once by one `DescribeTable`. It asks again when a request finds the table missing, when it makes or
-    deletes tables itself, or with `anew`. If the engine does not answer, the table's name stands for its life for a
-    minute, so that numbers do not wait. Raises TableMissing and NotConfigured.
+    deletes tables itself, or with `anew`. If the engine does not answer, the life that is known stands for a minute,
+    or one without identity, so that numbers do not wait. Raises TableMissing and NotConfigured.
     """
-    known, until = client.lives().get(table, ("", 0.0))
-    if not anew and time.monotonic() < until:
+    lives = client.lives()
+    known, until = lives.by_table.get(table, (None, 0.0))
+    if known and not anew and time.monotonic() < until:
         return known
+    place, epoch = f"{client.account()}|{table}", lives.epoch
     try:
         about = send("describe_table", {"TableName": table})["Table"]
     except (NotConfigured, TableMissing):
         raise
     except StorageError as error:
         logger.warning("table %s: cannot read its TableId, so a table made again is noticed late: %s", table, error)
-        life, until = f"{client.account()}|{table}", time.monotonic() + ASK_AGAIN_SECONDS
+        life, until = known or TableLife(place, "", epoch), time.monotonic() + ASK_AGAIN_SECONDS
     else:
         identity = about.get("TableId") or about.get("CreationDateTime")
-        life, until = f"{client.account()}|{about.get('TableArn', table)}|{identity}", float("inf")
-    client.lives()[table] = (life, until)
+        life, until = TableLife(place, f"{about.get('TableArn', table)}|{identity}", epoch), float("inf")
+    lives.by_table[table] = (life, until)
     return life
 
 
 def forget_lives() -> None:
     """Forget the life of every table, because tables were made or deleted."""
-    client.lives().clear()
+    client.lives().forget()
 
 
 def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", "S"]) -> bool:

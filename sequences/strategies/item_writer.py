@@ -73,7 +73,7 @@ class ItemWriter(Committer):
         if not self.takes_turns:
             yield
             return
-        with hold_host_lock(f"{self.lives.current}|{self.collections.partition(scope)}") as lock:
+        with hold_host_lock(f"{self.lives}|{self.collections.partition(scope)}") as lock:
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))

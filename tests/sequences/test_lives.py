@@ -12,9 +12,9 @@ from django.test import override_settings
 from moto import mock_aws
 
 from sequences import dynamodb, put_next
-from sequences.exceptions import AccessRefused, OutcomeUnknown, TableMissing
+from sequences.exceptions import AccessRefused, NotWritten, OutcomeUnknown, SequenceWentBack, TableMissing
 from sequences.registry import strategies
-from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, put_some, take_some, turn_name
+from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, put_some, set_counter, take_some, turn_name
 
 NAMES = [*COUNTERS, *SORT_KEYS]
 RESERVING = [name for name in COUNTERS if "transactional" not in name]
@@ -102,6 +102,50 @@ class TestIdentity:
             put_some(name, scope, 2)
             put_some(name, f"{scope}-2", 1)
         assert wire.operations.count("DescribeTable") == len(tables())
+
+    @pytest.fixture
+    def unreadable(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+        """A function that says whether the engine keeps the identity of tables to itself."""
+        hidden = False
+        send = dynamodb.call
+
+        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+            if hidden and operation == "describe_table":
+                raise NotWritten("throttled")
+            return send(operation, request, **limits)
+
+        def hide(wanted: bool) -> None:
+            nonlocal hidden
+            hidden = wanted
+
+        monkeypatch.setattr(dynamodb, "call", call)
+        return hide
+
+    @pytest.mark.parametrize("unreadable_first", [False, True])
+    def test_a_counter_that_went_back_meanwhile(
+        self, configured: str, scope: str, unreadable: Callable[[bool], None], unreadable_first: bool
+    ) -> None:
+        """A table whose identity cannot be read for a while is not taken for another: no value is given twice."""
+        dynamodb.forget_lives()
+        unreadable(unreadable_first)
+        assert take_some("atomic", scope, 5) == [1, 2, 3, 4, 5]
+        set_counter("atomic", scope, last_value=2, highest=2)
+        unreadable(not unreadable_first)
+        with pytest.raises(SequenceWentBack):
+            take_some("atomic", scope, 1)
+
+    @pytest.mark.parametrize("name", ["sort-key", "atomic"])
+    def test_a_table_that_was_missing(self, name: str, own_tables: str, unreadable: Callable[[bool], None]) -> None:
+        """A table that was missing meanwhile is another one, even if its identity cannot be read."""
+
+        def meet() -> None:
+            with pytest.raises(TableMissing):
+                put_next(name, {}, scope="b")
+            unreadable(True)
+
+        first = put_some(name, "a", 3)
+        make_tables_again(meet)
+        assert put_some(name, "a", 3) == first
 
     @pytest.mark.parametrize("error", [AccessRefused("no"), OutcomeUnknown("lost")])
     def test_it_cannot_be_read(
