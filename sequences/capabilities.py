@@ -51,7 +51,8 @@ def flags(strategy: type[Strategy]) -> dict[str, bool]:
 def strategy_classes() -> list[type[Strategy]]:
     """The strategies that come with the app."""
     exported = (getattr(strategies, name) for name in strategies.__all__)
-    return [strategy for strategy in exported if strategy is not Strategy]
+    classes = [name for name in exported if isinstance(name, type) and issubclass(name, Strategy)]
+    return [strategy for strategy in classes if strategy is not Strategy]
 
 
 def strategies_table() -> str:

@@ -52,9 +52,10 @@ class PutRequest:
         return 2 if self.marked else 1
 
     @property
-    def identity(self) -> object:
+    def identities(self) -> tuple[str, ...]:
         """What two actions of one transaction must not share."""
-        return self.token if self.marked else (repr(self.own_key) if self.own_key else id(self))
+        key = repr(self.own_key) if self.own_key else str(id(self))
+        return (key, f"token {self.token}") if self.marked else (key,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,8 +67,8 @@ class ReserveRequest:
     size = 0
 
     @property
-    def identity(self) -> object:
-        return id(self)
+    def identities(self) -> tuple[str, ...]:
+        return (str(id(self)),)
 
 
 class Pending(Generic[R]):
@@ -87,13 +88,9 @@ class Pending(Generic[R]):
     def answer(self) -> Answer | None:
         return self._answers[0] if self._answers else None
 
-    def settle(self, answer: Answer) -> bool:
-        """Give the answer, unless there is one already; return whether it counts.
-
-        The first answer wins, from whichever thread: appending to a list is atomic.
-        """
+    def settle(self, answer: Answer) -> None:
+        """Give the answer. The first one wins, from whichever thread: appending to a list is atomic."""
         self._answers.append(answer)
-        return self._answers[0] is answer
 
     def charge(self, *, write_units: float = 0.0, read_units: float = 0.0) -> None:
         """Add this request's share of capacity units."""
@@ -123,7 +120,7 @@ class Committer(ABC):
 
     most_actions = 100
 
-    def turn(self, scope: str | None) -> AbstractContextManager[object]:
+    def exclusively(self, scope: str | None) -> AbstractContextManager[object]:
         """Held while one write is prepared and sent. It may make other processes of the host wait."""
         return nullcontext()
 

@@ -51,14 +51,14 @@ class HostLock:
             return None
         if len(data) < _HINT.size:
             return None
-        key, last_value, proved_at = _HINT.unpack(data)
-        return (last_value, proved_at) if key == self._key else None
+        key, last_value, known_at = _HINT.unpack(data)
+        return (last_value, known_at) if key == self._key else None
 
-    def leave_hint(self, last_value: int, proved_at: float) -> None:
+    def leave_hint(self, last_value: int, known_at: float) -> None:
         """Leave the last value for the next process. Values of 2**63 and above are not left."""
         if self._file is not None and last_value < 2**63:
             with contextlib.suppress(OSError):  # on a full disk the next process reads the last value itself
-                os.pwrite(self._file, _HINT.pack(self._key, last_value, proved_at), 0)
+                os.pwrite(self._file, _HINT.pack(self._key, last_value, known_at), 0)
 
 
 @contextmanager

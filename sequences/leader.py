@@ -51,12 +51,12 @@ class Leader:
             self._release()
             if self.own.answered:
                 return
-            failure = self._attempt_in_turn()
+            failure = self._attempt_exclusively()
             if failure is not None and not self.own.answered:
                 self.own.deadline.pause()
 
-    def _attempt_in_turn(self) -> StorageError | None:
-        with self.committer.turn(self.scope):
+    def _attempt_exclusively(self) -> StorageError | None:
+        with self.committer.exclusively(self.scope):
             if self.batch.write is None:
                 self._take_along()  # also those who came while another process had its turn
             return self._attempt()
@@ -73,13 +73,15 @@ class Leader:
             self.queue.shared = len(self.batch.waiters) > 1
 
     def _unanswered(self) -> list[Pending[Any]]:
-        """The requests without an answer. Of two that one transaction cannot hold (the same token), the first."""
-        found: dict[object, Pending[Any]] = {}
+        """The requests without an answer; of those that share a token or a key, the first."""
+        found: list[Pending[Any]] = []
+        identities: set[str] = set()
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
-                if pending.answer is None:
-                    found.setdefault(pending.request.identity, pending)
-        return list(found.values())[: self.batch.most]
+                if pending.answer is None and identities.isdisjoint(pending.request.identities):
+                    identities.update(pending.request.identities)
+                    found.append(pending)
+        return found[: self.batch.most]
 
     def _attempt(self) -> StorageError | None:
         """Prepare a write if none is under way, and send it; return the error after which to try again."""

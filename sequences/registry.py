@@ -19,7 +19,7 @@ from django.utils.module_loading import import_string
 
 from . import dynamodb
 from .exceptions import InvalidSequence
-from .strategies.base import Strategy
+from .strategies.base import COSTS, FLAGS, Strategy
 from .types import SequenceConfig
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategies"]
@@ -105,6 +105,8 @@ class Registry:
             ) from error
         if not (isinstance(strategy, type) and issubclass(strategy, Strategy)) or inspect.isabstract(strategy):
             raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
+        if silent := [name for name in (*FLAGS, *COSTS) if not hasattr(strategy, name)]:
+            raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} lacks {', '.join(silent)}.")
         return strategy(config)
 
 

@@ -159,9 +159,10 @@ def write_once(
 ) -> dict[str, Any]:
     """Send one conditional write until its outcome is known.
 
-    The request must store `token` in the attribute of that name, and ask for old items when a condition fails
-    (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). After a lost answer the same request is sent again. If its
-    condition then fails on an item with `token`, an earlier send was stored, and the answer is `{}`.
+    The request must ask for old items when a condition fails (`ReturnValuesOnConditionCheckFailure="ALL_OLD"`). It must
+    also store `token` in the attribute of that name, unless the caller recognises its own write in WriteCancelled.
+    After a lost answer the same request is sent again. If its condition then fails on an item with `token`, an earlier
+    send was stored, and the answer is `{}`.
     Raises WriteCancelled when a condition failed (with `after_unknown` if an answer was lost before),
     SequenceUnavailable or SequenceContention at the deadline (10 s without one), and StorageRefused at once for a
     permanent error.

@@ -15,7 +15,6 @@ from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceError
 from .registry import strategies
 from .retries import Deadline
 from .strategies.base import Strategy
-from .strategies.put_requests import in_transactions
 from .types import Allocation
 
 __all__ = [
@@ -115,7 +114,7 @@ def put_next_many(
 ) -> list[Allocation]:
     """Store many items under the next values, in their order, and return their allocations in that order.
 
-    The items go out in as few transactions as DynamoDB's limits allow: 100 items (50 with idempotency tokens, one less
+    The items go out in as few writes as DynamoDB's limits allow: 100 items (50 with idempotency tokens, one less
     with a counter) and 4 MB each. The values of one transaction follow each other without a gap.
     Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
     give tokens if you want to repeat the call.
@@ -136,8 +135,8 @@ def put_next_many(
 
 
 def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
-    """Store the items in as few transactions as possible. After one gave up, the others are not tried."""
-    for part in in_transactions(pendings, strategy.most_actions):
+    """Store the items in as few writes as possible. After one gave up, the others are not tried."""
+    for part in strategy.item_writer.parts(pendings):
         try:
             strategy.put(scope, part, deadline)
         except GaveUp as early:  # while looking up a marker

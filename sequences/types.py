@@ -19,8 +19,9 @@ class Allocation:
     """The value of one stored item, and what storing it cost.
 
     `attempts` counts the writes that were sent with this item. `write_units` and `read_units` are this item's share of
-    the capacity units that the engine reported; the shares of a group add up to the whole. `replayed` is true when an
-    earlier request with the same idempotency token stored the item, and nothing was written now.
+    the capacity units that the engine reported; the shares of a group add up to the whole. They leave out lost answers,
+    lost races, and the repair of a counter. `replayed` is true when an earlier request with the same idempotency token
+    stored the item, and nothing was written now.
     """
 
     sequence: str

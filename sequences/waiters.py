@@ -20,7 +20,7 @@ TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
 
 
 class Waiter:
-    """One caller with its requests, which stay together in one write, and the latch at which the caller waits."""
+    """One caller with its requests, which one batch takes together, and the latch at which the caller waits."""
 
     __slots__ = ("actions", "deadline", "gone", "latch", "left", "pendings", "size")
 
@@ -61,12 +61,12 @@ class Waiter:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """No write is under way; the next one takes everybody who waits."""
+    """No write is under way; the next one takes as many waiters as it can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A write that is certainly not stored yet; it may be dropped for another one."""
+    """A write with no earlier send whose outcome is unknown; if it fails, it may be dropped for another one."""
 
     write: PreparedWrite
 

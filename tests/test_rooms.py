@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from graphlib import TopologicalSorter
 
 import pytest
 
@@ -105,6 +106,11 @@ def of(*rooms: str) -> list[Module]:
     return [module for module in modules() if module.room in rooms]
 
 
+def ours() -> list[Module]:
+    """The modules of all rooms."""
+    return of(*ROOMS)
+
+
 def production() -> list[Module]:
     """The modules of the product: what is neither a test nor in the lab or the proof."""
     apart = ("sequences/lab/", "project/proof/")
@@ -131,6 +137,18 @@ def test_imports_go_only_down(room: str) -> None:
     ]
     assert of(room)
     assert strangers == []
+
+
+def test_no_module_needs_itself() -> None:
+    """Within a room, too, imports go only down: no module imports itself by way of others."""
+    dotted = {module.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): module for module in ours()}
+
+    def module_of(name: str) -> str:
+        return name if name in dotted or not name else module_of(name.rpartition(".")[0])
+
+    graph = {name: {module_of(one) for one in module.imported()} - {name} for name, module in dotted.items()}
+    assert sum(map(len, graph.values())) > len(dotted)
+    TopologicalSorter(graph).prepare()  # raises CycleError
 
 
 def test_one_folder_speaks_to_dynamodb() -> None:

@@ -66,8 +66,8 @@ class Slice:
 def insert_project(project: Project, *, created_at: datetime, token: str) -> bool:
     """Store a project and its place in the register, both or neither; again with the same token does nothing.
 
-    False says that an earlier request with this token had stored it, perhaps with another content. Raises
-    ProjectExists. One transaction: 4 write units.
+    False says that an earlier request with this token had stored it, perhaps with another content; or this one, if its
+    answer was lost and the engine ignores request tokens. Raises ProjectExists. One transaction: 4 write units.
     """
     about = {name: getattr(project, name) for name in ABOUT_PROJECT}
     row = to_row({**about, "created_at": created_at, "token": token})

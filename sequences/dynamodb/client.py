@@ -70,7 +70,7 @@ class _EngineClock:
         self._date = ""
         self._ahead: float | None = None
 
-    def hear(self, date: str) -> None:
+    def set(self, date: str) -> None:
         if date != self._date:
             self._date = date
             try:
@@ -169,7 +169,7 @@ def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SE
             if not limit.sent:
                 raise  # our own mistake
             raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
-    _shared.clock.hear(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
+    _shared.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
     member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
     if member and member not in answer:
         raise OutcomeUnknown(f"{operation}: the answer lacks its {member}.")

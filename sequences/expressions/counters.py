@@ -25,21 +25,21 @@ _NAMES = {"#last_value": "last_value", "#highest": "highest", "#updated_at": "up
 
 
 def add_to_counter(
-    table: str, key: Wire, *, amount: int, before_start: int, room: int, floor: int | None, token: str, now: int
+    table: str, key: Wire, *, amount: int, before_start: int, room: int, highest_seen: int | None, token: str, now: int
 ) -> dict[str, Any]:
     """An `UpdateItem` that adds `amount` atomically and returns the counter's new attributes.
 
     DynamoDB's `ADD` starts a missing number at 0; `if_not_exists` starts it at `before_start` and is just as atomic.
     Conditions: the result does not pass MAXIMUM (`room` is the highest value that leaves enough room), the counter did
-    not go back (below `highest`, or below `floor`, a value that this process has seen), and this write is not stored.
+    not go back (below its `highest`, or below `highest_seen` of this process), and this write is not stored.
     """
     ours = "(attribute_not_exists(#token) OR #token <> :token)"
     in_order = "#last_value <= :room AND (attribute_not_exists(#highest) OR #last_value >= #highest)"
-    if floor is None:
+    if highest_seen is None:
         untouched = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
         condition = f"(({untouched}) OR ({in_order})) AND {ours}"
     else:
-        condition = f"{in_order} AND #last_value >= :floor AND {ours}"
+        condition = f"{in_order} AND #last_value >= :highest_seen AND {ours}"
     values: dict[str, Any] = {
         ":amount": {"N": str(amount)},
         ":before_start": {"N": str(before_start)},
@@ -47,8 +47,8 @@ def add_to_counter(
         ":token": {"S": token},
         ":now": {"N": str(now)},
     }
-    if floor is not None:
-        values[":floor"] = {"N": str(floor)}
+    if highest_seen is not None:
+        values[":highest_seen"] = {"N": str(highest_seen)}
     return {
         "TableName": table,
         "Key": key,

@@ -3,8 +3,13 @@
 `base` defines what every strategy is. `counter_strategy` has what the strategies share that take a value before they
 store its item. Strategies are built from `item_writer`, `assignments`, `markers`, `stored_counter`, `supply` (of
 blocks), `item_collections`, `numbers`, `lives` (of tables), `lru`, `options` and `put_requests`.
+
+Everything that a strategy of your own needs can be imported from here.
 """
 
+from ..commits import Pending, PutRequest
+from ..retries import Deadline, read
+from .assignments import Assignment, Hint
 from .atomic import AtomicCounter
 from .base import Strategy
 from .block import BlockAllocator
@@ -13,10 +18,16 @@ from .sort_key import SortKeyMaximum
 from .transactional import TransactionalCounter
 
 __all__ = [
+    "Assignment",
     "AtomicCounter",
     "BlockAllocator",
+    "Deadline",
+    "Hint",
     "OptimisticCounter",
+    "Pending",
+    "PutRequest",
     "SortKeyMaximum",
     "Strategy",
     "TransactionalCounter",
+    "read",
 ]

@@ -53,7 +53,7 @@ class Addition(CounterCommitter):
 
     def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.meet(scope, deadline.send)
+        read_units = counter.check_items(scope, deadline.send)
         fitting = numbers.fitting(pendings, numbers.before_start)
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))
@@ -65,7 +65,7 @@ class Addition(CounterCommitter):
             amount=amount,
             before_start=numbers.before_start,
             room=numbers.maximum - amount,
-            floor=counter.highest_seen(scope),
+            highest_seen=counter.highest_seen(scope),
             token=token,
             now=int(counter.wall()),
         )

@@ -115,7 +115,7 @@ class Strategy(ABC):
             self.lives,
             most_actions=self.most_actions,
             takes_own_keys=self.takes_own_keys,
-            takes_turns=joins,
+            locks_host=joins,
             clock=self.timing.clock,
         )
         self.items = CommitQueues(self.item_writer, joins=joins)
@@ -150,9 +150,11 @@ class Strategy(ABC):
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
         """One page of this sequence's scopes, in order, and the cursor of the next page. Never scans a table.
 
-        The function that the option "scopes" names lists the scopes. Each scope costs one read.
-        Raises OperationNotSupported if there is no such function.
+        Counters in a table of their own are listed by one query. Other scopes come from the function that the option
+        "scopes" names, and each costs one read. Raises OperationNotSupported if there is no such function.
         """
+        if self.counter and not self.counter.beside_items:
+            return self.counter.page(cursor, limit)
         if self._list_scopes is None:
             raise OperationNotSupported(
                 f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
@@ -177,6 +179,8 @@ class Strategy(ABC):
 
     def handed_out(self, scope: str | None, value: int) -> None:
         """A marker shows that this value was handed out."""
+        if self.counter:
+            self.counter.seen(scope, value)
 
     def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
         """The counter has changed since it was read; `reason.old` is the counter now."""
@@ -190,6 +194,8 @@ class Strategy(ABC):
 
     def forget(self) -> None:
         """Forget everything about every scope."""
+        if self.counter:
+            self.counter.forget()
 
 
 def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:

@@ -15,7 +15,7 @@ from ..commit_queues import CommitQueues
 from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest
 from ..exceptions import SequenceError
 from ..retries import Deadline, read
-from ..types import Counter, SequenceConfig
+from ..types import SequenceConfig
 from .assignments import Assignment
 from .base import Strategy
 from .options import Option
@@ -99,18 +99,8 @@ class CounterStrategy(Strategy):
         pending.value = None
         self.counter.fell_behind(scope)
 
-    def handed_out(self, scope: str | None, value: int) -> None:
-        self.counter.seen(scope, value)
-
-    def forget(self) -> None:
-        self.counter.forget()
-
     def last_value(self, scope: str | None) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
-
-    def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """List the counters by one Query of their table; beside the items, by the option "scopes"."""
-        return super().counters(cursor, limit) if self.counter.beside_items else self.counter.page(cursor, limit)
 
 
 def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:

@@ -27,13 +27,13 @@ from .assignments import Assigner, Hint
 from .item_collections import ItemCollections
 from .lives import TableLives
 from .markers import Markers
-from .put_requests import put_request
+from .put_requests import in_transactions, put_request
 
 __all__ = ["ItemWriter"]
 
 
 class ItemWriter(Committer):
-    """Stores the items of one sequence. With `takes_turns` the processes of a host take turns at each scope."""
+    """Stores the items of one sequence. With `locks_host` the processes of a host take turns at each scope."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ItemWriter(Committer):
         *,
         most_actions: int,
         takes_own_keys: bool,
-        takes_turns: bool,
+        locks_host: bool,
         clock: Callable[[], float],
     ) -> None:
         self.assigner = assigner
@@ -53,7 +53,7 @@ class ItemWriter(Committer):
         self.lives = lives
         self.most_actions = most_actions
         self.takes_own_keys = takes_own_keys
-        self.takes_turns = takes_turns
+        self.locks_host = locks_host
         self.clock = clock
 
     def request(self, item: Mapping[str, Any], token: str | None) -> PutRequest:
@@ -67,10 +67,14 @@ class ItemWriter(Committer):
             digest=self.markers.digest,
         )
 
+    def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
+        """Split requests, in their order, into as few parts as single writes can hold."""
+        return in_transactions(pendings, self.most_actions)
+
     @contextmanager
-    def turn(self, scope: str | None) -> Iterator[None]:
+    def exclusively(self, scope: str | None) -> Iterator[None]:
         """Hold the host lock of the scope. Take over its hint before the block, and leave a new one after it."""
-        if not self.takes_turns:
+        if not self.locks_host:
             yield
             return
         with hold_host_lock(f"{self.lives}|{self.collections.partition(scope)}") as lock:

@@ -61,7 +61,7 @@ class _ReadThenWrite(CounterCommitter):
 
     def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.meet(scope, deadline.send)
+        read_units = counter.check_items(scope, deadline.send)
         state = counter.state(scope, deadline.send)
         last_value = counter.last_value(state)
         fitting = numbers.fitting(pendings, last_value)

@@ -31,7 +31,7 @@ COUNTER_OPTIONS: Mapping[str, Option] = {
     "counter_table": Option("sequences", lambda v: isinstance(v, str) and v != "", "the name of a table"),
     "check_items": boolean(True),
 }
-SCOPES_MET = 65_536  # more scopes than have remembered values: checking the items of a scope again costs a query
+SCOPES_CHECKED = 65_536  # more scopes than have remembered values: checking the items of a scope again costs a query
 NEWEST_ITEMS = 100
 
 
@@ -92,15 +92,15 @@ class StoredCounter:
         self.numbers = numbers
         self.lives = lives
         lives.tables = [table, *(lives.tables if check_items else [])]
-        self._check_items = check_items
+        self._checks_items = check_items
         self.wall = wall
-        self._met: LRU[bool] = LRU(SCOPES_MET)
+        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
         self._highest_seen: LRU[int] = LRU()
         self._behind: LRU[bool] = LRU()
 
     def forget(self) -> None:
         """Forget everything about every scope."""
-        for memory in (self._met, self._highest_seen, self._behind):
+        for memory in (self._checked, self._highest_seen, self._behind):
             memory.clear()
 
     @property
@@ -123,7 +123,7 @@ class StoredCounter:
         if known is None:
             return state
         if self.lives.changed(send):
-            self.meet(scope, send)
+            self.check_items(scope, send)
             return self.state(scope, send)
         raise SequenceWentBack(
             f"The counter of {self.alias!r}, scope {scope!r}, says {state.last_value}, but {known} was handed out: "
@@ -148,20 +148,20 @@ class StoredCounter:
         if highest is None or value > highest:
             self._highest_seen.put(scope, value)
 
-    def meet(self, scope: str | None, send: Send) -> float:
+    def check_items(self, scope: str | None, send: Send) -> float:
         """Before this process first counts in a scope, see which values its items have; return the read units.
 
         The items are read before the counter, so that the counter has reached the value of every item that is found.
         """
-        if not self._check_items or self._met.get(scope):
+        if not self._checks_items or self._checked.get(scope):
             return 0.0
-        carried, read_units = self._highest_carried(scope, send)
+        carried, read_units = self._highest_with_token(scope, send)
         if carried is not None:
             self.seen(scope, carried)
-        self._met.put(scope, True)
+        self._checked.put(scope, True)
         return read_units
 
-    def _highest_carried(self, scope: str | None, send: Send) -> tuple[int | None, float]:
+    def _highest_with_token(self, scope: str | None, send: Send) -> tuple[int | None, float]:
         """The highest value among the newest items with a token, and the read units. Imported rows have no token."""
         schema, read_units = self.collections.schema, 0.0
         for limit in (1, NEWEST_ITEMS):

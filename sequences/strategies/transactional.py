@@ -11,7 +11,7 @@ from .. import expressions
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
 from ..retries import Deadline, new_token, read
-from ..types import Counter, SequenceConfig
+from ..types import SequenceConfig
 from .assignments import Assignment, Hint
 from .base import Strategy
 from .counter_strategy import stored_counter
@@ -61,13 +61,13 @@ class TransactionalCounter(Strategy):
         self._states: LRU[CounterState] = LRU()
 
     def forget(self) -> None:
-        self.counter.forget()
+        super().forget()
         self._states.clear()
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
-        read_units = counter.meet(scope, send)
+        read_units = counter.check_items(scope, send)
         counter.catch_up(scope, send)
         state = self._states.get(scope) or counter.state(scope, send)
         last_value = counter.last_value(state)
@@ -109,12 +109,5 @@ class TransactionalCounter(Strategy):
         self.counter.fell_behind(scope)
         self._states.forget(scope)
 
-    def handed_out(self, scope: str | None, value: int) -> None:
-        self.counter.seen(scope, value)
-
     def last_value(self, scope: str | None) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
-
-    def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """List the counters by one Query of their table; beside the items, by the option "scopes"."""
-        return super().counters(cursor, limit) if self.counter.beside_items else self.counter.page(cursor, limit)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sequences.commits import Pending, PutRequest
-from sequences.retries import Deadline, read
-from sequences.strategies import Strategy
-from sequences.strategies.assignments import Assignment
+from sequences.strategies import Assignment, Deadline, Pending, PutRequest, Strategy, read
 
 __all__ = ["ReadThenPut"]
 
@@ -23,7 +20,7 @@ class ReadThenPut(Strategy):
     exactly_once = True
     writes_together = True
     requests = "2 alone, 2/n in a group of n"
-    units = "1 WU (2 in a group or with a token, 4 with both) + 0.5 RU"
+    units = "1 WU (2 in a group, 4 with a token) + 1 RU"
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         highest, read_units = self.collections.highest(scope, deadline.send)

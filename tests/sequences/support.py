@@ -249,7 +249,7 @@ def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **
 def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
-    patch.setattr(stored_counter, "SCOPES_MET", scopes)
+    patch.setattr(stored_counter, "SCOPES_CHECKED", scopes)
     patch.setattr(block, "BLOCKS_HELD", scopes)
     strategies.reset()
 
@@ -313,7 +313,7 @@ def counter_of(name: str) -> StoredCounter:
     return counter
 
 
-def turn_name(name: str, scope: str | None) -> str:
+def lock_name(name: str, scope: str | None) -> str:
     """What a process names the turn that it takes at a scope."""
     names: list[str] = []
     strategies[name].lives.bind(dynamodb.call)
@@ -322,7 +322,7 @@ def turn_name(name: str, scope: str | None) -> str:
         names.append(name)
         return hold_host_lock(name)
 
-    with mock.patch.object(item_writer, "hold_host_lock", note), strategies[name].item_writer.turn(scope):
+    with mock.patch.object(item_writer, "hold_host_lock", note), strategies[name].item_writer.exclusively(scope):
         return names[0]
 
 

@@ -347,10 +347,19 @@ class TestLimits:
             future.result()
         assert house.line.items == [["first"], ["0"], ["1", "2"]]
 
-    def test_a_token_twice(self, house: House) -> None:
-        """Two requests with the same token never share a write."""
+    @pytest.mark.parametrize("shared", ["token", "key"])
+    def test_a_token_or_a_key_twice(self, house: House, shared: str) -> None:
+        """Two requests with the same token, or with the same key of their own, never share a write."""
         with house.busy() as first:
-            others = [house.join(f"{n}", marked=True, token="a token") for n in range(2)]
+            others = [
+                house.join(
+                    f"{n}",
+                    marked=True,
+                    token="a token" if shared == "token" else f"token {n}",
+                    own_key={"pk": {"S": "a key" if shared == "key" else f"key {n}"}},
+                )
+                for n in range(2)
+            ]
         for future in [first, *others]:
             future.result()
         assert house.line.items == [["first"], ["0"], ["1"]]

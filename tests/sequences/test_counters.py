@@ -24,6 +24,7 @@ from tests.sequences.support import (
     counter_of,
     delete_counter,
     import_row,
+    lock_name,
     make,
     names_that,
     put_some,
@@ -31,7 +32,6 @@ from tests.sequences.support import (
     set_counter,
     stored,
     take_some,
-    turn_name,
 )
 
 HOLDING = [*COUNTERS, *STEPPING]
@@ -257,7 +257,7 @@ class TestRogueWriters:
     def test_an_outdated_hint(self, name: str, scope: str) -> None:
         """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
         told = put_some(name, scope, 3)
-        with hold_host_lock(turn_name(name, scope)) as turn:
+        with hold_host_lock(lock_name(name, scope)) as turn:
             turn.leave_hint(told[1], strategies[name].timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 4)]
 
@@ -265,7 +265,7 @@ class TestRogueWriters:
     def test_a_hint_from_before_the_table(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A hint that is left of a table that was made anew does not keep a fresh process from counting."""
         strategy = install(name, deadline=0.5)
-        with hold_host_lock(turn_name(name, scope)) as turn:
+        with hold_host_lock(lock_name(name, scope)) as turn:
             turn.leave_hint(1000, strategy.timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 1)]
 

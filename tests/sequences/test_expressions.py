@@ -35,8 +35,8 @@ REQUESTS = {
     "change of a version": expressions.update_version(SCHEMA, KEY, TITLE, version=7, unless="void", removed=("old",)),
     "change of any version": expressions.update_version(SCHEMA, KEY, TITLE, version=None, unless="void"),
     "query": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, attributes=("title",)),
-    "first addition": expressions.add_to_counter("counters", KEY, floor=None, **ADDITION),
-    "addition": expressions.add_to_counter("counters", KEY, floor=3, **ADDITION),
+    "first addition": expressions.add_to_counter("counters", KEY, highest_seen=None, **ADDITION),
+    "addition": expressions.add_to_counter("counters", KEY, highest_seen=3, **ADDITION),
     "first advance": expressions.advance_counter("counters", KEY, ROW, seen=None),
     "advance": expressions.advance_counter("counters", KEY, ROW, seen=6),
     "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None),
@@ -185,7 +185,7 @@ class TestKeys:
 class TestCounters:
     def test_addition(self) -> None:
         """An addition starts a missing counter before START, and moves `highest` with it."""
-        request = expressions.add_to_counter("counters", KEY, floor=None, **ADDITION)
+        request = expressions.add_to_counter("counters", KEY, highest_seen=None, **ADDITION)
         assert request["UpdateExpression"] == (
             "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
             "#highest = if_not_exists(#last_value, :before_start) + :amount, #updated_at = :now, #token = :token"
@@ -193,14 +193,19 @@ class TestCounters:
         assert request["ReturnValues"] == "UPDATED_NEW"
 
     def test_addition_is_refused(self) -> None:
-        """An addition is refused beyond MAXIMUM, below `highest`, below the process's floor, and on its own token."""
-        condition = expressions.add_to_counter("counters", KEY, floor=3, **ADDITION)["ConditionExpression"]
-        for part in ("#last_value <= :room", "#last_value >= #highest", "#last_value >= :floor", "#token <> :token"):
+        """An addition is refused beyond MAXIMUM, below `highest`, below a value seen, and on its own token."""
+        condition = expressions.add_to_counter("counters", KEY, highest_seen=3, **ADDITION)["ConditionExpression"]
+        for part in (
+            "#last_value <= :room",
+            "#last_value >= #highest",
+            "#last_value >= :highest_seen",
+            "#token <> :token",
+        ):
             assert part in condition
         assert "attribute_not_exists(#last_value)" not in condition
-        first = expressions.add_to_counter("counters", KEY, floor=None, **ADDITION)["ConditionExpression"]
+        first = expressions.add_to_counter("counters", KEY, highest_seen=None, **ADDITION)["ConditionExpression"]
         assert "attribute_not_exists(#last_value)" in first
-        assert ":floor" not in first
+        assert ":highest_seen" not in first
 
     def test_the_whole_condition(self) -> None:
         """Each part holds on its own; a counter that is not there is begun by who has seen no value of it."""
@@ -208,11 +213,11 @@ class TestCounters:
         ours = "(attribute_not_exists(#token) OR #token <> :token)"
         missing = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
         conditions = [
-            expressions.add_to_counter("counters", KEY, floor=floor, **ADDITION)["ConditionExpression"]
-            for floor in (3, None)
+            expressions.add_to_counter("counters", KEY, highest_seen=highest_seen, **ADDITION)["ConditionExpression"]
+            for highest_seen in (3, None)
         ]
         assert conditions == [
-            f"{in_order} AND #last_value >= :floor AND {ours}",
+            f"{in_order} AND #last_value >= :highest_seen AND {ours}",
             f"(({missing}) OR ({in_order})) AND {ours}",
         ]
 

@@ -19,7 +19,7 @@ import pytest
 from sequences import host_lock, put_next
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
-from tests.sequences.support import SEQUENCES, at_once, put_some, stored, turn_name
+from tests.sequences.support import SEQUENCES, at_once, lock_name, put_some, stored
 
 FORK = multiprocessing.get_context("fork")
 
@@ -129,7 +129,7 @@ class TestDoingWithout:
 
     def test_numbering_goes_on(self, configured: str, scope: str) -> None:
         """While another process holds the turn of a scope for long, its numbers are handed out all the same."""
-        topic = turn_name("sort-key", scope)
+        topic = lock_name("sort-key", scope)
         held, release = FORK.Event(), FORK.Event()
         process = FORK.Process(target=hold, args=(topic, held, release))
         process.start()
@@ -203,7 +203,7 @@ class TestHints:
         """A hint that was confirmed later than now comes from another boot, and is ignored."""
         assert put_some("sort-key", scope, 2) == [1, 2]
         strategies["sort-key"].forget()
-        with hold_host_lock(turn_name("sort-key", scope)) as turn:
+        with hold_host_lock(lock_name("sort-key", scope)) as turn:
             turn.leave_hint(900, time.monotonic() + 3600)
         assert put_some("sort-key", scope, 1) == [3]
 

@@ -14,7 +14,7 @@ from moto import mock_aws
 from sequences import dynamodb, put_next
 from sequences.exceptions import AccessRefused, NotWritten, OutcomeUnknown, SequenceWentBack, TableMissing
 from sequences.registry import strategies
-from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, put_some, set_counter, take_some, turn_name
+from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, put_some, set_counter, take_some
 
 NAMES = [*COUNTERS, *SORT_KEYS]
 RESERVING = [name for name in COUNTERS if "transactional" not in name]
@@ -174,18 +174,18 @@ class TestIdentity:
     def test_credentials_do_not_matter(self, configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Processes whose credentials rotate go on taking turns with the others: a turn is named for the table."""
         dynamodb.forget_lives()
-        before = turn_name("sort-key", scope)
+        before = lock_name("sort-key", scope)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another key")
         strategies.reset()
-        assert turn_name("sort-key", scope) == before
+        assert lock_name("sort-key", scope) == before
         assert "another key" not in before
 
     def test_a_turn_belongs_to_one_life(self, own_tables: str) -> None:
         """A table that is made again has turns, and so hints, of its own."""
-        before = turn_name("sort-key", "a")
+        before = lock_name("sort-key", "a")
         delete_tables()
         call_command("create_tables", verbosity=0)
-        assert turn_name("sort-key", "a") != before
+        assert lock_name("sort-key", "a") != before
 
 
 class TestLateWrites:

@@ -20,11 +20,24 @@ from sequences import dynamodb
 from sequences.checks import check_sequences
 from sequences.exceptions import InvalidSequence
 from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
-from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum
+from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, Strategy
+from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES, at_once
 
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
+
+
+class Silent(Strategy):
+    """A strategy that leaves two questions open."""
+
+    gapless = supports_reserve = needs_transactions = ordered_across_processes = writes_together = False
+    requests = "1"
+    assign = ReadThenPut.assign
+    number_taken = ReadThenPut.number_taken
+    last_value = ReadThenPut.last_value
+
+
 MISTAKES: list[tuple[Any, str]] = [
     ("a text", "'STRATEGY'"),
     ({}, "'STRATEGY'"),
@@ -35,6 +48,7 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": "sequences.services.put_next"}, "is not a strategy class"),
     ({"STRATEGY": "sequences.types.Counter"}, "is not a strategy class"),
     ({"STRATEGY": "sequences.strategies.base.Strategy"}, "is not a strategy class"),
+    ({"STRATEGY": "tests.sequences.test_registry.Silent"}, "lacks exactly_once, units"),
     ({"STRATEGY": ATOMIC, "BLOCK": 1}, "unknown key 'BLOCK'"),
     ({"STRATEGY": ATOMIC, "START": "1"}, r"\['START'\] is '1'"),
     ({"STRATEGY": ATOMIC, "START": -1}, r"\['START'\] is -1"),

@@ -19,7 +19,7 @@ from sequences.exceptions import (
 from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, make, put_some, stored, turn_name
+from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, lock_name, make, put_some, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -107,7 +107,7 @@ class TestWhatIsRemembered:
         """A hint from another process is as old as its confirmation: after a restore it makes no gap."""
         install(name, clock=clock)
         put_some(name, scope, 3)
-        with hold_host_lock(turn_name(name, scope)) as turn:
+        with hold_host_lock(lock_name(name, scope)) as turn:
             assert turn.hint() == (3, clock.now)
             turn.leave_hint(50, clock.now)
         clock.now += 1
