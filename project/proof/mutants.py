@@ -70,7 +70,7 @@ OWN_TESTS = {
     "sequences/registry.py": ("tables",),
     "sequences/retries.py": ("deadlines",),
     "sequences/waiters.py": ("commit_queues", "deadlines"),
-    "sequences/strategies/assignments.py": ("sort_key", "counters"),
+    "sequences/strategies/assignments.py": ("counters", "contract"),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
     "sequences/strategies/base.py": ("registry", "sort_key", "counters", "contract"),
     "sequences/strategies/block.py": ("registry", "lives"),

@@ -269,10 +269,11 @@ def test_the_registry_serves_one_allocator() -> None:
     assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1
 
 
-def test_near_the_maximum(install: Callable[..., Strategy], scope: str) -> None:
+@pytest.mark.parametrize("maximum", [1, 3, 13])
+def test_near_the_maximum(install: Callable[..., Strategy], scope: str, maximum: int) -> None:
     """Where no whole block is left, a smaller one is served, up to the last value."""
-    install("block", block_size=10, MAXIMUM=13)
-    assert take_some("block", scope, 13) == list(range(1, 14))
+    install("block", block_size=10, MAXIMUM=maximum)
+    assert take_some("block", scope, maximum) == list(range(1, maximum + 1))
     with pytest.raises(SequenceExhausted):
         get_next_value("block", scope=scope)
 

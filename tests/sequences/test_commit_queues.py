@@ -511,6 +511,11 @@ class TestGivingUp:
         assert isinstance(answer, SequenceUnavailable)
         assert not answer.outcome_unknown
 
+    def test_at_least_one_attempt(self, house: House) -> None:
+        """A caller that joins nobody makes one attempt, even if its deadline has passed."""
+        house.queues, house.seconds = CommitQueues(house.ledger, joins=False), 0.0
+        assert value(house.put("late")) == 1
+
     def test_waiting_in_the_queue(self, house: House) -> None:
         """A caller that waits behind others until its deadline leaves, and is not written."""
         house.timing, house.seconds = Timing(), 0.05

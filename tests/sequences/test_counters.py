@@ -10,8 +10,16 @@ from decimal import Decimal
 import pytest
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
-from sequences.commits import Pending, ReserveRequest
-from sequences.exceptions import ItemExists, OperationNotSupported, SequenceExhausted, SequenceWentBack, StorageRefused
+from sequences.commits import Pending, PutRequest, ReserveRequest
+from sequences.exceptions import (
+    CancellationReason,
+    ItemExists,
+    OperationNotSupported,
+    SequenceExhausted,
+    SequenceWentBack,
+    StorageRefused,
+    WriteCancelled,
+)
 from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
@@ -82,6 +90,33 @@ class TestRogueWriters:
         with pytest.raises(SequenceWentBack):
             get_last_value(name, scope=scope)
         assert sorted(stored(name, scope)) == told
+
+    def test_a_counter_set_back_and_forth(self, scope: str, wire: Wire) -> None:
+        """A counter that is right again when it is read is counted on: nobody is told that MAXIMUM is reached."""
+        put_some("atomic", scope, 3)
+        set_counter("atomic", scope, last_value=1)
+        wire.before("GetItem", lambda: set_counter("atomic", scope, last_value=3))
+        assert put_some("atomic", scope, 1) == [4]
+
+    def test_a_counter_that_cannot_be_written(self, scope: str) -> None:
+        """A counter that is refused for another reason than its condition is a permanent error."""
+        writer = strategies["transactional"].item_writer
+        pending = Pending(PutRequest(item={}, token="t"))
+        write = writer.prepare(scope, [pending], strategies["transactional"].deadline())
+        reasons = (CancellationReason("ValidationError", message="too large"), CancellationReason("None"))
+        with pytest.raises(StorageRefused, match="counter cannot be written: ValidationError: too large"):
+            writer.refused(scope, write, WriteCancelled("no", reasons), strategies["transactional"].deadline())
+
+    @pytest.mark.parametrize(
+        ("name", "group", "joins"), [("atomic", True, True), ("atomic", False, False), ("block", True, False)]
+    )
+    def test_who_shares_an_addition(
+        self, name: str, group: bool, joins: bool, install: Callable[..., Strategy]
+    ) -> None:
+        """Callers share an addition where the option allows it and the strategy has no blocks to share."""
+        strategy = install(name, group=group)
+        assert isinstance(strategy, CounterStrategy)
+        assert strategy.reservations._joins is joins
 
     def test_in_another_process_altogether(self, scope: str) -> None:
         """A counter that somebody set back is refused after the registry has forgotten everything."""

@@ -125,6 +125,15 @@ class TestKeys:
             42,
         ]
 
+    @pytest.mark.parametrize(
+        ("schema", "key", "wanted"),
+        [(SCHEMA, Decimal("2.5"), "a whole number"), (PADDED, "42", "a number of 4 digits")],
+    )
+    def test_a_stray_row(self, schema: KeySchema, key: object, wanted: str) -> None:
+        """A row with another kind of sort key is refused with its key, and what is wanted."""
+        with pytest.raises(StorageRefused, match=f"'sk': .* is not {wanted}"):
+            schema.number({"pk": "p", "sk": key})
+
     def test_own_names(self) -> None:
         """A schema names its keys as its table does."""
         schema = KeySchema(table="t", partition_name="project", sort_name="number")
@@ -178,8 +187,11 @@ class TestKeys:
         assert "a.b-c d" in query["ExpressionAttributeNames"].values()
 
     def test_read(self) -> None:
-        """A single read is consistent."""
+        """Reads of items are consistent, one by one or many at once."""
         assert expressions.read_item("t", KEY)["ConsistentRead"] is True
+        request = expressions.read_many(SCHEMA, "p", [1, 2], attributes=["token"])["RequestItems"]["items"]
+        assert request["ConsistentRead"] is True
+        assert request["Keys"] == [SCHEMA.key("p", 1), SCHEMA.key("p", 2)]
 
 
 class TestCounters:

@@ -9,9 +9,15 @@ from sequences.exceptions import SequenceExhausted
 from sequences.strategies.numbers import Numbers
 
 
-def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041) -> Numbers:
+def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041, **more: bool) -> Numbers:
     """Five values from 1001 by 10, unless others are wanted."""
-    return Numbers(alias="orders", start=start, step=step, maximum=maximum)
+    return Numbers(alias="orders", start=start, step=step, maximum=maximum, **more)
+
+
+def test_what_to_raise() -> None:
+    """Where MAXIMUM is reached, its width bounds a padded sort key too, and no other one."""
+    assert str(numbers().exhausted()).endswith("raise MAXIMUM.")
+    assert str(numbers(padded=True).exhausted()).endswith("raise MAXIMUM and the width of the sort key.")
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,13 @@ class TestLostAnswers:
 
 
 class TestScopes:
+    def test_the_last_value_is_consistent(self, scope: str, wire: Wire) -> None:
+        """The last value is read consistently, even where a write may begin with an older one."""
+        put_some("sort-key-eventual", scope, 1)
+        wire.clear()
+        assert get_last_value("sort-key-eventual", scope=scope) == 1
+        assert wire.bodies("Query")[0]["ConsistentRead"] is True
+
     def test_a_scope_that_must_exist(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """An unknown scope is refused by the one query that was to be made anyway, and nothing is written."""
         install(name, scope_must_exist=True)
