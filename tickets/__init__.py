@@ -1,13 +1,13 @@
-"""The sample application: tickets that are numbered per project, ABC-1, ABC-2, ABC-3.
+"""The sample application: tickets with a number in their project, such as ABC-1, ABC-2, ABC-3.
 
-    types, exceptions, validators   what tickets are, and what may stand in them
+    types, exceptions, validators   what a ticket is, its errors, and the limits of its fields
     services                        the writes
     selectors                       the reads
     store                           the only room that knows the table
-    problems                        what every known error means for its reader
+    problems                        what every known error means for the person who reads it
     forms, views, middleware        the web pages
     api                             the REST API
     admin, models                   the list of tickets in the administration
 
-A ticket gets its number from `sequences.put_next`, which stores it under the next free number of its project.
+`sequences.put_next` stores each ticket under the next number of its project.
 """

@@ -1,4 +1,4 @@
-"""The tickets in the administration: the projects, and the tickets of one. Nothing is changed here."""
+"""The tickets in the administration: a list of projects, and a list of the tickets of one. Both are read-only."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from tickets import models, selectors
 
 @admin.register(models.Ticket)
 class TicketAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when it runs
-    """One address and no querysets: Django's other addresses would ask a table that does not exist."""
+    """One page without querysets. Django's other pages would query a table that does not exist."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The list."""
+        """The address of the list."""
         view = self.admin_site.admin_view(self.changelist_view)
         return [path("", view, name=f"{self.opts.app_label}_{self.opts.model_name}_changelist")]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The projects or, with `?project=ABC`, the tickets of one; by cursor."""
+        """A page of the projects or, with `?project=ABC`, of the tickets of one project."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         context = {
@@ -33,15 +33,15 @@ class TicketAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when
         return TemplateResponse(request, "admin/tickets/ticket/change_list.html", context)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Tickets are filed on their pages."""
+        """Always False: tickets are filed on the pages of the site."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: models.Ticket | None = None) -> bool:
-        """Tickets are changed on their pages."""
+        """Always False: tickets are changed on the pages of the site."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: models.Ticket | None = None) -> bool:
-        """Tickets are voided on their pages."""
+        """Always False: tickets are voided on the pages of the site."""
         return False
 
 

@@ -1,10 +1,10 @@
-"""How Django finds the app."""
+"""The app as Django finds it."""
 
 from django.apps import AppConfig
 
 
 class TicketsConfig(AppConfig):
-    """The tickets app; nothing of it lives in the database that Django knows, but permissions do."""
+    """The tickets app. Django's database holds its permissions only."""
 
     name = "tickets"
     default_auto_field = "django.db.models.BigAutoField"

@@ -1,6 +1,6 @@
-"""How the keys of projects and tickets stand in addresses; other spellings lead nowhere.
+"""The keys of projects and tickets in addresses. Any other spelling is not found.
 
-What an address has matched is not matched again.
+A key that matched an address is not checked again.
 """
 
 from django.urls import register_converter
@@ -9,30 +9,30 @@ from tickets.types import PROJECT_KEY, TICKET_KEY, ProjectKey, TicketKey
 
 
 class ProjectKeyConverter:
-    """ABC."""
+    """A project's key, such as ABC."""
 
     regex = PROJECT_KEY
 
     def to_python(self, value: str) -> ProjectKey:
-        """The key as it stands."""
+        """The same text, as a project key."""
         return ProjectKey(value)
 
     def to_url(self, value: str) -> str:
-        """The key as it stands."""
+        """The same text."""
         return value
 
 
 class TicketKeyConverter:
-    """ABC-42."""
+    """A ticket's key, such as ABC-42."""
 
     regex = TICKET_KEY
 
     def to_python(self, value: str) -> TicketKey:
-        """The key in its parts."""
+        """The key, split into project and number."""
         return TicketKey.matched(value)
 
     def to_url(self, value: TicketKey) -> str:
-        """The key as people write it."""
+        """The key as text."""
         return str(value)
 
 

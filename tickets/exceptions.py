@@ -1,18 +1,18 @@
-"""What can be wrong with a request about tickets, as one tree.
+"""The errors of requests about tickets, as one tree.
 
     TicketsError
-    |-- InvalidInput        (Django's ValidationError) a message for each field that is wrong
+    |-- InvalidInput        (also Django's ValidationError) a message for each wrong field
     |-- NotFound
     |   |-- ProjectNotFound
     |   `-- TicketNotFound
     |-- ProjectExists       the key is taken
     |-- ChangeRefused       carries the ticket as it is now
-    |   |-- StaleVersion    somebody changed the ticket meanwhile
+    |   |-- StaleVersion    somebody else changed the ticket meanwhile
     |   `-- TicketVoided    the ticket was withdrawn
-    `-- ValuesTooLarge      the values of a sequence are beyond what its readers keep
+    `-- ValuesTooLarge      the values of a sequence are too large for its clients
 
-Every message is written for the person who made the request. What the store may raise besides is in
-`sequences.exceptions`; what either means for its reader is in `problems`. Neither pages nor HTTP codes are known here.
+Every message is written for the person who made the request. The store's own errors are in `sequences.exceptions`, and
+`problems` says what all of them mean. This module knows neither pages nor HTTP codes.
 """
 
 import copyreg
@@ -24,18 +24,18 @@ from tickets.types import Ticket
 
 
 class TicketsError(Exception):
-    """The root of the tree. Every error survives pickling, as task queues and process pools do it."""
+    """The root of the tree. Every error can be pickled, because task queues and process pools do that."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InvalidInput(TicketsError, ValidationError):
-    """Fields that hold what they may not: `message_dict` holds the messages of each. Nothing was stored."""
+    """Some fields are wrong: `message_dict` has the messages of each. Nothing was stored."""
 
 
 class NotFound(TicketsError, LookupError):
-    """What was asked for does not exist."""
+    """The requested project or ticket does not exist."""
 
 
 class ProjectNotFound(NotFound):
@@ -60,7 +60,7 @@ class ProjectExists(TicketsError):
 
 
 class ChangeRefused(TicketsError):
-    """The ticket cannot be changed so. `current` is the ticket as it is now."""
+    """The ticket cannot be changed in this way. `current` is the ticket as it is now."""
 
     def __init__(self, message: str, current: Ticket) -> None:
         super().__init__(message)
@@ -68,28 +68,28 @@ class ChangeRefused(TicketsError):
 
 
 class StaleVersion(ChangeRefused):
-    """Somebody changed the ticket after it was read. Nothing was stored, unless `outcome_unknown`."""
+    """Somebody changed the ticket after it was read. Nothing was stored, except perhaps if `outcome_unknown`."""
 
     def __init__(self, current: Ticket, *, outcome_unknown: bool = False) -> None:
-        hidden = "Your change may be among those before it, for an answer of the store was lost."
+        hidden = "Your change may be one of the earlier ones, because an answer of the store was lost."
         super().__init__(
             f"{current.key} was changed meanwhile and is at version {current.version} now. "
             f"{hidden if outcome_unknown else 'This request changed nothing.'} "
-            "Compare your change with the ticket as it is, and send it again, for that version, if it is to stand.",
+            "Compare your change with the ticket as it is now. If you still want it, send it again for that version.",
             current,
         )
         self.outcome_unknown = outcome_unknown
 
 
 class TicketVoided(ChangeRefused):
-    """The ticket was withdrawn: its number stays, its content is gone."""
+    """The ticket was withdrawn: its number stays, and its content is gone."""
 
     def __init__(self, current: Ticket) -> None:
         super().__init__(f"{current.key} was voided and cannot be changed any more.", current)
 
 
 class ValuesTooLarge(TicketsError):
-    """Values of a sequence are larger than `largest`: they were taken, but their reader would lose digits."""
+    """Values of a sequence are larger than `largest`. They were taken, but many clients would round them."""
 
     def __init__(self, sequence: str, largest: int) -> None:
-        super().__init__(f"{sequence} has passed {largest}, the largest number that can be told. Its values are lost.")
+        super().__init__(f"{sequence} has passed {largest}, the largest number that can be sent. Its values are lost.")

@@ -1,7 +1,7 @@
-"""The forms of the pages: which fields people see, and how what a service refuses comes back beside them.
+"""The forms of the pages: which fields people see, and how a form shows what a service refuses.
 
-Forms have no limits of their own: services check what was typed. Whatever goes wrong, the form is shown again
-with what was typed; nothing that a person wrote is lost.
+Forms have no limits of their own: services check what was typed. After any known error the form is shown again with
+what was typed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,15 +16,15 @@ from tickets import validators
 from tickets.problems import KNOWN, Problem, Remedy, explain
 from tickets.types import Ticket
 
-WHO = "Who works on it. It can be left empty."
+WHO = "The person who works on it. It can be left empty."
 REMEDIES = {
     Remedy.REPEAT: "What you typed is still here: send it again in a moment. It will not be stored twice.",
-    Remedy.RENEW: "If you want to store this one as well, send it again.",
+    Remedy.RENEW: "If you want to store this content as well, send it again.",
 }
 
 
 class ServiceForm(forms.Form):
-    """A form whose content goes to a service. `problem` is what the service refused it for."""
+    """A form for a call of a service. `problem` says why the service refused the content; None if it did not."""
 
     validated_by: Mapping[str, validators.Validator] = {}
     problem: Problem | None = None
@@ -34,26 +34,26 @@ class ServiceForm(forms.Form):
         super().__init__(*args, **kwargs)
         for name, validator in self.validated_by.items():
             if not self.fields[name].help_text and not isinstance(self.fields[name].widget, forms.Select):
-                self.fields[name].help_text = validator.hint  # a choice explains itself
+                self.fields[name].help_text = validator.hint  # a list of choices needs no hint
 
     @property
     def content(self) -> dict[str, Any]:
-        """What was typed, for a service, which checks it."""
+        """What was typed, for a service. The service checks it."""
         return {name: self.cleaned_data[name] for name in self.validated_by}
 
     @classmethod
     def of(cls, ticket: Ticket) -> Self:
-        """The form as it first shows this ticket."""
+        """The form, filled with this ticket."""
         return cls(initial={name: getattr(ticket, name, "") for name in cls.base_fields})
 
     @property
     def one_time_token(self) -> str | None:
-        """The name of this form's request, so that it is stored once however often it is sent."""
+        """The idempotency token of this form: its content is stored once, however often the form is sent."""
         return self.cleaned_data["token"] or None
 
     @property
     def version_read(self) -> int:
-        """The version that the change is meant for."""
+        """The version of the ticket that the change is based on."""
         return int(self.cleaned_data["version"])
 
     @property
@@ -70,7 +70,7 @@ class ServiceForm(forms.Form):
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Take what a service refuses inside the `with` block as errors of this form, to be shown again."""
+        """Turn known errors inside the `with` block into errors of this form."""
         try:
             yield
         except KNOWN as error:
@@ -78,7 +78,7 @@ class ServiceForm(forms.Form):
             self._show(self.problem)
 
     def _show(self, problem: Problem) -> None:
-        """Say what is wrong, and prepare the form for what helps: sent again, it is meant for the ticket as it is."""
+        """Show what is wrong, and prepare the form to be sent again: with a new token, or for the current version."""
         for field, messages in (problem.fields or {NON_FIELD_ERRORS: [problem.words(REMEDIES)]}).items():
             self.add_error(field if field in self.fields else None, list(messages))
         if problem.remedy is Remedy.RENEW:
@@ -87,7 +87,7 @@ class ServiceForm(forms.Form):
             self._replace("version", str(problem.current.version))
 
     def _replace(self, field: str, value: str) -> None:
-        """Change what a hidden field will send the next time."""
+        """Change the value that a hidden field sends next time."""
         self.data = {**{name: self.data[name] for name in self.data}, self.add_prefix(field): value}
 
 
@@ -95,7 +95,7 @@ class LabelsField(forms.Field):
     """Labels with commas between them."""
 
     def to_python(self, value: Any) -> list[str]:
-        """The labels that the text holds."""
+        """The labels in the text."""
         return [label for label in (value or "").split(",") if label.strip()]
 
     def prepare_value(self, value: Any) -> Any:
@@ -104,7 +104,7 @@ class LabelsField(forms.Field):
 
 
 def one_line(**attributes: Any) -> forms.TextInput:
-    """An input for a short text that the browser does not fill in by itself."""
+    """An input for a short text. The browser does not complete it."""
     return forms.TextInput({"autocomplete": "off", **attributes})
 
 
@@ -118,7 +118,7 @@ class ProjectForm(ServiceForm):
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
     def clean_key(self) -> str:
-        """The key in capital letters, however it was typed."""
+        """The key in capital letters."""
         return str(self.cleaned_data["key"]).upper()
 
 
@@ -134,7 +134,7 @@ class NewTicketForm(ServiceForm):
 
 
 class TicketForm(ServiceForm):
-    """A change of a ticket, meant for the version that was read."""
+    """A change of a ticket, based on the version that was read."""
 
     validated_by = validators.TICKET
     title = forms.CharField(required=False, widget=one_line(required=True))
@@ -146,7 +146,7 @@ class TicketForm(ServiceForm):
 
 
 class VoidForm(ServiceForm):
-    """Why a ticket is withdrawn."""
+    """The reason for voiding a ticket."""
 
     validated_by = validators.VOID
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))

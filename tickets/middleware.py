@@ -1,4 +1,4 @@
-"""Errors of the rooms below as pages; what they mean is in `problems`."""
+"""Known errors as pages. Their meanings are in `problems`."""
 
 from collections.abc import Callable
 
@@ -9,17 +9,17 @@ from tickets.problems import KNOWN, Remedy, explain
 
 
 class ErrorPages:
-    """A page for every known error that reaches no form."""
+    """Answers every known error that no form handles with a page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on; what its view raises comes to `process_exception`."""
+        """Pass the request on. Django calls `process_exception` if a view raises an error."""
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The page for a known error; None for any other, which is Django's to answer."""
+        """The page for a known error; None for any other error, which Django answers."""
         if not isinstance(error, KNOWN):
             return None
         problem = explain(error, request.path)

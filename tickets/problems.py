@@ -1,8 +1,8 @@
-"""What every known error means for whom it stops: one table that the REST API, pages and forms share.
+"""What every known error means for the person who reads it: one table for the REST API, the pages and the forms.
 
-A problem says what happened, whether anything was stored, and what helps. The rooms only dress it: `api.exceptions`
-as JSON, `middleware` as a page, `forms` beside what was typed. A class without an entry has its parent's. What only
-an administrator understands goes to the log, and never to the reader.
+A problem says what happened, whether anything was stored, and what helps. The rooms only format it: `api.exceptions`
+as JSON, `middleware` as a page, `forms` beside what was typed. A class without an entry uses the entry of its parent.
+Technical details go to the log, never to the reader.
 """
 
 import logging
@@ -47,32 +47,32 @@ PERHAPS = "Your request may have been carried out all the same."
 
 
 class Remedy(Enum):
-    """What helps, in words for people; a room whose readers need others has its own."""
+    """What helps, in words for people. A room may use words of its own."""
 
-    CORRECT = ""  # the problem says what is wrong
+    CORRECT = ""  # the message says what to correct
     REPEAT = "Try again in a moment."
     RENEW = "If this is to be stored as well, send it as a new request."
-    TELL = "Tell an administrator, who finds the reason in the log."
+    TELL = "Tell an administrator: the reason is in the log."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """What an error means. In the table, an empty `detail` stands for the error's own message, written for people."""
+    """What an error means. In the table, an empty `detail` means that the error's own message is shown."""
 
     status: int
     title: str
     detail: str = ""
     remedy: Remedy = Remedy.CORRECT
     retry_after: int | None = None
-    """The seconds after which a repeat may help; None where it never does."""
+    """The seconds after which a repeat may help; None if a repeat does not help."""
     about: str = ""
-    """The field that the message is about, where it is one."""
+    """The field that the message is about; empty if it is about no single field."""
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The messages of each field that is wrong."""
+    """The messages of each wrong field."""
     current: Ticket | None = None
-    """The ticket as it is now, where it is not as its changer thought."""
+    """The ticket as it is now, if a change was refused because of it."""
     outcome_unknown: bool = False
-    """Whether what was asked for may have been carried out."""
+    """Whether the request may have been carried out."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -80,7 +80,7 @@ class Problem:
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
     def words(self, remedies: Mapping[Remedy, str] | None = None) -> str:
-        """What happened and what helps, for the readers of a room."""
+        """What happened and what helps, in the words of a room."""
         return f"{self.detail} {(remedies or {}).get(self.remedy, self.remedy.value)}".strip()
 
 
@@ -101,7 +101,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
     ValuesTooLarge: Problem(status=409, title="Used up", remedy=Remedy.TELL),
     SequenceError: Problem(status=503, title="Out of order", detail="This cannot be done.", remedy=Remedy.TELL),
     InvalidSequence: Problem(
-        status=503, title="Out of order", detail="This sequence is not set up as it must be.", remedy=Remedy.TELL
+        status=503, title="Out of order", detail="This sequence is not set up correctly.", remedy=Remedy.TELL
     ),
     InvalidScope: Problem(status=400, title="Not understood", about="scope"),
     InvalidItem: Problem(
@@ -111,14 +111,14 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
     OperationNotSupported: Problem(
         status=409,
         title="Not possible",
-        detail="This sequence numbers what is stored in it, as tickets are, and gives out no values by themselves.",
+        detail="This sequence numbers stored items only, such as tickets. It hands out no values without an item.",
     ),
-    ScopeNotFound: Problem(status=404, title="Not found", detail="What this was to be numbered in does not exist."),
+    ScopeNotFound: Problem(status=404, title="Not found", detail="The scope of this number does not exist."),
     ItemExists: Problem(status=409, title="Taken already", detail="Something is stored under this key already."),
     IdempotencyMismatch: Problem(
         status=422,
         title="Sent before",
-        detail="This was sent before, with other content, and that was stored.",
+        detail="This request was sent before with other content, which was stored.",
         remedy=Remedy.RENEW,
     ),
     SequenceExhausted: Problem(
@@ -127,19 +127,19 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
     SequenceWentBack: Problem(
         status=409,
         title="Out of order",
-        detail="The counter was set back below numbers that it gave out, so it gives out none.",
+        detail="The counter was set back below numbers that it handed out. It hands out no more.",
         remedy=Remedy.TELL,
     ),
     GaveUp: AWAY,
     SequenceContention: Problem(
         status=503,
         title="Too busy",
-        detail="Too many others were writing at this moment.",
+        detail="Too many requests are writing at this moment.",
         remedy=Remedy.REPEAT,
         retry_after=1,
     ),
     StorageError: Problem(
-        status=503, title="Out of order", detail="The store refuses this, and will again.", remedy=Remedy.TELL
+        status=503, title="Out of order", detail="The store refuses this, and will refuse it again.", remedy=Remedy.TELL
     ),
     NotWritten: AWAY,
     OutcomeUnknown: AWAY,
@@ -147,7 +147,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
 
 
 def explain(error: SequenceError | TicketsError, where: str) -> Problem:
-    """The problem that an error is. What an administrator should know is logged, with its cause."""
+    """What this error means for its reader. Logs the error if the remedy is to repeat or to tell an administrator."""
     entry = next(PROBLEMS[kind] for kind in type(error).__mro__ if kind in PROBLEMS)
     if entry.remedy in (Remedy.REPEAT, Remedy.TELL):
         logger.error("%s could not be served: %s", where, error)

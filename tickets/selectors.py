@@ -1,8 +1,8 @@
 """The reads: one project or ticket, and lists by pages. The writes are in `services`.
 
-Every read is consistent: what was stored before it is in it. A cursor is opaque, belongs to one list, and
-raises InvalidInput when it was made up. Every read may raise `SequenceUnavailable` and `StorageRefused` of
-`sequences.exceptions`: the store did not serve us.
+Every read is consistent: it sees every write that ended before it began. A cursor is opaque and belongs to one list;
+any other text raises InvalidInput. Every read may raise `SequenceUnavailable` and `StorageRefused` of
+`sequences.exceptions`: the store did not answer, or refused the read.
 """
 
 from collections.abc import Callable
@@ -29,20 +29,20 @@ def get_project(key: str) -> Project:
 
 
 def list_projects(*, cursor: str | None = None, limit: int = PAGE_SIZE) -> Page[Project]:
-    """The projects in the alphabetical order of their keys. One query a page, never a scan."""
+    """The projects in the alphabetical order of their keys. One query for each page, never a scan."""
     found = store.find_projects(_position(cursor, store.REGISTER), limit)
     return _page(found, store.REGISTER, store.project_from_row)
 
 
 def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-    """The scopes of the sequence "tickets": one page of project keys, and the cursor of the next."""
+    """The scopes of the sequence "tickets": one page of project keys, and the cursor of the next page."""
     found = store.find_projects(_position(cursor, store.REGISTER), limit, attributes=["key"])
     page = _page(found, store.REGISTER, lambda row: str(row["key"]))
     return list(page.results), page.next_cursor
 
 
 def get_ticket(key: TicketKey) -> Ticket:
-    """One ticket, also a void one. Raises TicketNotFound. One read."""
+    """One ticket, even if it is void. Raises TicketNotFound. One read."""
     ticket = store.find_ticket(key)
     if ticket is None:
         raise TicketNotFound(key)
@@ -60,9 +60,9 @@ def get_changeable_ticket(key: TicketKey) -> Ticket:
 def list_tickets(
     project: str, *, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True
 ) -> Page[Ticket]:
-    """The tickets of a project, newest first, void ones in their places; without descriptions unless `whole`.
+    """The tickets of a project, newest first. Void tickets keep their places. Descriptions are read only if `whole`.
 
-    Raises ProjectNotFound. One query a page.
+    Raises ProjectNotFound. One query for each page; an empty page costs one read more.
     """
     key = validators.project_key(project)
     attributes = store.WHOLE if whole else store.SUMMARY
@@ -78,7 +78,7 @@ def _page(found: store.Slice, name: str, from_row: Callable[[store.Row], T]) -> 
 
 
 def _position(cursor: str | None, name: str) -> int | None:
-    """The position that a cursor of the named list stands for; None stands for its beginning."""
+    """The position of a cursor of the named list; None is the beginning."""
     if cursor is None:
         return None
     try:

@@ -1,11 +1,11 @@
-"""The writes: projects are made, tickets are filed, changed and voided. The reads are in `selectors`.
+"""The writes: projects are made; tickets are filed, changed and voided. The reads are in `selectors`.
 
-Every function checks what it is given by `validators` and raises InvalidInput with a message for each wrong field.
-Besides what it names it may raise `SequenceUnavailable`, `SequenceContention` and `StorageRefused` of
-`sequences.exceptions`: the store did not serve us.
+Every function checks its arguments by `validators`, and raises InvalidInput with a message for each wrong field.
+Besides the errors that it names, it may raise `SequenceUnavailable`, `SequenceContention` and `StorageRefused` of
+`sequences.exceptions`: the store did not answer, was too busy, or refused the write.
 
-An idempotency token is the caller's name for one request (1 to 200 characters): sent again with the same one,
-the request is carried out once. Tokens belong to who uses them, so that two people's never meet.
+An idempotency token is the caller's name for one request (1 to 200 characters): repeats with the same token are carried
+out once. Every person has tokens of their own: equal tokens of two people are different requests.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ SEQUENCE = "tickets"
 def create_project(
     *, key: str, name: str, description: str = "", by: str, idempotency_token: str | None = None
 ) -> Project:
-    """Make a project, in which tickets are numbered from 1. Raises ProjectExists.
+    """Make a project. Its tickets are numbered from 1. Raises ProjectExists.
 
-    One write. A repeat with the same token makes nothing and returns the project, by one read.
+    One write. A repeat with the same token makes nothing, and returns the project by one read.
     """
     about = validators.clean({"key": key, "name": name, "description": description}, validators.PROJECT)
     token = _token_of(by, idempotency_token) or new_token()
@@ -60,10 +60,9 @@ def create_ticket(
 ) -> TicketCreated:
     """File a ticket under the next number of its project.
 
-    Guarantees: the numbers of a project are 1, 2, 3 ... without a hole; a repeat with the same token, also
-    days later, files nothing and returns the ticket as it is now. Raises ProjectNotFound, and
-    IdempotencyMismatch when the token was used for another ticket of the project. One write; with a token it
-    holds two rows.
+    The numbers of a project are 1, 2, 3 and so on, without gaps. A repeat with the same token files nothing and returns
+    the ticket as it is now, as long as the marker of the token is kept. Raises ProjectNotFound, and IdempotencyMismatch
+    if the token was used for another ticket of the project. One write; with a token it stores two rows.
     """
     project = validators.project_key(project)
     texts = {"title": title, "description": description, "status": status, "assignee": assignee}
@@ -83,7 +82,7 @@ def create_ticket(
 
 
 def update_ticket(key: TicketKey, *, version: int, changes: Mapping[str, Any], by: str) -> Ticket:
-    """Change some fields of a ticket that still is at the version that was read.
+    """Change some fields of a ticket that is still at this version.
 
     Raises TicketNotFound, and StaleVersion or TicketVoided, which carry the ticket as it is now. One write.
     """
@@ -94,9 +93,10 @@ def update_ticket(key: TicketKey, *, version: int, changes: Mapping[str, Any], b
 
 
 def void_ticket(key: TicketKey, *, by: str, reason: str = "", version: int | None = None) -> Ticket:
-    """Withdraw a ticket: its content is removed; its number stays, with who did it, when and why.
+    """Withdraw a ticket: its content is removed. Its number stays, with the person, the time and the reason.
 
-    A ticket that is void already stays as it is. Raises TicketNotFound, and StaleVersion if not at `version`.
+    A ticket that is already void stays as it is. Raises TicketNotFound, and StaleVersion if the ticket is not at
+    `version`.
     """
     about = validators.clean({"reason": reason}, validators.VOID)
     void = Void(by=by, at=timezone.now(), **about)
@@ -110,7 +110,7 @@ def void_ticket(key: TicketKey, *, by: str, reason: str = "", version: int | Non
 
 @contextmanager
 def _stored_already() -> Iterator[None]:
-    """Around the read of what a request has stored before: if it fails, nobody may hear that nothing was stored."""
+    """Around the read of what is already stored. If it fails, the error must not say that nothing was stored."""
     try:
         yield
     except (GaveUp, StorageError) as error:
@@ -123,7 +123,7 @@ def _stored_already() -> Iterator[None]:
 
 
 def _token_of(person: str, token: str | None) -> str | None:
-    """A token of the sequence's own that stands for this person's token, apart from everybody else's."""
+    """The token for the store: a digest of the person and their token. Other people's tokens have other digests."""
     if token is None:
         return None
     cleaned = validators.clean({"idempotency_token": token}, validators.REQUEST)

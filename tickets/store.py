@@ -1,12 +1,12 @@
 """The only room that knows the tickets table: its keys, its rows, and the conditions of its writes.
 
-    ("ABC", 0)             project ABC; the query for its highest number thus says whether it exists
-    ("ABC", 42)            ticket ABC-42; put here by `sequences.put_next`, which counts ABC's rows
-    ("#projects", place)   the register: one row a project, in alphabetical order
+    ("ABC", 0)             project ABC; so the query for ABC's highest number also shows whether ABC exists
+    ("ABC", 42)            ticket ABC-42; `sequences.put_next` stores it under the next number of ABC
+    ("#projects", place)   the register: one row for each project, in alphabetical order
 
-No row is ever deleted. `token` is the name of the request that made a row, `change` of the last that changed
-it, so that either is recognised when its answer was lost. What may stand in a row is said in `validators`; lists
-are read by position: the sort key after which they go on.
+No row is ever deleted. `token` names the request that made a row, `change` the last request that changed it: a repeat
+recognises its own write after a lost answer. The limits of the fields are in `validators`. A list is read from a
+position: the sort key of the last row before the page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,12 +34,12 @@ from tickets.exceptions import ProjectExists, StaleVersion, TicketNotFound, Tick
 from tickets.types import Project, Status, Ticket, TicketKey, Void
 
 TABLE = "tickets"
-REGISTER = "#projects"  # no project key equals it
+REGISTER = "#projects"  # not a project key
 PROJECT_ROW = 0
 ALPHABET = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 KEY_LENGTH = 10
 ABOUT_PROJECT = ("key", "name", "description")
-# What a list of tickets shows, and what one ticket has besides.
+# The attributes of a ticket in a list, and all attributes.
 SUMMARY = ("title", "status", "assignee", "labels", "reporter", "created_at", "updated_at", "version", "void")
 WHOLE = (*SUMMARY, "description")
 # Defaults for imported rows, which may lack attributes that we always write.
@@ -57,17 +57,18 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """Some rows of a list in their order; `end` is the position to go on after, None where the list ends."""
+    """Some rows of a list in their order; `end` is the position of the last row, None at the end of the list."""
 
     rows: tuple[Row, ...]
     end: int | None
 
 
 def insert_project(project: Project, *, created_at: datetime, token: str) -> bool:
-    """Store a project and its place in the register, both or neither; again with the same token does nothing.
+    """Store a project and its row in the register, both or neither. A repeat with the same token does nothing.
 
-    False says that an earlier request with this token had stored it, perhaps with another content; or this one, if its
-    answer was lost and the engine ignores request tokens. Raises ProjectExists. One transaction: 4 write units.
+    False if an earlier request with this token has stored a project under this key, perhaps with other content; or this
+    one, if its answer was lost and the engine ignores request tokens. Raises ProjectExists. One transaction: 4 write
+    units, if each row has at most 1 KB.
     """
     about = {name: getattr(project, name) for name in ABOUT_PROJECT}
     row = to_row({**about, "created_at": created_at, "token": token})
@@ -107,7 +108,7 @@ def find_tickets(project: str, after: int | None, limit: int, *, attributes: Seq
 
 
 def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a ticket or a project as they are stored."""
+    """Fields of a ticket or a project in their stored form."""
     return {name: _to_stored(value) for name, value in fields.items()}
 
 
@@ -124,18 +125,18 @@ def _to_stored(value: Any) -> Any:
 
 
 def change_ticket(key: TicketKey, *, content: Mapping[str, Any], version: int, at: datetime, by: str) -> Ticket:
-    """Store new content in some fields of a ticket that still is at `version`, and return it as it then is.
+    """Store new content in some fields of a ticket that is still at `version`, and return the new ticket.
 
-    Raises TicketNotFound, StaleVersion or TicketVoided, and then has stored nothing, unless StaleVersion says that
-    it may have: an answer was lost, and others changed the ticket more than once since. One write.
+    Raises TicketNotFound, StaleVersion or TicketVoided. Nothing was stored then, except perhaps if StaleVersion says
+    `outcome_unknown`: an answer was lost, and the ticket is more than one version ahead. One write.
     """
     return _update(key, {**content, "updated_by": by, "updated_at": at}, version=version)
 
 
 def void_ticket(key: TicketKey, *, void: Void, version: int | None) -> Ticket:
-    """Replace a ticket's content by who withdrew it, when and why; its number stays taken for ever.
+    """Replace a ticket's content by the person, the time and the reason. Its number stays taken for ever.
 
-    Raises TicketNotFound, TicketVoided, or StaleVersion if not at `version`, when one is given. One write.
+    Raises TicketNotFound, TicketVoided, or StaleVersion if the ticket is not at the given `version`. One write.
     """
     fields = {"status": Status.VOID.value, "void": void, "updated_by": void.by, "updated_at": void.at}
     return _update(key, fields, version=version, removed=("title", "description", "assignee", "labels"))
@@ -154,10 +155,10 @@ def _update(key: TicketKey, fields: Mapping[str, Any], *, version: int | None, r
 
 
 def _after_refusal(key: TicketKey, change: str, version: int | None, cancelled: WriteCancelled) -> Ticket:
-    """The ticket if it carries this very change, whose answer was lost; otherwise why it was refused.
+    """The ticket if it has this change, whose answer was lost. Otherwise raises the reason of the refusal.
 
-    A ticket keeps the token of its last change only. One version after the one that was read, that change is the
-    only one; later, this one may be below it.
+    A ticket keeps the token of its last change only. If it is one version ahead, that change is the only one. If it is
+    further ahead, ours may be one of the earlier changes.
     """
     _require_failed_condition(cancelled)
     old = cancelled.reasons[0].old
@@ -173,7 +174,7 @@ def _after_refusal(key: TicketKey, change: str, version: int | None, cancelled: 
 
 
 def _require_failed_condition(cancelled: WriteCancelled) -> None:
-    """Raise what is not about our conditions again: it says nothing about the rows."""
+    """Raise a cancelled write again unless one of its conditions failed: other reasons say nothing about the rows."""
     if all(reason.code != "ConditionalCheckFailed" for reason in cancelled.reasons):
         raise cancelled
 
@@ -185,7 +186,7 @@ def _get(partition: str, number: int) -> Row | None:
 
 
 def _query(partition: str, attributes: Sequence[str], *, after: int | None, limit: int, newest_first: bool) -> Slice:
-    """Rows after a position, without the project's own. One more is read to know whether the list goes on."""
+    """Rows after a position, without the row of the project. Reads one row more, to know whether the list goes on."""
     schema = _schema()
     request = query_numbers(
         schema,
@@ -198,7 +199,7 @@ def _query(partition: str, attributes: Sequence[str], *, after: int | None, limi
     )
     answer = read("query", request)
     rows = tuple(unmarshal(item) for item in answer["Items"])
-    goes_on = len(rows) > limit or "LastEvaluatedKey" in answer  # the latter also where the rows fill 1 MB
+    goes_on = len(rows) > limit or "LastEvaluatedKey" in answer  # a query ends after 1 MB, too
     return Slice(rows=rows[:limit], end=rows[:limit][-1]["sk"] if goes_on else None)
 
 
@@ -207,7 +208,7 @@ def _schema() -> KeySchema:
 
 
 def place_in_register(key: str) -> int:
-    """The sort key that keeps project keys in alphabetical order: the key read as a number in base 37."""
+    """The sort key for a project key in the register: the key as a number in base 37, so in alphabetical order."""
     place = 0
     for character in key.ljust(KEY_LENGTH):
         place = place * len(ALPHABET) + ALPHABET.index(character)
@@ -215,12 +216,12 @@ def place_in_register(key: str) -> int:
 
 
 def project_from_row(row: Row) -> Project:
-    """A project, from its own row or from the register's."""
+    """A project from its own row, or from its row in the register."""
     return Project(key=row["key"], name=row["name"], description=row["description"])
 
 
 def ticket_from_row(row: Row) -> Ticket:
-    """A ticket from its row. What the row does not hold is empty, as when it was voided, or imported by somebody."""
+    """A ticket from its row. Void and imported tickets may lack attributes: they get empty values or defaults."""
     row = {**IMPORTED, **row}
     return Ticket(
         key=TicketKey(project=row["pk"], number=row["sk"]),

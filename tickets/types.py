@@ -1,6 +1,6 @@
-"""The values that cross rooms: frozen, keyword-only, and free of any store's or page's own types.
+"""The values that rooms exchange: frozen, keyword-only, without types of the store or of pages.
 
-What may stand in their fields is said in `validators`; how they are stored is not known here.
+The limits of their fields are in `validators`. This module does not know how they are stored.
 """
 
 import re
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Status(StrEnum):
-    """How far a ticket is; a ticket becomes void by `services.void_ticket` alone, and stays so."""
+    """The progress of a ticket. Only `services.void_ticket` makes a ticket void, and it stays void."""
 
     OPEN = "open"
     IN_PROGRESS = "in_progress"
@@ -30,37 +30,37 @@ class Status(StrEnum):
 
 
 class ProjectKey(str):
-    """A text whose spelling is known to be that of a project's key, so that nobody need look at it again."""
+    """A text that is known to be a valid project key, so that it is checked only once."""
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The key that a text spells; ValueError if it spells none."""
+        """The key in a text. Raises ValueError if the text is not a project key."""
         if isinstance(text, cls):
             return text
         if not re.fullmatch(PROJECT_KEY, text):
-            raise ValueError(f"{text!r} is not the key of a project, as ABC is.")
+            raise ValueError(f"{text!r} is not the key of a project, such as ABC.")
         return cls(text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class TicketKey:
-    """What people call a ticket: ABC-42 is number 42 of project ABC."""
+    """The name of a ticket: ABC-42 is number 42 of project ABC."""
 
     project: str
     number: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The key that a text spells; ValueError if it spells none."""
+        """The key in a text. Raises ValueError if the text is not a ticket key."""
         if not re.fullmatch(TICKET_KEY, text):
-            raise ValueError(f"{text!r} is not the key of a ticket, as ABC-42 is.")
+            raise ValueError(f"{text!r} is not the key of a ticket, such as ABC-42.")
         return cls.matched(text)
 
     @classmethod
     def matched(cls, text: str) -> Self:
-        """The key in a text that is known to spell one, as part of an address that TICKET_KEY has matched."""
+        """The key in a text that TICKET_KEY has already matched, for example in an address."""
         project, _, number = text.partition("-")
         return cls(project=project, number=int(number))
 
@@ -70,7 +70,7 @@ class TicketKey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """What tickets are numbered in."""
+    """A project. Its tickets have numbers of their own."""
 
     key: str
     name: str
@@ -88,7 +88,7 @@ class Void:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticket:
-    """One ticket. `version` counts its changes, from 1; a void one has no content, and `void` says why."""
+    """One ticket. `version` starts at 1 and grows by 1 with each change. A void ticket has no content."""
 
     key: TicketKey
     title: str
@@ -115,7 +115,7 @@ class Ticket:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TicketCreated:
-    """A ticket that was created; `replayed` says that an earlier request with the same token had done so."""
+    """A created ticket. `replayed` means that an earlier request with the same token created it."""
 
     ticket: Ticket
     replayed: bool
@@ -123,7 +123,7 @@ class TicketCreated:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page(Generic[T]):
-    """One page of a list; `next_cursor` asks for the next one, and is None on the last."""
+    """One page of a list. `next_cursor` is the cursor of the next page, None on the last page."""
 
     results: tuple[T, ...]
     next_cursor: str | None

@@ -1,8 +1,8 @@
-"""The addresses of the pages. Keys are in capital letters, so that no project hides another page."""
+"""The addresses of the pages. Keys have capital letters only, so no project can hide another page."""
 
 from django.urls import path
 
-from tickets import converters, views  # noqa: F401 - converters registers how keys stand in addresses
+from tickets import converters, views  # noqa: F401 - the import registers the converters of keys
 
 app_name = "tickets"
 

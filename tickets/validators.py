@@ -1,8 +1,8 @@
-"""What may stand in the fields of projects and tickets: every limit, once.
+"""The limits of the fields of projects and tickets, in one place.
 
-A validator takes what somebody sent and returns it cleaned, or raises Django's ValidationError with a message for
-that person. `clean` applies those of several fields and raises all complaints together. Forms, services and the
-REST API have no limits of their own; a validator's `hint` is shown where people type.
+A validator takes a value that somebody sent and returns it cleaned, or raises Django's ValidationError with a message
+for that person. `clean` cleans several fields and raises all messages together. Forms, services and the REST API have
+no limits of their own. Forms show a validator's `hint` beside its field.
 """
 
 import unicodedata
@@ -15,24 +15,24 @@ from django.core.exceptions import ValidationError
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.types import ProjectKey, Status
 
-# Control characters, lone surrogates (which no encoding can carry) and line separators.
+# Control characters, lone surrogates (which UTF-8 cannot encode), line and paragraph separators.
 REFUSED_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class Validator(Protocol):
-    """What may stand in one field."""
+    """The limits of one field."""
 
     @property
     def hint(self) -> str:
-        """That, as people read it."""
+        """The limits in words for people."""
 
     def clean(self, value: Any) -> Any:
-        """The value as it is stored; ValidationError if it cannot be."""
+        """The value to store. Raises ValidationError if the value is not allowed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Text:
-    """A text of `least` to `most` characters, without spaces around it; of one line unless `lines`."""
+    """A text of `least` to `most` characters, without spaces around it. It has one line, unless `lines` is set."""
 
     least: int = 0
     most: int
@@ -44,7 +44,7 @@ class Text:
         return f"{f'{self.least} to' if self.least else 'Up to'} {self.most:,} characters."
 
     def clean(self, value: Any) -> str:
-        """The text without spaces around it, its line ends as newlines."""
+        """The text without spaces around it. Its line ends become newlines."""
         if value is None:
             value = ""
         if not isinstance(value, str):
@@ -66,7 +66,7 @@ class Text:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Labels:
-    """Up to `most` different labels; none holds a comma, which parts them in a form."""
+    """Up to `most` different labels. A label has no comma, because forms separate labels by commas."""
 
     most: int
     each: Text
@@ -77,7 +77,7 @@ class Labels:
         return f"Up to {self.most}, each of up to {self.each.most} characters, with commas between them."
 
     def clean(self, value: Any) -> tuple[str, ...]:
-        """The labels in their order, each once."""
+        """The labels in their order, without duplicates."""
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise ValidationError("This must be a list of labels.")
         labels = tuple(dict.fromkeys(self._clean_label(label) for label in value))
@@ -106,13 +106,13 @@ class ProjectKeys:
 
 
 class Statuses:
-    """The statuses that a ticket can be given; void is not one of them."""
+    """The statuses that people can choose; void is not one of them."""
 
     choices = tuple((status.value, status.label) for status in Status if status is not Status.VOID)
     hint = f"One of {', '.join(value for value, _ in choices)}."
 
     def clean(self, value: Any) -> Status:
-        """The status that the word names."""
+        """The status of this name."""
         if not isinstance(value, str) or value not in dict(self.choices):
             raise ValidationError(self.hint)
         return Status(value)
@@ -131,12 +131,12 @@ TICKET: Mapping[str, Validator] = {
     "labels": Labels(most=20, each=Text(least=1, most=40)),
 }
 VOID: Mapping[str, Validator] = {"reason": Text(most=500, lines=True)}
-# The caller's name for one request, see "idempotency" in the sequences app.
+# The caller's name for one request.
 REQUEST: Mapping[str, Validator] = {"idempotency_token": Text(least=1, most=200)}
 
 
 def clean(values: Mapping[str, Any], validators: Mapping[str, Validator]) -> dict[str, Any]:
-    """The values, each cleaned by the validator of its field. Raises InvalidInput with every complaint."""
+    """The values, each cleaned by the validator of its field. Raises InvalidInput with the messages of all fields."""
     cleaned, complaints = {}, {}
     for field, value in values.items():
         try:
@@ -155,7 +155,7 @@ def _validator(field: str, validators: Mapping[str, Validator]) -> Validator:
 
 
 def project_key(text: str) -> ProjectKey:
-    """The key that a text spells. Raises ProjectNotFound for one that may name another part of the table."""
+    """The project key in a text. Raises ProjectNotFound for any other text: it may name another part of the table."""
     try:
         return ProjectKey.parse(text)
     except ValueError as error:

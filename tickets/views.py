@@ -1,8 +1,8 @@
-"""The pages: each view takes what was sent, calls a service or a selector, and shows what came of it.
+"""The pages: each view reads the request, calls a service or a selector, and shows the result.
 
-Who is not signed in meets the sign-in page before any of these (LoginRequiredMiddleware). Errors become pages
-in `middleware`, or stand beside the fields of a form (`forms`); what no room took care of becomes one of the
-error pages at the end, which speak JSON below /api/.
+People who are not signed in get the sign-in page first (LoginRequiredMiddleware). Known errors become pages in
+`middleware`, or messages beside the fields of a form (`forms`). All other errors become one of the error pages at the
+end of this module, which answer with JSON below /api/.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def project(request: HttpRequest, key: str) -> HttpResponse:
 def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
     """The form for a new ticket."""
     if request.method != "POST":
-        selectors.get_project(key)  # not before a write: what was typed must survive a store that is away
+        selectors.get_project(key)  # not for a POST: if this read failed, what was typed would be lost
     form = NewTicketForm(sent(request))
     if form.is_valid():
         with form.refusals():
@@ -65,7 +65,7 @@ def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def ticket(request: HttpRequest, key: TicketKey) -> HttpResponse:
-    """A ticket, or what became of it."""
+    """A ticket. A void one shows by whom it was withdrawn, when and why."""
     return render(request, "tickets/ticket.html", {"ticket": selectors.get_ticket(key)})
 
 
@@ -84,7 +84,7 @@ def ticket_edit(request: HttpRequest, key: TicketKey) -> HttpResponse:
 
 @require_http_methods(FORM_METHODS)
 def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
-    """The form that withdraws a ticket."""
+    """The form that voids a ticket."""
     typed = sent(request)
     form = VoidForm(typed) if typed is not None else VoidForm.of(selectors.get_changeable_ticket(key))
     if form.is_valid():
@@ -96,41 +96,41 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
 
 
 def sent(request: HttpRequest) -> QueryDict | None:
-    """What was typed, or None when the form is shown for the first time."""
+    """What was typed; None if the form is shown for the first time."""
     return request.POST if request.method == "POST" else None
 
 
 def form_page(request: HttpRequest, template: str, form: ServiceForm, **content: Any) -> HttpResponse:
-    """A form, for the first time or with what is wrong."""
+    """The page of a form, with its errors if it has any."""
     page = render_to_string(template, {"form": form, **content}, request)
     return HttpResponse(page, status=form.http_status, headers=form.http_headers)
 
 
 def author(request: HttpRequest) -> str:
-    """The name under which the signed-in person reports and changes."""
+    """The user name of the signed-in person, for what they report and change."""
     return request.user.get_username()
 
 
-# The error pages of the whole site. `exception` is Django's; nothing of it is shown.
+# The error pages of the whole site. They show nothing of Django's `exception`.
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400."""
+    """The answer with status 400."""
     return _error(request, 400, "Not understood", "This request could not be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403."""
+    """The answer with status 403."""
     return _error(request, 403, "Not allowed", "You do not have the permission to do this.")
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404."""
+    """The answer with status 404."""
     return _error(request, 404, "Not found", "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500. Its page is made without the request, of which any part may be what failed."""
+    """The answer with status 500. Its page is rendered without the request, which may be the cause."""
     return _error(request, 500, "Something went wrong", "The fault is on our side, and was logged.")
 
 

@@ -1,10 +1,10 @@
-"""The REST API: HTTP and JSON on one side, services and selectors on the other.
+"""The REST API: it translates between HTTP with JSON, and services and selectors.
 
-The way of a request:
+A request passes these modules:
 
     urls          the addresses
     views         validate, call, serialize, respond
-    serializers   the shapes of JSON; what may stand in it is said in `tickets.validators`
+    serializers   the shapes of JSON; the limits of the fields are in `tickets.validators`
     pagination    cursors in addresses
-    exceptions    errors as JSON; what they mean is in `tickets.problems`
+    exceptions    errors as JSON; their meanings are in `tickets.problems`
 """

@@ -1,7 +1,8 @@
-"""Errors as JSON; what they mean is in `tickets.problems`.
+"""Errors as JSON. Their meanings are in `tickets.problems`.
 
-400 for fields that are wrong, `{field: [messages]}`; for all others `{"detail": message}`, with `current`
-where a ticket is not as its changer thought, and `outcome_unknown` where the store did not answer.
+Wrong fields are answered with status 400 and `{field: [messages]}`, every other error with `{"detail": message}`.
+`current` is the ticket as it is now, if a change of it was refused. `outcome_unknown` is added if the status is 503, or
+if the request may have been carried out.
 """
 
 from typing import Any
@@ -20,12 +21,12 @@ REMEDIES = {
     Remedy.RENEW: "Use a new Idempotency-Key for a new request, and repeat a request unchanged.",
 }
 TOO_DEEP = "JSON parse error - the document is nested too deeply."
-# Where a caller knows a field by another name than the services do.
+# Fields that have another name in the API than in the services.
 NAMES = {NON_FIELD_ERRORS: api_settings.NON_FIELD_ERRORS_KEY, "idempotency_token": "Idempotency-Key"}
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The answer to an error that a view of the API raised; None for a fault of ours."""
+    """The answer to an error from a view of the API; None for an unexpected error, which is a bug."""
     if isinstance(error, KNOWN):
         problem = explain(error, context["request"].path)
         return Response(_body(problem), status=problem.status, headers=problem.headers)

@@ -1,4 +1,4 @@
-"""Cursors in addresses: `?cursor=` says where a page begins, `?limit=` how long it may be."""
+"""Cursors in addresses: `?cursor=` says where a page begins, `?limit=` how many entries it may have."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from tickets.types import Page
 
 
 class PageQuery(serializers.Serializer[Any]):
-    """What an address may say about the page that is wanted."""
+    """The parameters of an address that choose a page."""
 
-    cursor = serializers.CharField(required=False, help_text="From the `next` of the page before.")
+    cursor = serializers.CharField(required=False, help_text="Taken from `next` of the previous page.")
     limit = serializers.IntegerField(min_value=1, max_value=selectors.LARGEST_PAGE, default=selectors.PAGE_SIZE)
 
 
@@ -26,7 +26,7 @@ def wanted_page(request: Request) -> dict[str, Any]:
 
 
 def page_response(request: Request, page: Page[Any], serializer: type[serializers.Serializer[Any]]) -> Response:
-    """A page as JSON, with the address of the next one, or null on the last."""
+    """A page as JSON, with the address of the next page; null on the last page."""
     following = None
     if page.next_cursor is not None:
         following = replace_query_param(request.build_absolute_uri(), "cursor", page.next_cursor)

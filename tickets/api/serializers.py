@@ -1,6 +1,6 @@
-"""The shapes of JSON, in and out. What may stand in the fields is said in `tickets.validators`, for every room.
+"""The shapes of JSON, in and out. The limits of the fields are in `tickets.validators`, for all rooms.
 
-A request with a field that is not known here is refused: a misspelt change must not look done.
+A request with an unknown field is refused. Otherwise a change with a misspelt name would seem to succeed.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from sequences.registry import strategies
 from tickets import validators
 from tickets.types import Project, Status, Ticket, Void
 
-LARGEST_NUMBER = 2**53 - 1  # beyond it JSON's readers lose digits
+LARGEST_NUMBER = 2**53 - 1  # many JSON readers round larger numbers
 
 
 class Request(serializers.Serializer[Any]):
-    """The body of a request: nothing but the fields named here."""
+    """The body of a request. Only declared fields are allowed."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The values of the fields. Unknown fields are errors of their own."""
+        """The values of the fields. Each unknown field is an error."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             message = "This field does not exist, or cannot be set here."
             raise serializers.ValidationError({str(name): [message] for name in sorted(unknown)})
@@ -28,7 +28,7 @@ class Request(serializers.Serializer[Any]):
 
 
 def text(validator: validators.Validator, **options: Any) -> serializers.CharField:
-    """A text field, which leaves it to its validator what it may hold; null is an empty text."""
+    """A text field. Its limits are left to the validator. An optional field may be null, which means an empty text."""
     optional = not options.get("required", True)
     return serializers.CharField(
         allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=validator.hint, **options
@@ -36,13 +36,13 @@ def text(validator: validators.Validator, **options: Any) -> serializers.CharFie
 
 
 def label_list(**options: Any) -> serializers.ListField:
-    """A list of texts, which leaves it to its validator what it may hold."""
+    """A list of texts. Its limits are left to the validator."""
     validator = validators.TICKET["labels"]
     return serializers.ListField(child=serializers.CharField(allow_blank=True), help_text=validator.hint, **options)
 
 
 class NewProject(Request):
-    """A project to be made."""
+    """A new project."""
 
     key = text(validators.PROJECT["key"])
     name = text(validators.PROJECT["name"])
@@ -50,7 +50,7 @@ class NewProject(Request):
 
 
 class NewTicket(Request):
-    """A ticket to be filed."""
+    """A new ticket."""
 
     title = text(validators.TICKET["title"])
     description = text(validators.TICKET["description"], required=False)
@@ -60,7 +60,7 @@ class NewTicket(Request):
 
 
 class TicketChange(Request):
-    """Fields to be changed, and the version of the ticket that the change is meant for."""
+    """The fields to change, and the version of the ticket that the change is based on."""
 
     version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER)
     title = text(validators.TICKET["title"], required=False)
@@ -71,7 +71,7 @@ class TicketChange(Request):
 
 
 class TicketVoiding(Request):
-    """Why a ticket is withdrawn, and, if that matters, the version that is meant."""
+    """The reason for voiding a ticket, and optionally the version that the caller has read."""
 
     reason = text(validators.VOID["reason"], required=False)
     version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
@@ -101,7 +101,7 @@ class VoidSerializer(serializers.Serializer[Void]):
 
 
 class TicketSerializer(serializers.Serializer[Ticket]):
-    """A ticket; a void one has no content, and says who withdrew it, when and why."""
+    """A ticket. A void ticket has no content; its `void` says by whom it was withdrawn, when and why."""
 
     key = serializers.CharField()
     project = serializers.CharField()
@@ -118,13 +118,13 @@ class TicketSerializer(serializers.Serializer[Ticket]):
     void = VoidSerializer(required=False)
 
     def to_representation(self, ticket: Ticket) -> dict[str, Any]:
-        """The ticket, with `void` only where it is."""
+        """The fields of the ticket, with `void` only if the ticket is void."""
         shown = super().to_representation(ticket)
         return shown if ticket.void else {name: value for name, value in shown.items() if name != "void"}
 
 
 class SequenceSerializer(serializers.Serializer[Any]):
-    """A sequence, given by its name: its strategy, what that guarantees, and how far one scope has come."""
+    """A sequence, given by its name: its strategy, the guarantees of the strategy, and the last value of one scope."""
 
     name = serializers.CharField()
     strategy = serializers.CharField()
@@ -139,7 +139,7 @@ class SequenceSerializer(serializers.Serializer[Any]):
     last_value = serializers.IntegerField(allow_null=True)
 
     def to_representation(self, name: str) -> dict[str, Any]:
-        """The strategy's flags, and the last value of the scope in the context (without one: of no scope)."""
+        """The strategy's flags, and the last value of the scope in the context (None if the context has no scope)."""
         strategy, scope = type(strategies[name]), self.context.get("scope")
         place = {"scope": scope, "last_value": get_last_value(name, scope=scope)}
         return {"name": name, "strategy": strategy.__name__, **flags(strategy), **place}

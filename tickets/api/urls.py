@@ -4,7 +4,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.authtoken.views import obtain_auth_token
 
-from tickets import converters  # noqa: F401 - registers how keys stand in addresses
+from tickets import converters  # noqa: F401 - the import registers the converters of keys
 from tickets.api import views
 
 app_name = "api"

@@ -1,4 +1,4 @@
-"""The API's views: validate, call, serialize, respond. What goes wrong is answered in `exceptions`."""
+"""The views of the API: validate, call, serialize, respond. Errors are answered in `exceptions`."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
-    description="Your name for this request, 1 to 200 characters. Sent again, it is carried out once.",
+    description="Your name for this request, 1 to 200 characters. Repeats with the same name are carried out once.",
 )
-SCOPE = OpenApiParameter("scope", OpenApiTypes.STR, description="The scope whose last value is wanted.")
+SCOPE = OpenApiParameter("scope", OpenApiTypes.STR, description="The scope of the last value.")
 
 
 def page_of(serializer: type[serializers.Serializer[Any]]) -> Any:
@@ -46,14 +46,14 @@ def page_of(serializer: type[serializers.Serializer[Any]]) -> Any:
 
 
 def sent(request: Request, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The body of a request in the shape that is wanted."""
+    """The body of a request, checked by a serializer."""
     checked = serializer(data=request.data)
     checked.is_valid(raise_exception=True)
     return dict(checked.validated_data)
 
 
 def author(request: Request) -> str:
-    """The name under which the caller reports and changes."""
+    """The user name of the caller, for what they report and change."""
     return request.user.get_username()
 
 
@@ -62,7 +62,7 @@ class ProjectList(APIView):
 
     @extend_schema("projects_list", parameters=[PageQuery], responses=page_of(ProjectSerializer))
     def get(self, request: Request) -> Response:
-        """One page, in the order of their keys."""
+        """One page of projects, in the order of their keys."""
         return page_response(request, selectors.list_projects(**wanted_page(request)), ProjectSerializer)
 
     @extend_schema(request=NewProject, responses={201: ProjectSerializer})
@@ -87,7 +87,7 @@ class TicketList(APIView):
 
     @extend_schema("projects_tickets_list", parameters=[PageQuery], responses=page_of(TicketSerializer))
     def get(self, request: Request, key: str) -> Response:
-        """One page, newest first; void tickets keep their places."""
+        """One page of tickets, newest first. Void tickets keep their places."""
         return page_response(request, selectors.list_tickets(key, **wanted_page(request)), TicketSerializer)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NewTicket, responses={201: TicketSerializer})
@@ -107,12 +107,12 @@ class TicketDetail(APIView):
 
     @extend_schema(responses=TicketSerializer)
     def get(self, request: Request, key: TicketKey) -> Response:
-        """The ticket; of a void one, who withdrew it, when and why."""
+        """The ticket. A void ticket says by whom it was withdrawn, when and why."""
         return Response(TicketSerializer(selectors.get_ticket(key)).data)
 
     @extend_schema(request=TicketChange, responses=TicketSerializer)
     def patch(self, request: Request, key: TicketKey) -> Response:
-        """Change some fields of the version that was read; a stale version is refused with 409."""
+        """Change some fields of the ticket. A stale version is refused with 409."""
         changes = sent(request, TicketChange)
         version = changes.pop("version")
         ticket = services.update_ticket(key, version=version, changes=changes, by=author(request))
@@ -120,7 +120,7 @@ class TicketDetail(APIView):
 
     @extend_schema(request=TicketVoiding, responses=TicketSerializer)
     def delete(self, request: Request, key: TicketKey) -> Response:
-        """Void the ticket: its content is removed, its number stays taken for ever."""
+        """Void the ticket: its content is removed, and its number stays taken for ever."""
         ticket = services.void_ticket(key, **sent(request, TicketVoiding), by=author(request))
         return Response(TicketSerializer(ticket).data)
 
@@ -130,7 +130,7 @@ class SequenceList(APIView):
 
     @extend_schema("sequences_list", responses=page_of(SequenceSerializer))
     def get(self, request: Request) -> Response:
-        """All of them, with what their strategies guarantee."""
+        """All sequences, with the guarantees of their strategies."""
         return Response({"results": SequenceSerializer(list(strategies), many=True).data, "next": None})
 
 
@@ -150,7 +150,7 @@ class SequenceNext(APIView):
 
     @extend_schema(request=NextValues, responses=ValuesSerializer)
     def post(self, request: Request, name: str) -> Response:
-        """Take values; each is handed out once. Sequences that number stored items alone refuse with 409."""
+        """Take values; each is handed out once. A sequence that only numbers stored items refuses with 409."""
         require_sequence(name)
         wanted = sent(request, NextValues)
         values = list(get_next_values(wanted["count"], name, scope=wanted["scope"]))
@@ -160,6 +160,6 @@ class SequenceNext(APIView):
 
 
 def require_sequence(name: str) -> None:
-    """Refuse a name that the settings do not hold."""
+    """Refuse a name that is not in the settings."""
     if name not in strategies:
         raise Http404(f"There is no sequence {name}.")

@@ -1,4 +1,4 @@
-"""`manage.py load_sample_projects`: some projects to look around in, where there are none yet."""
+"""`manage.py load_sample_projects`: loads a few sample projects if there are no projects yet."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "samples.json"
 
 
 class Command(BaseCommand):
-    help = "Loads a few sample projects with tickets, when there are no projects at all."
+    help = "Loads a few sample projects with tickets, if there are no projects yet."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
 
 def load_samples() -> int:
-    """Load the samples, and return how many projects they are; 0 when there was a project before."""
+    """Load the samples, and return the number of projects loaded; 0 if there were projects already."""
     if selectors.list_projects(limit=1).results:
         return 0
     samples = json.loads(SAMPLES.read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def load_samples() -> int:
 
 
 def file_sample(project: str, sample: dict[str, Any]) -> None:
-    """File one ticket, and void it when the sample says why."""
+    """File one ticket, and void it if the sample has a reason to."""
     reason = sample.pop("void", None)
     created = services.create_ticket(project, **sample)
     if reason is not None:
