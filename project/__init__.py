@@ -1,4 +1,4 @@
-"""The site: its settings, its addresses, and the programs that set it up, run it and keep it running.
+"""The site: its settings, its addresses, the programs that set it up and run it, and the proofs of its promises.
 
-What it is about lives in the two apps, ``sequences`` and ``tickets``.
+Everything about numbers and tickets is in the two apps, `sequences` and `tickets`.
 """

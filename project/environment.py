@@ -1,6 +1,6 @@
-"""What the environment tells the project. A word that cannot be understood is refused with its variable's name.
+"""The project's environment variables. An invalid value is refused with the name of its variable.
 
-The bootstrap reads it before anything is installed, so Django is imported only where it is needed.
+The bootstrap uses this module before anything is installed, so Django is imported only inside functions.
 """
 
 import os
@@ -12,7 +12,7 @@ ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
 def flag(name: str) -> bool:
-    """A yes or no from the environment; no when it is not set."""
+    """A yes or no from the environment; no if the variable is not set."""
     from django.core.exceptions import ImproperlyConfigured
 
     word = os.environ.get(name, "").strip().lower()
@@ -22,12 +22,12 @@ def flag(name: str) -> bool:
 
 
 def words(name: str) -> list[str]:
-    """The words between the commas of an environment variable; none when it is not set."""
+    """The words of an environment variable, separated by commas; an empty list if it is not set."""
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
 
 
 def database(url: str) -> dict[str, Any]:
-    """The Django database of a URL. SQLite is set up for many threads: writers wait, readers do not."""
+    """The Django settings for a database URL. SQLite is set up for many threads: writers wait, readers do not."""
     import dj_database_url
     from django.core.exceptions import ImproperlyConfigured
 
@@ -45,15 +45,15 @@ def database(url: str) -> dict[str, Any]:
 
 
 def port() -> str:
-    """Where `make run` listens, as it is written: the bootstrap refuses what is no port."""
+    """The port of `make run`, unchecked: the bootstrap refuses an invalid one."""
     return os.environ.get("PORT") or "8000"
 
 
 def in_production() -> bool:
-    """Whether the settings are those for production."""
+    """Whether `DJANGO_SETTINGS_MODULE` names the settings for production."""
     return os.environ.get("DJANGO_SETTINGS_MODULE") == PRODUCTION
 
 
 def needs_own_engine() -> bool:
-    """Whether a run starts an engine: not in production, and not where the environment names one."""
+    """Whether a run starts an engine: not in production, and not if the environment names an engine."""
     return not in_production() and not os.environ.get(ENDPOINT)

@@ -1,4 +1,4 @@
-"""Where things lie. What is installed, made up or stored stands in the folder ``.local``."""
+"""The paths of the project. Everything installed, generated or stored is in the folder `.local`."""
 
 from pathlib import Path
 
@@ -8,4 +8,4 @@ VENV = LOCAL / "venv"
 ENGINE = LOCAL / "engine"
 ENGINE_DATA = LOCAL / "data" / "engine.db"
 ENGINE_ENDPOINT = ENGINE / "endpoint"
-"""Where a run writes the address of its engine, and the folder's other commands find it."""
+"""The file with the address of the running engine. `make run` writes it, and other commands read it."""

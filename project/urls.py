@@ -1,4 +1,4 @@
-"""Where the rooms hang: the administration, the REST API, the pages, signing in and out, error pages."""
+"""The addresses of the site: the administration, the REST API, the pages, signing in and out, error pages."""
 
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView

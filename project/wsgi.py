@@ -1,4 +1,4 @@
-"""What a WSGI server imports: the whole site as one callable."""
+"""The entry point for a WSGI server: the whole site as one callable."""
 
 import os
 

@@ -1,1 +1,1 @@
-"""The programs behind `make`: `bootstrap` sets up and becomes one of the others."""
+"""The programs behind `make`: `bootstrap` sets everything up and then runs the requested command."""

@@ -1,8 +1,8 @@
-"""From a fresh clone to a running command: what ``make`` calls, with nothing installed.
+"""From a fresh clone to a running command: `make` calls this program when nothing is installed yet.
 
-It makes a virtual environment under ``.local/``, installs the pinned requirements there and the embedded
-engine, both only when they changed, and then becomes the command that was asked for. It needs only the
-standard library.
+It makes a virtual environment under `.local/`, and installs the pinned requirements and the embedded engine there. Both
+are installed only if they have changed. Then it replaces itself with the requested command. It needs only the standard
+library.
 """
 
 import fcntl
@@ -18,10 +18,10 @@ from pathlib import Path
 from project import environment
 from project.paths import ENGINE, LOCAL, ROOT, VENV
 
-# What a command becomes: a module, with its first arguments, that the environment's Python runs.
+# The module of each command, with its first arguments. The Python of the virtual environment runs it.
 COMMANDS = {
     "run": ["project.commands.serve"],
-    "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than cores, as tests also wait
+    "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than many machines have cores: tests also wait
     "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
@@ -32,11 +32,11 @@ COMMANDS = {
 
 
 class SetupError(Exception):
-    """Something that the set-up needs is missing; the message is one line with the remedy."""
+    """The set-up cannot go on. The message is one line with the remedy."""
 
 
 def main(command: str, arguments: list[str]) -> None:
-    """Set everything up and become the command; a missing piece is one clear line and exit code 2."""
+    """Set everything up and become the command. A SetupError is printed as one line, with exit code 2."""
     try:
         check_python()
         if command == "run":
@@ -46,7 +46,7 @@ def main(command: str, arguments: list[str]) -> None:
         sys.exit(fail(error))
     except KeyboardInterrupt:
         sys.exit(130)
-    if command == "bench":  # empty: not even the engine that `make run` has going, but one of its own
+    if command == "bench":  # empty: an engine of its own, not the one of `make run`
         os.environ.setdefault(environment.ENDPOINT, "")
     os.chdir(ROOT)
     python = VENV / "bin" / "python"
@@ -54,19 +54,19 @@ def main(command: str, arguments: list[str]) -> None:
 
 
 def fail(error: Exception) -> int:
-    """Say what is wrong, on one line, and return the exit code for it."""
+    """Print what is wrong on one line, and return the exit code for it."""
     print(f"error: {error}", file=sys.stderr)
     return 2
 
 
 def check_python() -> None:
-    """Refuse a Python that cannot make a virtual environment: Debian's comes in pieces."""
+    """Refuse a Python that cannot make a virtual environment: on Debian, `venv` is a package of its own."""
     if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
         raise SetupError("this Python cannot make a virtual environment. Install it: apt-get install python3-venv")
 
 
 def check_port(text: str) -> None:
-    """Refuse a port that is no port, or that another program listens on, before the long set-up."""
+    """Refuse an invalid port, and a port in use, before the long set-up."""
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise SetupError(f"PORT is {text!r}: set it to a number from 1 to 65535.")
     with socket.socket() as probe:
@@ -74,7 +74,7 @@ def check_port(text: str) -> None:
         try:
             probe.bind(("127.0.0.1", int(text)))
         except PermissionError:
-            raise SetupError(f"port {text} is not for you. Choose one above 1023: PORT=8000 make run") from None
+            raise SetupError(f"port {text} is not allowed here. Choose one above 1023: PORT=8000 make run") from None
         except OSError:
             raise SetupError(
                 f"port {text} is in use. Stop what listens there, or choose another: PORT=8001 make run"
@@ -82,12 +82,12 @@ def check_port(text: str) -> None:
 
 
 def needs_engine(command: str) -> bool:
-    """Whether the command may start an engine of its own."""
+    """Whether the command may need an embedded engine of its own."""
     return command not in {"run", "bench"} or environment.needs_own_engine()
 
 
 def set_up(with_engine: bool) -> None:
-    """Bring ``.local/`` up to date. Of two set-ups at a time the second waits for the first."""
+    """Bring `.local/` up to date. If two set-ups run at the same time, the second waits for the first."""
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -97,7 +97,7 @@ def set_up(with_engine: bool) -> None:
 
 
 def install_requirements(requirements: Path, venv: Path) -> None:
-    """Make the virtual environment and install what is pinned; nothing when both are as they were."""
+    """Make the virtual environment and install the pinned requirements, unless both are up to date."""
     python, stamp = venv / "bin" / "python", venv / "installed"
     wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted and python.exists():
@@ -121,7 +121,7 @@ def install_requirements(requirements: Path, venv: Path) -> None:
 
 
 def install_engine(package: Path, engine: Path) -> None:
-    """Install the embedded engine by npm. Without it moto stands in, so a failure is only said."""
+    """Install the embedded engine by npm. A failure is only a warning, because moto can replace the engine."""
     stamp = engine / "package.json"
     installed = any(engine.glob("node_modules/@dynoxide/*/dynoxide*"))
     if installed and stamp.exists() and stamp.read_bytes() == package.read_bytes():
@@ -150,7 +150,7 @@ def install_engine(package: Path, engine: Path) -> None:
 
 
 def succeeds(command: list[str | Path], quiet: bool = True) -> bool:
-    """Run a program to its end; whether it ended well."""
+    """Run a program to its end. Returns whether it succeeded."""
     output = subprocess.DEVNULL if quiet else None
     try:
         return subprocess.run(command, check=False, stdout=output, stderr=output).returncode == 0
@@ -159,13 +159,13 @@ def succeeds(command: list[str | Path], quiet: bool = True) -> bool:
 
 
 def must(command: list[str | Path], failure: str) -> None:
-    """Run a program that has to end well."""
+    """Run a program. Raises SetupError if it fails."""
     if not succeeds(command, quiet=False):
         raise SetupError(f"{failure}.")
 
 
 def say(line: str) -> None:
-    """Tell the person at the terminal what takes so long."""
+    """Print a line of progress."""
     print(line, flush=True)
 
 

@@ -1,6 +1,6 @@
-"""``make check``: what can be checked without running the application.
+"""`make check`: the checks that do not run the application.
 
-Every check runs before the verdict falls.
+All checks run, even if one fails.
 """
 
 import os
@@ -31,7 +31,7 @@ CHECKS = {
 
 
 def main() -> int:
-    """Run every check, and return 1 when one of them failed."""
+    """Run every check. Returns 1 if a check failed."""
     os.environ.setdefault("SECRET_KEY", get_random_secret_key())
     os.environ.setdefault("ALLOWED_HOSTS", "example.com")
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def passes(name: str, command: list[str]) -> bool:
-    """Run one check, and say how it went and how long it took."""
+    """Run one check, and print its result and its duration."""
     print(f"--- {name}: {' '.join(command)}", flush=True)
     started = time.monotonic()
     passed = subprocess.run([sys.executable, "-m", *command], check=False).returncode == 0

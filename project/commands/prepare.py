@@ -1,6 +1,6 @@
-"""What a run needs in its databases before it serves: migrations, tables, for development also samples.
+"""Prepares the databases before a run: migrations, static files, tables, and samples for development.
 
-A program of its own: it ends before anything serves. Safe to run again.
+This is a program of its own, which ends before the web server starts. It is safe to run again.
 """
 
 import io
@@ -18,13 +18,13 @@ DEMO = "demo"
 
 
 def main() -> int:
-    """Prepare the databases, with samples and a demo administrator where ``DEMO_PASSWORD`` is set."""
+    """Prepare the databases. If `DEMO_PASSWORD` is set, load samples and make a demo administrator."""
     password = os.environ.get("DEMO_PASSWORD")
     try:
         django.setup()
-        logging.disable(logging.INFO)  # nobody at the terminal asked how each sample got its number
+        logging.disable(logging.INFO)  # leave out the log line of each sample's number
         call_command("migrate", verbosity=0, interactive=False)
-        # The data of a development run are its own: tables of an older layout are changed without asking.
+        # A development run owns its data, so tables of an older layout are changed without asking.
         call_command("create_tables", move_expiry=bool(password), stdout=io.StringIO())
         if settings.STATIC_ROOT:
             call_command("collectstatic", verbosity=0, interactive=False)
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def make_demo_administrator(password: str) -> None:
-    """Give the demo administrator this password; make the account when it is missing."""
+    """Give the demo administrator this password. Make the account if it is missing."""
     from django.contrib.auth.models import User
 
     demo, _ = User.objects.get_or_create(username=DEMO)

@@ -1,6 +1,6 @@
-"""``make run``: the embedded engine and the web server as child processes, watched until it is time to stop.
+"""`make run`: starts the embedded engine and the web server as child processes, and watches them.
 
-The engine is started anew when it dies; when the web server dies, the run is over. Neither outlives us.
+If the engine dies, it is started again. If the web server dies, the run ends. Both end with this process.
 """
 
 import logging
@@ -29,13 +29,13 @@ logger = logging.getLogger("project.serve")
 
 
 class ServerError(Exception):
-    """The run cannot start or go on; the message is one line."""
+    """The run cannot start or go on. The message is one line."""
 
 
 def main() -> int:
-    """Run until Ctrl-C, SIGTERM or a failure; 0 where it was asked to stop."""
+    """Run until Ctrl-C, SIGTERM, SIGHUP or a failure. Returns 0 if it was asked to stop."""
     logging.basicConfig(format="{asctime} {levelname} {name}: {message}", style="{", level=logging.INFO)
-    warnings.simplefilter("ignore", RuntimeWarning)  # the one of a fallback is said where it is seen
+    warnings.simplefilter("ignore", RuntimeWarning)  # the warning about the fallback is printed by `say_where`
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def run(stopping: threading.Event) -> int:
-    """Start what is needed, from the engine up, and stop it in the opposite order."""
+    """Start the engine if it is needed, then the web server. Stop them in the opposite order."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", environment.DEVELOPMENT)
     port = int(environment.port())
     password = "" if environment.in_production() else secrets.token_urlsafe(12)
@@ -63,7 +63,7 @@ def run(stopping: threading.Event) -> int:
 
 @contextmanager
 def running_engine() -> Iterator[Engine]:
-    """The engine with this folder's data; our children and the folder's other commands find it."""
+    """The engine with the data of this folder. Its address is published to child processes and other commands."""
     with Engine(ENGINE_DATA) as engine:
         os.environ[environment.ENDPOINT] = engine.endpoint
         ENGINE_ENDPOINT.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +78,9 @@ def prepare(password: str) -> None:
     """Bring the databases up to date."""
     os.environ["DEMO_PASSWORD"] = password
     child = ChildProcess([sys.executable, "-m", "project.commands.prepare"])
-    del os.environ["DEMO_PASSWORD"]  # the web server has no need to know it
+    del os.environ["DEMO_PASSWORD"]  # the web server does not need it
     code = child.process.wait()
-    child.kill()  # what may be left of it
+    child.kill()  # its own children, if any are left
     if code != 0:
         raise ServerError("the databases could not be prepared (see above).")
 
@@ -100,7 +100,7 @@ def start_web(port: int, stopping: threading.Event) -> ChildProcess:
 
 
 def say_where(port: int, password: str, engine: Engine | None) -> None:
-    """Tell the person at the terminal how to get in, and what becomes of the data."""
+    """Print the address, how to sign in, and where the data is kept."""
     print(f"\n  Tickets are at http://{HOST}:{port}/")
     if password:
         print(f"  Sign in as {DEMO} with the password {password} (a new one at each start)")
@@ -110,12 +110,12 @@ def say_where(port: int, password: str, engine: Engine | None) -> None:
 
 
 def watch(web: ChildProcess, engine: Engine | None, password: str, stopping: threading.Event) -> None:
-    """Keep the engine alive until it is time to stop; fail when the web server ends by itself."""
+    """Keep the engine running until the run stops. Raises ServerError if the web server ends by itself."""
     while not stopping.wait(WATCH_SECONDS):
         if not web.is_running:
             raise ServerError(f"the web server ended by itself, with code {web.process.returncode}.")
         if engine and not engine.is_running:
-            logger.warning("The engine ended by itself: it is started again at %s.", engine.endpoint)
+            logger.warning("The engine ended by itself. It is started again at %s.", engine.endpoint)
             engine.restart()
             if engine.fallback:
                 prepare(password)

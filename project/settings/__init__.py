@@ -1,1 +1,1 @@
-"""The settings: `development` and `production` each take over what is in `base`. Nothing is read here."""
+"""The settings: `development` and `production` both extend `base`. This file has no settings itself."""

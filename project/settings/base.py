@@ -1,6 +1,6 @@
-"""The settings that development and production share. Neither reads anything but the environment.
+"""The settings that development and production share. This file reads the environment only.
 
-``AWS_ENDPOINT_URL_DYNAMODB`` and the credentials are boto3's own names, which boto3 reads itself.
+boto3 reads `AWS_ENDPOINT_URL_DYNAMODB` and the credentials itself, under its own names.
 """
 
 import os
@@ -8,14 +8,14 @@ import os
 from project import environment
 from project.paths import LOCAL, ROOT
 
-# People never see a stack trace unless somebody asks for it.
+# Without DEBUG, pages never show a stack trace.
 DEBUG = environment.flag("DEBUG")
 
 SEQUENCES = {
     "tickets": {
         "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
         "TABLE": "tickets",
-        "MAXIMUM": 10**15 - 1,  # as many digits as the address of a ticket has
+        "MAXIMUM": 10**15 - 1,  # the address of a ticket has at most 15 digits
         "OPTIONS": {
             "partition": "{scope}",
             "scope_must_exist": True,
@@ -49,7 +49,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    # Every page wants a signed-in person; the few that do not say so themselves.
+    # Pages are for signed-in people only; views that are not say so themselves.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -95,7 +95,7 @@ STATIC_URL = "static/"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        # The first one decides how a call without credentials is answered: 401, not 403.
+        # The first class decides the answer to a request without credentials: 401, not 403.
         "rest_framework.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
@@ -111,7 +111,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Tickets that are numbered per project, without gaps and without duplicates.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",  # its page works without the network
+    "SWAGGER_UI_DIST": "SIDECAR",  # the page works without the internet
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
 }
@@ -123,7 +123,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
-        # Without this Django writes to its own handlers, and mails the administrators.
+        # Otherwise Django uses its own handlers, and mails the administrators.
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         "sequences": {"level": "INFO"},
         "tickets": {"level": "INFO"},

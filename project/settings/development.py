@@ -1,6 +1,6 @@
-"""The settings for development: they work on a loopback address with no environment at all.
+"""The settings for development: they work on a loopback address, without any environment variable.
 
-What ``make run`` has going is found by itself: the address of its engine lies under ``.local/``.
+They find the engine of `make run` by themselves: its address is in a file under `.local/`.
 """
 
 import os
@@ -18,20 +18,20 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def stored_secret_key(path: Path) -> str:
-    """The key in this file, which only its owner can read; made at the first call, once for all processes."""
+    """The key in this file. The first call makes it, once for all processes. Only the owner can read the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as draft:
         draft.write(secrets.token_urlsafe(50))
         draft.flush()
         try:
-            os.link(draft.name, path)  # refused where another process was quicker: then its key counts
+            os.link(draft.name, path)  # fails if another process was faster: its key is used
         except FileExistsError:
             pass
     return path.read_text(encoding="ascii")
 
 
 def find_running_engine(path: Path) -> None:
-    """Send boto3 to the engine whose address is in this file, unless the environment names one, or an empty one."""
+    """Use the engine whose address is in this file, unless the environment sets an address, even an empty one."""
     if ENDPOINT not in os.environ and path.exists():
         os.environ[ENDPOINT] = path.read_text(encoding="ascii").strip()
     if os.environ.get(ENDPOINT) == "":
@@ -39,7 +39,7 @@ def find_running_engine(path: Path) -> None:
 
 
 def use_placeholder_credentials() -> None:
-    """boto3 demands credentials and a Region; an engine on this machine takes any."""
+    """Set credentials and a Region for an engine on this machine: boto3 needs some, and the engine accepts any."""
     if urlsplit(os.environ.get(ENDPOINT, "")).hostname not in LOOPBACK:
         return
     if "AWS_ACCESS_KEY_ID" not in os.environ and "AWS_PROFILE" not in os.environ:
@@ -53,6 +53,6 @@ use_placeholder_credentials()
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or stored_secret_key(LOCAL / "secret_key")
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
-# Static files come straight from the apps: nothing is collected.
+# Static files are served from the apps, without `collectstatic`.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False

@@ -1,8 +1,8 @@
-"""The settings for production: HTTPS only, and nothing that was made up.
+"""The settings for production: HTTPS only, and no generated secrets.
 
-``SECRET_KEY`` and ``ALLOWED_HOSTS`` must come from the environment; DynamoDB's Region and credentials come to
-boto3 by its own ways. Behind a proxy that speaks HTTPS, name the proxy's address in ``FORWARDED_ALLOW_IPS``:
-gunicorn then believes its ``X-Forwarded-Proto``, and nobody else's.
+`SECRET_KEY` and `ALLOWED_HOSTS` must be set in the environment. boto3 finds DynamoDB's Region and credentials itself.
+Behind a proxy that speaks HTTPS, set `FORWARDED_ALLOW_IPS` to the proxy's address: gunicorn then trusts the
+`X-Forwarded-Proto` of this proxy only.
 """
 
 import os
