@@ -1,10 +1,11 @@
-"""`make bars`: the figures that this project promises, each measured beside what it is compared with, in one run.
+"""`make bars`: measures the figures that this project promises, each in one run with what it is compared to.
 
     python -m project.proof.bars [--runs 5] [--only memory,...]
 
-Every bar is a ratio of two figures of the same run, or a figure that does not depend on the machine (requests, units,
-bytes). The median of the runs counts. Exit status 1 when a bar is missed. The bars against other libraries are in
-`project.proof.bench_peers`, as these need an environment of their own.
+Nearly every bar is a ratio of two figures of the same run, or a figure that does not depend on the machine (requests,
+units). One is a speed: the values per second of `BlockAllocator`. The median of the runs counts. The exit status is 1
+if a bar is missed. The bars against other libraries are in `project.proof.bench_peers`, because these libraries need an
+environment of their own.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ PUBLISHED = "published-sort-key-increment"
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """What is promised of one figure: at least or at most so much."""
+    """The promise about one figure: at least `least`, or at most `most`."""
 
     figure: str
     text: str
@@ -51,7 +52,7 @@ class Bar:
     most: float = float("inf")
 
     def holds(self, value: float) -> bool:
-        """Whether the promise is kept."""
+        """Whether the value keeps the promise."""
         return self.least <= value <= self.most
 
     @property
@@ -61,7 +62,7 @@ class Bar:
 
 
 def hot_project() -> Figures:
-    """32 writers in one process at one project."""
+    """32 writers in one process file tickets in one project."""
     ours, published = _rows("SortKeyMaximum", PUBLISHED, writers=(32,), counts=(6400, 320))
     return {
         "32 over published": ours["per_second"] / published["per_second"],
@@ -72,13 +73,13 @@ def hot_project() -> Figures:
 
 
 def four_processes() -> Figures:
-    """32 writers in four processes at one project."""
+    """32 writers in four processes file tickets in one project."""
     ours, published = _rows("SortKeyMaximum", PUBLISHED, writers=(32,), processes=4, counts=(3200, 320))
     return {"4x8 over published": ours["per_second"] / published["per_second"]}
 
 
 def lone_writer() -> Figures:
-    """One writer, warm, beside a bare `PutItem` by boto3."""
+    """One warm writer, compared to a bare `PutItem` by boto3."""
     ours, bare = compare(Plan(strategies=["SortKeyMaximum", BARE_PUT_ITEM], writers=(1,), count=500, runs=5))
     return {
         "lone requests": ours["requests_per_number"],
@@ -87,20 +88,20 @@ def lone_writer() -> Figures:
 
 
 def additions() -> Figures:
-    """32 writers that take values from a counter."""
+    """32 writers take values from a counter."""
     ours, published = _rows("AtomicCounter", "published-atomic", writers=(32,), counts=(32_000, 3200), values_only=True)
     return {"ADD over published": ours["per_second"] / published["per_second"]}
 
 
 def blocks() -> Figures:
-    """8 writers that take values from blocks of 10,000."""
+    """8 writers take values from blocks of 10,000."""
     plan = Plan(strategies=["BlockAllocator"], writers=(8,), count=4_000_000, values_only=True, block_size=10_000)
     (row,) = compare(plan)
     return {"block values": row["per_second"], "block requests": row["requests_per_number"] * 10_000}
 
 
 def http() -> Figures:
-    """Creates over HTTP by 32 clients, gunicorn with 2 x 16 threads: one project over 32 projects."""
+    """32 clients file tickets over HTTP with gunicorn (2 x 16 threads): the speed in one project over that in 32."""
     projects = [f"P{number}" for number in range(32)]
     with tempfile.TemporaryDirectory() as folder, running_stack(Path(folder), through_proxy=False) as stack:
         for key in projects:
@@ -121,7 +122,7 @@ def _creates_per_second(stack: Stack, projects: Sequence[str], count: int = 1600
 
 
 def memory() -> Figures:
-    """The memory of a process after 500,000 tickets over 5,000 projects, and after as many again."""
+    """The memory of a process after 1,000,000 tickets in 10,000 projects, over its memory after half of them."""
     from sequences import put_next_many
 
     def fill(first: int) -> int:
@@ -154,7 +155,7 @@ BARS = (
 
 
 def _rows(*strategies: str, counts: tuple[int, ...], **plan: object) -> list[Row]:
-    """One row a strategy, each with its own count: a slow one takes fewer numbers."""
+    """One row for each strategy, each with its own count: slow strategies take fewer numbers."""
     return [
         compare(Plan(strategies=[strategy], count=count, **plan))[0]  # type: ignore[arg-type]
         for strategy, count in zip(strategies, counts, strict=True)
@@ -163,7 +164,7 @@ def _rows(*strategies: str, counts: tuple[int, ...], **plan: object) -> list[Row
 
 @contextmanager
 def _tables() -> Iterator[None]:
-    """The sample application's tables for projects that need not exist, under a prefix of their own."""
+    """The tables of the sample application, under a prefix of their own. Projects need not exist in them."""
     sequences: dict[str, Any] = settings.SEQUENCES
     prefix = settings.TABLE_PREFIX
     options = {**sequences["tickets"]["OPTIONS"], "scope_must_exist": False}
@@ -179,8 +180,8 @@ def _tables() -> Iterator[None]:
 def main() -> int:
     """Measure, print the table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5, help="the median of so many counts; memory is measured once")
-    parser.add_argument("--only", default=",".join(MEASURES), help="measures, with commas between them")
+    parser.add_argument("--runs", type=int, default=5, help="the number of runs; memory is measured once")
+    parser.add_argument("--only", default=",".join(MEASURES), help="measures, separated by commas")
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := set(names) - set(MEASURES):
@@ -193,7 +194,7 @@ def main() -> int:
 
 
 def _measured(name: str) -> Figures:
-    """One run of one measure, on an engine of its own: in memory, but for a million tickets."""
+    """One run of one measure, on an engine of its own. The engine has a file only for the measure of memory."""
     with tempfile.TemporaryDirectory() as folder, Engine(Path(folder) / "db" if name == "memory" else None) as engine:
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
         from sequences.registry import strategies

@@ -1,11 +1,11 @@
-"""`make bench-peers`: other libraries beside ours, on this machine, in turns, with the same item.
+"""`make bench-peers`: compares other libraries with ours on this machine, in turns, with the same item.
 
     python -m project.proof.bench_peers [--runs 3] [--writers 32] [--json]
 
-The peers get an environment of their own under ``.local/peers`` (django-sequences even has our package's
-name) and run in a process of their own, which is this file again under their Python. dynamodb-autoincrement
-runs on the embedded engine, as we do; django-sequences on a PostgreSQL that is started for it in a temporary
-folder and takes the number and inserts the item in one transaction. Both stores keep their data in a file.
+The peers, as the other libraries are called here, have an environment of their own under `.local/peers`:
+django-sequences has the same package name as ours. They run in a process of their own, which is this file under their
+Python. dynamodb-autoincrement runs on the embedded engine, as we do. django-sequences runs on a PostgreSQL in a
+temporary folder; it takes the number and inserts the item in one transaction. Both stores keep their data in files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-# Not from `project.paths`: a peer's Python, which runs this file too, must not find our packages.
+# Not from `project.paths`: a peer's Python runs this file too, and must not find our packages.
 PEERS_HOME = Path(__file__).resolve().parents[2] / ".local" / "peers"
 PEERS_PYTHON = PEERS_HOME / "bin" / "python"
 REQUIREMENTS = ("dynamodb-autoincrement==0.2.0", "django-sequences==3.1", "psycopg[binary]==3.3.9")
@@ -38,17 +38,17 @@ AUTOINCREMENT, DJANGO_SEQUENCES, OURS = (
     "SortKeyMaximum",
 )
 BARS = {AUTOINCREMENT: 50.0, DJANGO_SEQUENCES: 3.0}
-# Numbers in a round, so that each takes seconds: the first peer is slow.
+# How many numbers each library takes in a round. The first peer is slow: a round should take seconds for all.
 COUNTS = {AUTOINCREMENT: 320, DJANGO_SEQUENCES: 6400, OURS: 6400}
 
 
 class BenchError(Exception):
-    """A peer cannot run here; the message says why, and what to do."""
+    """A peer cannot run here. The message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What a peer's process is to do; `where` is the engine's address, or the folder of PostgreSQL's socket."""
+    """The task of a peer's process. `where` is the engine's address, or the folder of PostgreSQL's socket."""
 
     peer: str
     where: str
@@ -60,11 +60,11 @@ class Task:
     count: int
 
 
-# The side of this project.
+# The part that runs under this project's Python.
 
 
 def main() -> None:
-    """Install, run in turns, and print what each did and how we compare."""
+    """Install the peers, run all in turns, and print the speeds and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="rounds; the median counts")
     parser.add_argument("--writers", type=int, default=32, help="writers at a time")
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def install_peers() -> None:
-    """Make the peers' environment, unless it holds what is wanted."""
+    """Make the peers' environment, unless it is up to date."""
     stamp = PEERS_HOME / "installed.json"
     if stamp.exists() and json.loads(stamp.read_text()) == list(REQUIREMENTS):
         return
@@ -94,7 +94,7 @@ def install_peers() -> None:
 
 
 def measure(runs: int, writers: int) -> dict[str, Any]:
-    """The median numbers a second of everybody, the faults of each, and our ratios."""
+    """The median numbers per second of each library, its faults, and our ratios."""
     rates: dict[str, list[float]] = {name: [] for name in COUNTS}
     faults = dict.fromkeys(COUNTS, 0)
     with tempfile.TemporaryDirectory() as folder, engine(Path(folder)), postgresql() as socket_folder:
@@ -118,7 +118,7 @@ def measure(runs: int, writers: int) -> dict[str, Any]:
 
 @contextmanager
 def engine(folder: Path) -> Iterator[None]:
-    """The embedded engine on a file, for this process and its children."""
+    """The embedded engine with a file, for this process and its children."""
     import django
 
     from sequences.lab.engine import Engine, EngineError
@@ -137,7 +137,7 @@ def engine(folder: Path) -> Iterator[None]:
 
 
 def run_ours(writers: int) -> tuple[float, int]:
-    """Numbers a second of SortKeyMaximum, and duplicates, gaps and errors together."""
+    """The numbers per second of SortKeyMaximum, and the sum of its duplicates, gaps and errors."""
     from sequences.lab.comparison import compare
     from sequences.lab.plan import Plan
 
@@ -146,7 +146,7 @@ def run_ours(writers: int) -> tuple[float, int]:
 
 
 def run_peer(name: str, socket_folder: str, number: int, writers: int) -> tuple[float, int]:
-    """Numbers a second of a peer, and how many of them were missing or given twice."""
+    """The numbers per second of a peer, and how many numbers are missing or duplicates."""
     from sequences import dynamodb
     from sequences.lab.writers import sample_item
 
@@ -164,7 +164,7 @@ def run_peer(name: str, socket_folder: str, number: int, writers: int) -> tuple[
         writers=writers,
         count=COUNTS[name],
     )
-    # -P: the folder of this file, and our package with it, must not be what the peer imports.
+    # -P: the peer must not import from the folder of this file.
     done = subprocess.run(
         [PEERS_PYTHON, "-P", __file__, json.dumps(asdict(task))],
         stdout=subprocess.PIPE,
@@ -179,14 +179,14 @@ def run_peer(name: str, socket_folder: str, number: int, writers: int) -> tuple[
 
 
 def count_faults(values: Sequence[int]) -> int:
-    """How many numbers were given twice, and how many between the lowest and the highest to nobody."""
+    """The number of duplicates, plus the number of gaps between the lowest and the highest number."""
     distinct = set(values)
     return len(values) - len(distinct) + max(distinct) - min(distinct) + 1 - len(distinct)
 
 
 @contextmanager
 def postgresql() -> Iterator[str]:
-    """PostgreSQL as it comes, in a temporary folder, reached by a socket in it; the folder."""
+    """PostgreSQL with its default settings in a temporary folder. Yields the folder, which has its socket."""
     programs = find_postgresql()
     user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as folder:
@@ -203,7 +203,7 @@ def postgresql() -> Iterator[str]:
 
 
 def run_quietly(command: Sequence[str], folder: str) -> None:
-    """Run a program of PostgreSQL's, which only speaks when it fails."""
+    """Run a program of PostgreSQL without its output. Raises BenchError if it fails."""
     done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise BenchError("PostgreSQL did not start or stop, see above.")
@@ -234,15 +234,15 @@ def as_table(result: dict[str, Any]) -> str:
 
 
 def say(text: str) -> None:
-    """Tell how far it is, beside the result."""
+    """Print a line of progress to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
-# The side of the peers: what is below runs under their Python.
+# The part that runs under the peers' Python.
 
 
 def run_as_peer(task: Task) -> None:
-    """Do the task and print the seconds and the values."""
+    """Do the task, and print the seconds and the values."""
     work = asyncio.run(use_autoincrement(task)) if task.peer == AUTOINCREMENT else use_django_sequences(task)
     print(json.dumps({"seconds": work[0], "values": work[1]}))
 
@@ -253,7 +253,7 @@ def shares(task: Task) -> list[int]:
 
 
 async def use_autoincrement(task: Task) -> tuple[float, list[int]]:
-    """As its README shows it: one resource, `put` by many tasks at a time."""
+    """Use dynamodb-autoincrement as its README shows: one resource, and `put` by many tasks at a time."""
     import aioboto3  # type: ignore[import-not-found]
     from dynamodb_autoincrement import DynamoDBAutoIncrement  # type: ignore[import-not-found]
 
@@ -277,7 +277,7 @@ async def use_autoincrement(task: Task) -> tuple[float, list[int]]:
 
 
 def use_django_sequences(task: Task) -> tuple[float, list[int]]:
-    """As its README shows it: `get_next_value` and the insert in one transaction, by many threads."""
+    """Use django-sequences as its README shows: `get_next_value` and the insert in one transaction, in many threads."""
     prepare_django(task)
     from django.db import connection, transaction
 
@@ -296,7 +296,7 @@ def use_django_sequences(task: Task) -> tuple[float, list[int]]:
     ready = threading.Barrier(task.writers + 1)
 
     def write(count: int) -> list[int]:
-        write_one()  # warm: its connection is open
+        write_one()  # opens the connection of this thread
         ready.wait()
         ready.wait()
         return [write_one() for _ in range(count)]
@@ -311,7 +311,7 @@ def use_django_sequences(task: Task) -> tuple[float, list[int]]:
 
 
 def prepare_django(task: Task) -> None:
-    """Settings, the peer's table, and one for the items."""
+    """Configure Django, and create the table of the peer and a table for the items."""
     import django
     from django.conf import settings
     from django.core.management import call_command

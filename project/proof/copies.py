@@ -1,4 +1,4 @@
-"""Copies of the project, to be run or broken without a trace in the original."""
+"""Copies of the project, to run or to break without changing the original."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ from project.paths import ENGINE, ROOT
 
 
 def copy_project(folder: Path) -> Path:
-    """A copy of the project without its data, that shares what is installed, so that set-up is quick."""
+    """A copy of the project without its data. It shares the installed packages and engine: its set-up is quick."""
     ignored = shutil.ignore_patterns(".git", ".local", "__pycache__")
     shutil.copytree(ROOT, folder, ignore=ignored)
     (folder / ".local" / "engine").mkdir(parents=True)

@@ -1,12 +1,13 @@
-"""`make mutants`: break the core in many small ways, one at a time, and name the ways that no test notices.
+"""`make mutants`: makes many small changes to the core, one at a time, and lists the changes that no test notices.
 
     python -m project.proof.mutants [--seed 1] [--per-file 12] [--only sequences/leader.py,...] [--workers 2] [--narrow]
 
-A mutant meets the tests of its own module first; one that survives meets the wider ones, where a kill must repeat.
-These take minutes for each: `--narrow` leaves them out, and what it prints is a lower bound. A time-out is a kill.
-Outcomes are kept in `.local/mutants/` until the module or the tests change, so that a run that was stopped goes on;
-`--fresh` forgets them. What need not be killed stands with the reason in `mutants_judged.toml`, and does not count.
-Exit status 1 when less than 95 % of the others are killed, 2 when the tests fail without a mutant.
+A mutant is a copy of the project with one such change; a failing test kills it. First the tests of its own module run.
+If the mutant survives, the wider tests run, and they must fail twice. These take minutes for each mutant: `--narrow`
+leaves them out, and its result is a lower bound. A time-out is a kill.
+Outcomes are kept in `.local/mutants/` until the module or the tests change, so a stopped run can go on; `--fresh`
+forgets them. Mutants that need not be killed are listed with the reason in `mutants_judged.toml`, and do not count.
+The exit status is 1 if less than 95 % of the others are killed, and 2 if the tests fail without a mutant.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ JUDGED = Path(__file__).with_name("mutants_judged.toml")
 LEAST_RATE = 0.95
 LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 
-# Not core: pages, checks and commands, the lab, and modules that only declare.
+# Not core: pages, checks and commands, the lab, and modules of declarations.
 NOT_CORE = re.compile(
     r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|storage|types)\.py$)"
 )
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
-# A module's own tests are in the file of its name and in these; one without any has the whole folder of its room.
+# A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.
 OWN_TESTS = {
     "sequences/audit/check.py": ("audit",),
     "sequences/audit/reading.py": ("audit",),
@@ -89,19 +90,19 @@ OWN_TESTS = {
     "sequences/strategies/transactional.py": ("counters", "lives", "contract"),
     "tickets/store.py": ("services",),
 }
-FLAGS = ("tests/test_docs.py",)  # whose tables tell what each strategy says of itself
+FLAGS = ("tests/test_docs.py",)  # checks the flags of each strategy against the tables in the docs
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Tests that a mutant meets, as arguments of pytest; `times` is how often they must fail to be believed."""
+    """Tests to run on a mutant, as arguments of pytest. They kill the mutant if they fail `times` times in a row."""
 
     arguments: tuple[str, ...]
     times: int = 1
 
     @property
     def text(self) -> str:
-        """A digest of the tests, and of all that tests share."""
+        """A digest of the tests, and of everything that tests share."""
         named = [paths.ROOT / argument for argument in self.arguments]
         files = sorted((paths.ROOT / "tests").rglob("*.py"))
         faults = sorted((paths.ROOT / "project" / "proof" / "faults").rglob("*.py"))
@@ -116,7 +117,7 @@ WIDER = Suite(
 
 
 class BrokenTests(Exception):
-    """The tests fail without a mutant, or were ended by somebody: nothing that they refuse counts as killed."""
+    """The tests fail without a mutant, or somebody ended them: their failures do not count as kills."""
 
 
 def core() -> list[str]:
@@ -126,7 +127,7 @@ def core() -> list[str]:
 
 
 def own_tests(file: str) -> Suite:
-    """The tests that a mutant of this module meets first."""
+    """The tests that run first on a mutant of this module."""
     room, stem = file.partition("/")[0], Path(file).stem
     named = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(file, ()))]
     found = tuple(path for path in named if (paths.ROOT / path).exists()) or (f"tests/{room}",)
@@ -134,7 +135,7 @@ def own_tests(file: str) -> Suite:
 
 
 def judgements(text: str) -> dict[Name, str]:
-    """Why some mutations need not be killed."""
+    """The mutations that need not be killed, each with the reason."""
     listed = tomllib.loads(text).get("judged", [])
     return {(one["file"], one["inside"], one["line"], one["becomes"]): one["why"] for one in listed}
 
@@ -145,7 +146,7 @@ def _digest(*files: Path) -> str:
 
 
 class Results:
-    """Outcomes by all that decided them, kept as JSON lines; a last one that was half written is forgotten."""
+    """Outcomes by everything that decided them, kept as JSON lines. An incomplete last line is ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -156,7 +157,7 @@ class Results:
         self._known: dict[str, Any] = {record["key"]: record["outcome"] for record in records}
 
     def remember(self, about: str, decided_by: tuple[object, ...], find_out: Callable[[], Any]) -> Any:
-        """The outcome that this had before; otherwise it is found out now, and kept."""
+        """The stored outcome; if there is none, call `find_out` and store its outcome."""
         key = hashlib.sha256(repr(decided_by).encode()).hexdigest()
         if key not in self._known:
             outcome = find_out()
@@ -167,14 +168,14 @@ class Results:
 
 
 class Copy:
-    """A private copy of the project, in which one mutant at a time meets tests."""
+    """A private copy of the project, in which tests run on one mutant at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._tree = copy_project(folder / "tree")
         self._output = folder / "output"
-        # The text of a mutant is as new and often as long as another's, so nothing compiled may be kept.
+        # Two mutants may have the same size and time of change, so compiled files must not be kept.
         environment = f"PYTHONDONTWRITEBYTECODE=1 TMPDIR={tempfile.mkdtemp(dir=folder)}"
-        # The project's options are left out: under --strict-config pytest refuses to go without its cache, and every
+        # The project's options are left out: with --strict-config pytest refuses to run without its cache, and every
         # mutant would look killed.
         pytest = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
         enter = f'cd "$0" && exec env {environment} "$@"'
@@ -193,7 +194,7 @@ class Copy:
             path.write_bytes(source)
 
     def failure(self, tests: Suite, seconds: float | None = None) -> str:
-        """The test that fails, each of the suite's times; empty when all pass once. No time-out without `seconds`."""
+        """The test that fails in each of the suite's runs; empty if one run passes. No time-out without `seconds`."""
         failure = ""
         for _ in range(tests.times):
             failure = self.run(tests, seconds)
@@ -202,7 +203,7 @@ class Copy:
         return failure
 
     def run(self, tests: Suite, seconds: float | None) -> str:
-        """The test that fails first, or what else went wrong; empty when all pass."""
+        """The first test that fails, or another reason of failure; empty if all pass."""
         with self._output.open("wb") as output:
             self._child = ChildProcess([*self._command, *tests.arguments], output=output)
         try:
@@ -222,13 +223,13 @@ class Copy:
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def stop(self) -> None:
-        """End the tests that run."""
+        """End the running tests."""
         if self._child:
             self._child.kill()
 
 
 class Bench:
-    """Where mutants meet tests: a copy for each worker, and the outcomes that are known."""
+    """Runs tests on mutants: it has a copy for each worker, and the known outcomes."""
 
     def __init__(self, copies: Iterable[Copy], results: Results) -> None:
         self._results = results
@@ -238,7 +239,7 @@ class Bench:
             self._free.put(copy)
 
     def killer(self, mutation: Mutation, tests: Suite) -> str:
-        """The test that fails with a mutant; empty when it survives."""
+        """The test that fails with this mutant; empty if the mutant survives."""
         decided_by = (mutation, _digest(paths.ROOT / mutation.file), tests, tests.text)
         killer: str = self._results.remember(f"{mutation}", decided_by, lambda: self._meet(mutation, tests))
         return killer
@@ -249,7 +250,7 @@ class Bench:
             return copy.failure(tests, seconds)
 
     def seconds(self, tests: Suite) -> float:
-        """How long tests take without a mutant. Raises BrokenTests when they fail."""
+        """How long the tests take without a mutant. Raises BrokenTests if they fail."""
         about = f"{' '.join(tests.arguments)} without a mutant"
         decided_by = (_digest(*(paths.ROOT / file for file in core())), tests, tests.text)
         with self._measuring[tests]:
@@ -273,7 +274,7 @@ class Bench:
 
 
 def killers(mutations: Sequence[Mutation], workers: int, *, narrow: bool = False) -> dict[Mutation, str]:
-    """What killed each of these mutants, by its own tests or the wider; empty for a survivor. Raises BrokenTests."""
+    """The test that killed each of these mutants, its own or a wider one; empty for a survivor. Raises BrokenTests."""
     found = dict.fromkeys(mutations, "")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ThreadPoolExecutor(workers) as threads:
         copies = [Copy(Path(folder) / f"{number}") for number in range(workers)]
@@ -294,7 +295,7 @@ def killers(mutations: Sequence[Mutation], workers: int, *, narrow: bool = False
 
 
 def report(drawn: Sequence[Mutation], killed_by: Mapping[Mutation, str], judged: Mapping[Name, str]) -> float:
-    """Print a row for each module, and whatever lives; return the part that was killed of those that count."""
+    """Print a row for each module, and the mutants that were not killed. Return the share of killed mutants."""
     fates = {m: "judged" if m.name in judged else "killed" if killed_by[m] else "survived" for m in drawn}
     table, counts = Table("module", "mutants", "killed", "judged", "survived"), Counter[str]()
     for file in (*dict.fromkeys(mutation.file for mutation in drawn), "all"):
@@ -313,20 +314,20 @@ def report(drawn: Sequence[Mutation], killed_by: Mapping[Mutation, str], judged:
 
 
 def stale(judged: Iterable[Name], candidates: Iterable[Mutation]) -> list[Name]:
-    """The judgements of mutations that are not found any more."""
+    """The judgements of mutations that do not exist any more."""
     present = {mutation.name for mutation in candidates}
     return [name for name in judged if name not in present]
 
 
 def main() -> int:
-    """Draw mutants, have them meet the tests, print what was found, and return the exit status."""
+    """Draw mutants, run the tests on them, print the result, and return the exit status."""
     known = core()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1, help="another one draws other mutants")
-    parser.add_argument("--per-file", type=int, default=12, help="so many mutants of each module")
-    parser.add_argument("--only", default=",".join(known), help="modules, with commas between them")
-    parser.add_argument("--workers", type=int, default=2, help="so many mutants at a time")
-    parser.add_argument("--narrow", action="store_true", help="only its own tests: what the wider would kill survives")
+    parser.add_argument("--seed", type=int, default=1, help="another seed draws other mutants")
+    parser.add_argument("--per-file", type=int, default=12, help="the number of mutants of each module")
+    parser.add_argument("--only", default=",".join(known), help="modules, separated by commas")
+    parser.add_argument("--workers", type=int, default=2, help="the number of mutants at a time")
+    parser.add_argument("--narrow", action="store_true", help="only a module's own tests, without the wider ones")
     parser.add_argument("--fresh", action="store_true", help="forget the outcomes of earlier runs")
     options = parser.parse_args()
     files = options.only.split(",")
@@ -346,10 +347,10 @@ def main() -> int:
         return 2
     rate = report(drawn, killed_by, judged)
     for name in stale(judged, chain(*candidates.values())):
-        print("stale judgement, of no mutation that there is:", *name, sep="\n    ")
+        print("stale judgement, its mutation does not exist:", *name, sep="\n    ")
     return 0 if rate >= LEAST_RATE else 1
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: the tests are ended and the copies removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # like Ctrl-C: ends the tests and removes the copies
     sys.exit(main())

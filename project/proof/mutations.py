@@ -1,7 +1,8 @@
-"""What can be changed in a module so that a test should fail: found in its syntax tree, made in its text.
+"""Changes to a module that a test should notice: found in its syntax tree, and made in its text.
 
-Left alone is what a program does not act on: docstrings, type hints, imports, decorators, asserts and `strict=True`
-(they hold anyway), what `if TYPE_CHECKING` guards, the text of log lines, and the messages of exceptions.
+Some parts are left alone, because tests need not notice a change: docstrings, type hints, imports, decorators, asserts
+and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, the text of log lines, and the messages of
+exceptions.
 """
 
 import ast
@@ -17,19 +18,19 @@ OPPOSITES = {
 }  # fmt: skip
 OPPOSITES |= {new: old for old, new in OPPOSITES.items()}
 OPERATOR = re.compile(rb"\b(?:is\s+not|not\s+in|is|in|and|or)\b|[=!<>]=|[<>]|[+-]=?")
-# A string that is an expression of DynamoDB names attributes and values, as "#last_value <= :room AND ..." does.
+# A string is an expression of DynamoDB if it names attributes or values, like "#last_value <= :room AND ...".
 EXPRESSION = re.compile(rb"[#:][\w{]")
 CLAUSE = re.compile(rb"\bAND\b|\bOR\b|attribute_(?:not_)?exists|<>|<=|>=|(?<= )[<>+](?= )")
 
 Name = tuple[str, str, str, str]
-"""What a judgement knows a mutation by: its file, what it is inside of, and its line before and after."""
+"""The name of a mutation: its file, the function or class around it, and its line before and after."""
 Change = tuple[str, int, int, str]
-"""A kind, from where to where in the bytes, and what stands there instead."""
+"""The kind of a change, its start and end in bytes, and the new text."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of one file: `text` stands from byte `start` to `end`, and line `number` is another."""
+    """One change of one file: `text` replaces the bytes from `start` to `end`, in line `number`."""
 
     name: Name
     kind: str
@@ -40,14 +41,14 @@ class Mutation:
 
     @property
     def file(self) -> str:
-        """The module that it changes."""
+        """The module that is changed."""
         return self.name[0]
 
     def __str__(self) -> str:
         return f"{self.file}:{self.number} ({self.name[1] or 'module'}) {self.kind}"
 
     def apply(self, source: bytes) -> bytes:
-        """The file with the change. Raises SyntaxError where that is no program."""
+        """The file with the change. Raises SyntaxError if the result is not a valid program."""
         changed = source[: self.start] + self.text.encode() + source[self.end :]
         compile(changed, self.file, "exec")
         return changed
@@ -67,9 +68,9 @@ def find(file: str, source: bytes) -> list[Mutation]:
 
 
 def sample(mutations: Sequence[Mutation], count: int, seed: int) -> list[Mutation]:
-    """So many mutations of a module, one of each kind in turn, in an order that the seed and their names decide.
+    """At most `count` mutations of a module, one of each kind in turn.
 
-    An edit of the file thus leaves most of the sample as it was.
+    The seed and the names of the mutations decide the order, so an edit of the file changes little of the sample.
     """
 
     def draw(*words: str) -> bytes:
@@ -82,7 +83,7 @@ def sample(mutations: Sequence[Mutation], count: int, seed: int) -> list[Mutatio
 
 
 class _Tree:
-    """A module's syntax tree, whose nodes have their places in bytes."""
+    """The syntax tree of a module, with the places of its nodes in bytes."""
 
     def __init__(self, source: bytes, starts: Sequence[int]) -> None:
         self._source = source
@@ -93,7 +94,7 @@ class _Tree:
         self._spoken = {"TypeVar", *(alias.name for node in ours for alias in node.names)}
 
     def changes(self, node: ast.AST | None = None, inside: str = "") -> Iterator[tuple[str, Change]]:
-        """The changes of a node and of all below it, each with the function or class that it stands in."""
+        """The changes of a node and of all nodes below it, each with the function or class around it."""
         node = node or self._root
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             inside = f"{inside}.{node.name}".removeprefix(".")
@@ -103,10 +104,10 @@ class _Tree:
             yield from self.changes(child, inside)
 
     def _children(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes below, but for those that are left alone."""
+        """The nodes directly below, except those that are left alone."""
         left_alone = {"annotation", "returns", "decorator_list"}
         if isinstance(node, ast.JoinedStr):
-            left_alone.add("values")  # a text as a whole: before Python 3.12 its parts have no places
+            left_alone.add("values")  # the text is one piece: before Python 3.12 its parts have no places
         elif isinstance(node, ast.Call) and (self._spoken & {path := ast.unparse(node.func)} or path[:7] == "logger."):
             left_alone.add("args")
         for field, value in ast.iter_fields(node):
@@ -124,7 +125,7 @@ class _Tree:
         return kind, self._start(node), self._end(node), text
 
     def _operators(self, node: ast.AST) -> Iterator[Change]:
-        """Each operator between two operands becomes its opposite, or its neighbour."""
+        """Each operator between two operands becomes its opposite or a similar one."""
         match node:
             case ast.Compare():
                 kind, operands = "comparison", [node.left, *node.comparators]
@@ -142,7 +143,7 @@ class _Tree:
             yield kind, found.start(), found.end(), OPPOSITES[" ".join(found[0].decode().split())]
 
     def _values(self, node: ast.AST) -> Iterator[Change]:
-        """A constant becomes another; `not`, min and max go or turn round."""
+        """A constant becomes another one, `not` is removed, and min and max are swapped."""
         match node:
             case ast.Constant(value=bool(value)):
                 yield self._instead("True/False", node, repr(not value))
@@ -164,7 +165,7 @@ class _Tree:
         yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
 
     def _statements(self, node: ast.AST) -> Iterator[Change]:
-        """What is done is not done."""
+        """A statement is removed, or a function returns None."""
         match node:
             case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
                 yield self._instead("return None", value, "None")
@@ -180,7 +181,7 @@ class _Tree:
                 yield kind, start, self._source.index(b":", last), "if True"
 
     def _branches(self, node: ast.AST) -> Iterator[Change]:
-        """A condition holds always, or never; a loop's only never, as it would not end."""
+        """A condition is always true, or always false. A loop's is only always false: otherwise it would not end."""
         outcomes = ("False",) if isinstance(node, ast.While) else ("True", "False")
         conditions = [node.test] if isinstance(node, ast.If | ast.IfExp | ast.While) else getattr(node, "ifs", [])
         for condition in conditions:
@@ -200,7 +201,7 @@ def _is_left_alone(node: ast.AST) -> bool:
 
 
 def _is_kept(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
-    """Whether all that is assigned to belongs to an object: without its assignment a plain name would not exist."""
+    """Whether all targets are attributes or items: without its assignment a plain name would not exist."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     flat = chain(*(target.elts if isinstance(target, ast.Tuple) else [target] for target in targets))
     return all(isinstance(target, ast.Attribute | ast.Subscript) for target in flat)

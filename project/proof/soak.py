@@ -1,15 +1,15 @@
-"""The soak: many clients create while everything that can break does; then the whole history is proved.
+"""The soak: many clients create tickets and items under faults; then the whole history is checked.
 
     python -m project.proof.soak --creates 10000 --seed 7
     python -m project.proof.soak --minutes 60
 
-Four of five clients file tickets over HTTP, the fifth stores items by the Python API in a process of its own. Some
-repeat until they are answered, some give up. Between the product and its engine a proxy loses answers, rejects
-requests, lets them hang, delivers them late or twice; workers and engine are killed and cut off, the disk is full for
-a while, the wall clocks jump. Every client writes down what it asked for and was told; in the end `history` proves
-that this fits the tables. The exit status is 1 when it does not, and the history is then kept.
+Four of five clients file tickets over HTTP. The fifth stores items by the Python API, in processes of their own. Some
+clients repeat until they succeed, some give up. A proxy between the product and its engine loses answers, rejects
+requests, lets them hang, and delivers them late or twice. Workers, writers and the engine are killed, the engine is cut
+off, the disk is full for a while, and the wall clocks jump. Every client records its requests and their answers. In the
+end `history` checks these records against the tables. If they do not fit, the exit status is 1 and the history is kept.
 
-The seed is printed: the same seed makes the same faults and incidents at the same points.
+The seed is printed. The same seed draws the same faults and the same schedule of incidents.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ KEPT = LOCAL / "soak"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How long and how hard. Shares are of the engine's requests.
+    """The length of a run, and its faults. `lost` to `doubled` are shares of the requests to the engine.
 
-    The incidents happen so often in a run of `creates`; if `minutes` are given, they set the length of the run, and
-    the incidents happen so often in each of them.
+    `worker_kills` to `clock_jumps` count the incidents of the whole run. If `minutes` are given, they set the length of
+    the run, and the counts are for each minute.
     """
 
     creates: int = 10_000
@@ -82,12 +82,12 @@ class Settings:
 
     @property
     def keys(self) -> list[str]:
-        """The projects' keys: SOAKA, SOAKB, ..."""
+        """The keys of the projects: SOAKA, SOAKB and so on."""
         return [f"SOAK{chr(ord('A') + n)}" for n in range(self.projects)]
 
     @property
     def api_scopes(self) -> list[str]:
-        """The scopes of the Python API: transactional.A, atomic.A, ..."""
+        """The scopes of the Python API: transactional.A, transactional.B and so on."""
         return [f"{sequence}.{letter}" for sequence in STORED_BY_API for letter in "AB"]
 
     @property
@@ -97,7 +97,7 @@ class Settings:
 
     @property
     def length(self) -> int:
-        """The steps of the run: milliseconds, or creates."""
+        """The length of the run in steps: milliseconds, or creates."""
         return round(self.minutes * 60_000) or self.creates
 
     @property
@@ -131,14 +131,14 @@ class Settings:
 
 
 def _split(share: float, faults: tuple[str, ...], seconds: tuple[int, ...]) -> list[Rule]:
-    """Rules for these faults with these lengths, which have a share together."""
+    """Rules for every pair of these faults and lengths. Together they have this share."""
     kinds = list(itertools.product(faults, seconds))
     return [Rule(fault=fault, seconds=length, probability=share / len(kinds)) for fault, length in kinds]
 
 
 @dataclass
 class Verdict:
-    """What the run showed. `violations` is empty when every promise was kept."""
+    """The result of the run. `violations` is empty if every promise was kept."""
 
     violations: list[str] = field(default_factory=list)
     words: Counter[str] = field(default_factory=Counter)
@@ -154,7 +154,7 @@ class Verdict:
             self.violations.append(violation)
 
     def judge(self, history: History) -> None:
-        """Count what a history tells, and note what it violates."""
+        """Count the answers in a history, and note its violations."""
         self.words += history.tally()
         self.reasons += history.reasons
         self.violations += map(str, check(history))
@@ -180,7 +180,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 class Load:
-    """The tickets to file, handed out to all clients until there are enough or the time is up."""
+    """The tickets to file. All clients take from it until there are enough tickets or the time is up."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -201,22 +201,22 @@ class Load:
 
     @property
     def seconds(self) -> float:
-        """How long it has lasted."""
+        """The seconds since the start."""
         return time.monotonic() - self._began
 
     def progress(self) -> int:
-        """The steps that were made."""
+        """The steps so far."""
         return round(self.seconds * 1000) if self._settings.minutes else self.given
 
 
 def ticket(settings: Settings, index: int) -> Asked:
-    """The ticket of an index. Its title begins with the name of the request, by which it is known again."""
+    """The ticket with this index. Its title begins with the token of the request, to recognise it later."""
     token = f"web-{settings.seed}-{index}"
     return Asked(settings.keys[index % settings.projects], token, f"{token} {random.Random(token).randrange(10**6)}")
 
 
 def soak(settings: Settings, folder: Path, say: Callable[[str], object] = print) -> Verdict:
-    """Run once, with everything stored in `folder`; `say` is called once a minute with a line of progress."""
+    """Run once, and store everything in `folder`. Calls `say` once a minute with a line of progress."""
     verdict = Verdict()
     (folder / "history").mkdir()
     recorder = Recorder(folder / "history")
@@ -246,7 +246,7 @@ def _create_under_fire(
     try:
         with ThreadPoolExecutor(len(callers)) as pool:
             _watch([pool.submit(caller.serve, load) for caller in callers], callers, driver, load, say)
-        driver.join()  # every moment of the schedule has come; what it is late with still happens to the writers
+        driver.join()  # the progress is at its end; incidents that are late still happen to the writers
         verdict.proxy = stack.proxy.log
         stack.proxy.calm()
         verdict.violations += writers.stop()
@@ -259,7 +259,7 @@ def _create_under_fire(
 
 
 def _driver(settings: Settings, stack: Stack, writers: Writers, load: Load, verdict: Verdict) -> Driver:
-    """What makes the incidents of this run happen."""
+    """The driver with the incidents of this run."""
     draws = random.Random(f"causes:{settings.seed}")
     causes: dict[str, Callable[[], object]] = {
         "worker killed": lambda: kill_worker(stack.web.pid, draws),
@@ -277,7 +277,7 @@ def _driver(settings: Settings, stack: Stack, writers: Writers, load: Load, verd
 
 
 def _callers(settings: Settings, stack: Stack, recorder: Recorder) -> list[Caller]:
-    """The clients that use HTTP. Every fourth is in a hurry, and gives up after one to three attempts."""
+    """The clients that use HTTP. Every fourth is hasty: it waits only briefly, and makes one to three attempts."""
     patient, hasty = ask_web(stack, 90), ask_web(stack, HASTY_SECONDS)
     return [
         Caller(
@@ -294,7 +294,7 @@ def _callers(settings: Settings, stack: Stack, recorder: Recorder) -> list[Calle
 def _watch(
     clients: list[Future[None]], callers: list[Caller], driver: Driver, load: Load, say: Callable[[str], object]
 ) -> None:
-    """Wait until every client is done, with a line each minute. A client that broke down breaks the run."""
+    """Wait until every client is done, with a line of progress each minute. Raises the error of a failed client."""
     minutes = itertools.count(1)
     while wait(clients, timeout=60 * next(minutes) - load.seconds).not_done:
         words = sum((caller.words for caller in callers), Counter[str]())
@@ -305,7 +305,7 @@ def _watch(
 
 
 def _repeat_some(settings: Settings, stack: Stack, recorder: Recorder, load: Load, verdict: Verdict) -> None:
-    """A key that is used again, whatever became of it, brings the one ticket."""
+    """Send some earlier requests again. Each repeat must succeed; the laws of `history` check its answer."""
     client = Caller("again", recorder, ask_web(stack, 90), attempts=1, seed=settings.seed)
     draws = random.Random(f"repeats:{settings.seed}")
     for index in draws.sample(range(load.given), min(REPEATS, load.given)):
@@ -314,7 +314,7 @@ def _repeat_some(settings: Settings, stack: Stack, recorder: Recorder, load: Loa
 
 
 def _judge(settings: Settings, stack: Stack, recorder: Recorder, verdict: Verdict) -> None:
-    """Write down what the tables hold and what each strategy promises, and prove one history after the other."""
+    """Add the stored items and the promises of the strategy to each history, and check it."""
     for scope in [*settings.keys, *settings.api_scopes]:
         strategy = import_string({**base.SEQUENCES, **SEQUENCES}[_sequence(scope)]["STRATEGY"])
         flags = {"gapless": strategy.gapless, "ordered": strategy.ordered_across_processes}
@@ -341,7 +341,7 @@ def _sequence(scope: str) -> str:
 
 
 def stored_items(engine: Engine, scope: str) -> Iterator[tuple[int, str]]:
-    """Number and title of each item of a scope, read from the engine, not through the product."""
+    """The number and title of each item of a scope, read from the engine, without the product."""
     pages = (
         bare_client(engine.endpoint, read_timeout=60)
         .get_paginator("query")
@@ -357,7 +357,7 @@ def stored_items(engine: Engine, scope: str) -> Iterator[tuple[int, str]]:
 
 
 def listed_tickets(stack: Stack, project: str) -> Iterator[tuple[int, str]]:
-    """Number and title of each ticket of a project as the API lists them, newest first, page by page."""
+    """The number and title of each ticket of a project, newest first, from the pages of the API."""
     page: str | None = f"/api/projects/{project}/tickets/"
     while page:
         content = stack.ask("GET", page).content
@@ -366,7 +366,7 @@ def listed_tickets(stack: Stack, project: str) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    """The command line; the exit status is 1 when a promise was broken."""
+    """The command line. The exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in vars(Settings()).items():
         kind = type(default)

@@ -1,6 +1,12 @@
-"""Faults, and the proof that nothing comes of them.
+"""Faults, and the check that the product keeps its promises under them.
 
-Here live the faults (`proxy`, a process between application and engine; `incidents`, which befall processes, at the
-moments of a `driver`), the whole product under them (`stack`), those who use it (`callers`, `writers`), and the proof
-of what they were told (`history`). The soak uses all of it, and tests use its parts.
+    plans, proxy, control    a process between application and engine that injects faults into requests
+    incidents, driver        faults of processes, disk and clocks, and the moments at which they happen
+    stack, worker            the whole product under faults
+    callers, writers         its clients
+    history                  the record of what clients asked for and what was answered, and its check
+    clients, clock           a client of the engine alone, and a wall clock that jumps
+    elsewhere                what other processes of the application do
+
+The soak uses all of it, and tests use its parts.
 """

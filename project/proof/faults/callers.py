@@ -1,7 +1,7 @@
-"""Clients of the product: how they ask, what an answer means, how often they ask again.
+"""Clients of the product: how they send a request, what an answer means, and how often they repeat it.
 
-Over HTTP as over the Python API, an answer is one word of `history`: "fail" only where the product says that nothing
-was stored, and "unknown" where it says that it does not know, or nothing at all.
+Over HTTP and over the Python API, an answer becomes one word of `history`. It is "fail" only if the product says that
+nothing was stored. It is "unknown" if the product says that it does not know, or does not answer.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ HEAL = {409, 429}
 
 
 class Caller:
-    """One client, which asks for one thing at a time and writes it down.
+    """One client. It sends one request at a time and records it.
 
-    It repeats a request until it is "ok", at most `attempts` times, and now and then asks for an earlier one again.
-    `words` counts the last words; `unanswered` lists what a patient client waited for in vain.
+    It makes at most `attempts` attempts until a request is "ok", and sometimes repeats an earlier request. `words`
+    counts the last words. `unanswered` lists the requests of a patient client that never became "ok".
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Caller:
         self._recent: deque[Asked] = deque(maxlen=20)
 
     def serve(self, wanted: Iterable[Asked]) -> None:
-        """Ask for one thing after the other, and for some of them again."""
+        """Send these requests one after the other, and repeat some of them."""
         for asked in wanted:
             self.words[self.ask(asked).what] += 1
             self._recent.append(asked)
@@ -52,7 +52,7 @@ class Caller:
                 self.ask(self._draws.choice(self._recent))
 
     def ask(self, asked: Asked) -> Word:
-        """Ask until the answer is "ok", or patience is over, or it is one that must not be."""
+        """Send a request until the answer is "ok" or wrong, or the attempts are used up."""
         for attempt in range(1, self._attempts + 1):
             word = self._recorder.call(self.name, asked, self._send)
             if word.what == "ok" or word.wrong:
@@ -64,7 +64,7 @@ class Caller:
 
 
 def ask_web(stack: Stack, patience: float) -> Callable[[Asked], Word]:
-    """How a client files tickets over HTTP, if it waits so long for an answer."""
+    """A function that files a ticket over HTTP, and waits up to `patience` seconds for the answer."""
 
     def send(asked: Asked) -> Word:
         path, headers = f"/api/projects/{asked.scope}/tickets/", {"Idempotency-Key": asked.token}
@@ -78,11 +78,11 @@ def ask_web(stack: Stack, patience: float) -> Callable[[Asked], Word]:
 
 
 def meaning(reply: Reply) -> Word:
-    """What an HTTP answer says about the ticket that was asked for.
+    """The meaning of an HTTP answer for the requested ticket.
 
-    `outcome_unknown` decides where it is told. Another 4xx refuses the request, of which nothing is stored; but for
-    conflicts and throttling that is wrong, as every request of ours is right. So is a 500: it is an error that the
-    product does not know. Whatever else is not a success was not made by the product.
+    If the answer has `outcome_unknown`, that decides. Any other 4xx means that nothing was stored; except for conflicts
+    and throttling it is wrong, because all our requests are valid. After any other answer the outcome is unknown. A 500
+    is wrong, too: it means an unexpected error in the product.
     """
     content = reply.content
     if reply.status in (200, 201):
@@ -96,7 +96,7 @@ def meaning(reply: Reply) -> Word:
 
 
 def ask_api(asked: Asked) -> Word:
-    """Store an item by the Python API; the scope names the sequence, a dot, and the scope in it."""
+    """Store an item by the Python API. `asked.scope` is the sequence, a dot, and the scope in the sequence."""
     from sequences import put_next
     from sequences.exceptions import GaveUp, SequenceError
 
@@ -107,6 +107,6 @@ def ask_api(asked: Asked) -> Word:
         return Word("unknown" if error.outcome_unknown else "fail", why=type(error).__name__)
     except SequenceError as error:
         return Word("fail", why=repr(error)[:100], wrong=True)
-    except Exception as error:  # noqa: BLE001 - the product promises that there is no other: it is told
+    except Exception as error:  # noqa: BLE001 - the product promises no other errors, so this is recorded as wrong
         return Word("unknown", why=repr(error)[:100], wrong=True)
     return Word("ok", allocation.value, replayed=allocation.replayed)

@@ -1,4 +1,4 @@
-"""Clients of the engine that hide nothing, for tests and for those who check what is stored."""
+"""Clients of the engine without retries, for tests and for checks of what is stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["bare_client", "create_faults_table"]
 
 
 def bare_client(endpoint: str, read_timeout: float = 5) -> DynamoDBClient:
-    """A client that makes one attempt, so that a test sees what the wire did."""
+    """A client that makes one attempt for each call, so that a test sees every fault."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 1},
         connect_timeout=2,
@@ -32,7 +32,7 @@ def bare_client(endpoint: str, read_timeout: float = 5) -> DynamoDBClient:
 
 
 def create_faults_table(client: DynamoDBClient) -> None:
-    """The table `faults`, with the key `pk`."""
+    """Create the table `faults`, with the key `pk`."""
     client.create_table(
         TableName="faults",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],

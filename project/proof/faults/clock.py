@@ -1,6 +1,6 @@
 """A wall clock that jumps: `time.time` plus an offset that another process writes to a file.
 
-Monotonic clocks do not jump, as on any machine whose clock is set.
+Monotonic clocks do not jump: that is so on any machine whose clock is set.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _OFFSET = struct.Struct("<d")
 
 
 def set_offset(file: Path, seconds: float) -> None:
-    """From now on the clocks that follow this file are ahead by so many seconds, or behind."""
+    """Set the clocks that follow this file ahead by so many seconds; negative seconds set them behind."""
     opened = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
     os.pwrite(opened, _OFFSET.pack(seconds), 0)
     os.close(opened)
 
 
 def install(file: Path) -> None:
-    """Let this process's `time.time` follow the file. Whoever has imported it by name before keeps the true one."""
+    """Let this process's `time.time` follow the file. Modules that imported the function before keep the true one."""
     true_time, opened = time.time, os.open(file, os.O_RDONLY)
 
     def jumping_time() -> float:

@@ -1,4 +1,4 @@
-"""Starting and steering a fault proxy from a test. The proxy itself is a process of its own (`proxy`)."""
+"""Starts and controls a fault proxy. The proxy is a process of its own (`proxy`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["Proxy", "ProxyLog", "proxy_before"]
 class ProxyLog:
     """What a proxy did since its plan began.
 
-    `faults` are (seq, operation, fault), the last thousands of them; `counts` counts all by fault, `requests` by
-    operation; `late` is the number of requests that the engine has yet to serve.
+    `faults` lists the last 10,000 faults as (number of the request, operation, fault). `counts` counts all faults by
+    name, and `requests` all requests by operation. `late` is the number of requests that the engine has not answered yet.
     """
 
     seed: int
@@ -34,41 +34,41 @@ class ProxyLog:
 
     @property
     def names(self) -> list[str]:
-        """The faults alone, in the order in which they struck."""
+        """The names of the faults, in the order in which they happened."""
         return [fault for _, _, fault in self.faults]
 
 
 @dataclass(frozen=True)
 class Proxy:
-    """A running proxy. Give `endpoint` to the application in place of the engine's address."""
+    """A running proxy. The application uses `endpoint` instead of the engine's address."""
 
     endpoint: str
     control: str
 
     def follow(self, *rules: Rule, seed: int = 0) -> None:
-        """Begin a plan of these rules; log and counts start afresh."""
+        """Begin a plan with these rules. The log and the counts start again."""
         self._command("/plan", Plan(list(rules), seed).to_json())
 
     def calm(self) -> None:
-        """Do no more harm."""
+        """Inject no more faults."""
         self.follow()
 
     def settle(self) -> None:
-        """Return when the engine has served every request, the late ones too."""
+        """Return when the engine has served every request, including the late ones."""
         while self.log.late:
             time.sleep(0.005)
 
     def partition(self) -> None:
-        """Refuse connections and reset those that are open, until `heal`."""
+        """Refuse connections and reset the open ones, until `heal`."""
         self._command("/partition")
 
     def heal(self) -> None:
-        """End a partition; the plan goes on."""
+        """End the partition. The plan goes on."""
         self._command("/heal")
 
     @property
     def log(self) -> ProxyLog:
-        """What was done since the plan began."""
+        """What the proxy did since its plan began."""
         content = self._command("/log")
         return ProxyLog(**{**content, "faults": [tuple(fault) for fault in content["faults"]]})
 
@@ -80,7 +80,7 @@ class Proxy:
 
 @contextmanager
 def proxy_before(upstream: str, *rules: Rule, seed: int = 0) -> Iterator[Proxy]:
-    """A proxy before the engine at `upstream`, in a process of its own, stopped at the end."""
+    """A proxy before the engine at `upstream`, in a process of its own. It is stopped at the end."""
     plan = Plan(list(rules), seed).to_json()
     command = [sys.executable, "-m", "project.proof.faults.proxy", "--upstream", upstream, "--plan", plan]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:

@@ -1,8 +1,8 @@
 """Makes incidents happen at seeded random moments and waits until each is over.
 
-A moment is a point of progress ("after 4,711 tickets", "after 90,000 milliseconds") and a pause of some
-milliseconds: so every incident happens in the middle of the work, on a fast machine and on a slow one. What
-happens is for the caller to say; `incidents` has a few.
+A moment is a point of progress ("after 4,711 tickets", "after 90,000 milliseconds") and a pause of some milliseconds.
+So every incident happens in the middle of the work, on fast and on slow machines. The caller defines what happens;
+`incidents` has some functions for it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Driver", "Incident", "schedule"]
 
 @dataclass(frozen=True, order=True)
 class Incident:
-    """One incident of a kind, `pause` seconds after the progress has come to `after`."""
+    """One incident of a kind. It happens `pause` seconds after the progress reaches `after`."""
 
     after: int
     pause: float
@@ -25,7 +25,7 @@ class Incident:
 
 
 def schedule(seed: int, length: int, counts: Mapping[str, int]) -> list[Incident]:
-    """The incidents of a run of `length` steps, `counts` of each kind, in order; the same for the same seed."""
+    """The incidents of a run of `length` steps, in order: `counts` of each kind. The same seed gives the same ones."""
     draws = random.Random(f"incidents:{seed}")
     kinds = [kind for kind, count in counts.items() for _ in range(count)]
     first, last = length // 50, length * 9 // 10
@@ -33,7 +33,7 @@ def schedule(seed: int, length: int, counts: Mapping[str, int]) -> list[Incident
 
 
 class Driver(threading.Thread):
-    """Carries out a schedule. `done` lists the incidents that happened; `failure` is what stopped it, if any."""
+    """Carries out a schedule. `done` lists the incidents so far. `failure` is the error that ended it, if any."""
 
     def __init__(
         self, incidents: list[Incident], progress: Callable[[], int], causes: Mapping[str, Callable[[], object]]
@@ -47,18 +47,18 @@ class Driver(threading.Thread):
         self.failure: Exception | None = None
 
     def run(self) -> None:
-        """Make each incident happen at its moment; a cause returns when all is well again."""
+        """Make each incident happen at its moment. A cause returns when its incident is over."""
         try:
             for incident in self._incidents:
                 if not self._wait_for(incident):
                     return
                 self._causes[incident.kind]()
                 self.done.append(incident)
-        except Exception as error:  # noqa: BLE001 - told to the caller, who joins us
+        except Exception as error:  # noqa: BLE001 - reported to the caller in `failure`
             self.failure = error
 
     def stop(self) -> None:
-        """Let nothing further happen, and wait for what is under way."""
+        """Start no more incidents, and wait for the current one."""
         self._stop_asked.set()
         self.join()
 

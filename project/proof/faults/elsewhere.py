@@ -1,6 +1,6 @@
-"""What other processes of the application do for a proof: they store items, and they write down when.
+"""What other processes of the application do in a test: they store items, and record when.
 
-Functions here run in the processes of a pool that was started by `begin`; they take and return plain values.
+These functions run in a pool of processes with `begin` as its initializer. They take and return plain values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 READ_SECONDS = 0.12
-"""How long clients of these tests wait for an answer: hangs are then short, and still hangs."""
+"""The seconds that clients in these tests wait for an answer. It is short, so that tests of hangs are quick."""
 
 SEQUENCES: dict[str, dict[str, Any]] = {
     "atomic": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"},
@@ -44,7 +44,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"on_conflict": "increment", "consistent": False},
     },
 }
-"""Every strategy, in every way it can be written. The tables are the default ones."""
+"""Every strategy, with the options that change its writes. The tables are the default ones."""
 
 
 def varied(word: str, **options: Any) -> dict[str, dict[str, Any]]:
@@ -56,14 +56,14 @@ def varied(word: str, **options: Any) -> dict[str, dict[str, Any]]:
 
 
 ALONE = varied("alone", group=False)
-"""The same without groups: every caller writes for itself."""
+"""The same without group commit: every caller writes for itself."""
 
 HASTY = varied("hasty", deadline=0.2)
-"""The same with little patience, for tests of giving up."""
+"""The same with a short deadline, for tests of giving up."""
 
 
 def begin(endpoint: str, prefix: str) -> None:
-    """Make this process one of the application's, on this engine."""
+    """Make this process a process of the application, on this engine."""
     os.environ.update(
         AWS_ENDPOINT_URL_DYNAMODB=endpoint,
         AWS_ACCESS_KEY_ID="test",
@@ -79,7 +79,7 @@ def begin(endpoint: str, prefix: str) -> None:
 
 
 def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:
-    """Store an item; its value, and whether it was stored before."""
+    """Store an item. Returns its value, and whether it was stored before."""
     from sequences import put_next
 
     allocation = put_next(sequence, item, scope=scope, idempotency_token=token)
@@ -87,7 +87,7 @@ def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | 
 
 
 def put_many(sequence: str, scope: str, threads: int, count: int) -> list[Event]:
-    """Store `count` items by each of `threads` threads, and tell when each call began and ended."""
+    """Store `threads * count` items by this many threads. Returns when each call began and ended, and its value."""
     from sequences import put_next
 
     def one(index: int) -> Event:

@@ -1,14 +1,14 @@
-"""What clients asked for, what they were told and what is stored in the end: written down, and proved to fit.
+"""Records what clients asked for, what was answered and what is stored in the end, and checks that all of it fits.
 
     python -m project.proof.faults.history FILE...
 
-A history is a file of JSON lines to which every client appends: `invoke` before it asks, and then `ok`, `fail`
-(nothing was stored) or `unknown`. At the end come one line `stored` for each item that the tables hold and one line
-`scope`, which tells what its strategy promises. `LAWS` are what must hold of all this together.
+A history is a file of JSON lines. Every client appends to it: `invoke` before a request, and then `ok`, `fail` (nothing
+was stored) or `unknown`. The end has a line `stored` for each item in the tables, and a line `scope` with the promises
+of the strategy. `LAWS` are the rules that a history must follow.
 
-A request is named by its idempotency token and may be asked for again and again. Its last word is `ok` if one of
-these attempts was; else `unknown` if the fate of one is, because of its answer or for want of one; else `fail`. So
-a "fail" after an "unknown" settles nothing: the write that nobody heard of may still be on its way.
+A request is named by its idempotency token, and may have many attempts. Its last word is `ok` if one of its attempts
+was "ok". Otherwise it is `unknown` if one of them was "unknown" or got no answer. Otherwise it is `fail`. So a "fail"
+after an "unknown" settles nothing: the earlier write may still arrive.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FIRST_FEW: Final = 10
 
 
 class Asked(NamedTuple):
-    """What a client asks for: an item with this content, in this scope, under this name for the request."""
+    """What a client asks for: an item with this content in this scope, with this idempotency token."""
 
     scope: str
     token: str
@@ -51,9 +51,9 @@ class Asked(NamedTuple):
 
 
 class Word(NamedTuple):
-    """What a client was told: `what` is "ok", "fail" or "unknown". `content` is the item's, if the answer holds it.
+    """An answer: `what` is "ok", "fail" or "unknown". `content` is the content of the item, if the answer has it.
 
-    `why` is for what is not "ok"; `wrong` says that the product must not speak so, whatever is stored.
+    `why` is the reason of an answer other than "ok". `wrong` means that the product must never give this answer.
     """
 
     what: str
@@ -65,7 +65,7 @@ class Word(NamedTuple):
 
 
 class Recorder:
-    """Appends to the histories of a folder, one file a scope. Threads and processes may share a folder."""
+    """Appends to the histories of a folder, one file for each scope. Threads and processes may share a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -73,11 +73,11 @@ class Recorder:
         self._lock = threading.Lock()
 
     def path(self, scope: str) -> Path:
-        """Where the history of a scope lies."""
+        """The file with the history of a scope."""
         return self._folder / f"{scope}.jsonl"
 
     def call(self, client: str, asked: Asked, send: Callable[[Asked], Word]) -> Word:
-        """Ask by `send`, and write down both ends. A client asks for one thing at a time."""
+        """Call `send`, and record its begin and its end. A client sends one request at a time."""
         self.append({"what": "invoke", "at": time.monotonic(), "client": client, **asked._asdict()})
         word = send(asked)
         told = {name: value for name, value in word._asdict().items() if value != Word._field_defaults.get(name)}
@@ -85,7 +85,7 @@ class Recorder:
         return word
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """One line, by one write at the end of the file: nobody else's line gets between."""
+        """Append one line by one write, so that lines of several writers do not mix."""
         os.write(self._file(record["scope"]), f"{json.dumps(record)}\n".encode())
 
     def _file(self, scope: str) -> int:
@@ -96,7 +96,7 @@ class Recorder:
 
 
 class Event(NamedTuple):
-    """One create: when it began and ended (monotonic seconds, one clock for all processes), and its value."""
+    """One create: its begin and end (monotonic seconds, by one clock for all processes), and its value."""
 
     began: float
     ended: float
@@ -104,7 +104,7 @@ class Event(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One attempt that was "ok"."""
+    """One attempt with the answer "ok"."""
 
     event: Event
     content: str | None
@@ -113,9 +113,9 @@ class Told(NamedTuple):
 
 @dataclass(slots=True)
 class Request:
-    """All attempts of one token. An attempt counts as unknown until something else is told.
+    """All attempts of one token. An attempt counts as unknown until it has another answer.
 
-    `unfounded` counts the replays of what nobody can have stored: every attempt before had failed for certain.
+    `unfounded` counts the replays without an earlier write: all attempts before had failed for certain.
     """
 
     content: str
@@ -132,14 +132,14 @@ class Request:
         return "unknown" if self.unknowns else "fail"
 
     def event(self, number: int) -> Event:
-        """When the number was given, as closely as is known: by the attempt that was no replay, if it was heard of."""
+        """The time span in which the number was given. The attempt that was not a replay, if known, narrows it."""
         ended = min((told.event.ended for told in self.oks), default=math.inf)
         began = max((told.event.began for told in self.oks if not told.replayed), default=self.began)
         return Event(min(began, ended), ended, number)
 
 
 class Stored(NamedTuple):
-    """An item as the table holds it."""
+    """An item in the table."""
 
     token: str
     content: str
@@ -147,9 +147,9 @@ class Stored(NamedTuple):
 
 @dataclass
 class History:
-    """All that happened in one scope; `gapless` and `ordered` are what its strategy promises.
+    """Everything that happened in one scope. `gapless` and `ordered` are the promises of its strategy.
 
-    `reasons` counts why attempts were not "ok", and `wrong` lists what the product must not say.
+    `reasons` counts the reasons of attempts that were not "ok". `wrong` lists answers that the product must never give.
     """
 
     scope: str
@@ -163,7 +163,7 @@ class History:
     _calls: dict[str, float] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take one line in."""
+        """Add one line."""
         match record["what"]:
             case "scope":
                 self.gapless, self.ordered = record["gapless"], record["ordered"]
@@ -190,7 +190,7 @@ class History:
             self.wrong += [f"{record['token']}: {record.get('why', '')}"] if record.get("wrong") else []
 
     def tally(self) -> Counter[str]:
-        """How many requests ended with which last word, and how many attempts, replays and stored items there were."""
+        """The number of requests for each last word, and the numbers of attempts, replays and stored items."""
         words = Counter(request.last_word for request in self.requests.values())
         replays = sum(told.replayed for request in self.requests.values() for told in request.oks)
         attempts = sum(len(request.oks) + request.fails + request.unknowns for request in self.requests.values())
@@ -198,7 +198,7 @@ class History:
 
 
 class Violation(NamedTuple):
-    """A law, where it was broken, and by what."""
+    """A broken law: its name, the scope, and what broke it."""
 
     law: str
     scope: str
@@ -209,17 +209,17 @@ class Violation(NamedTuple):
 
 
 def uniqueness(history: History) -> Iterator[str]:
-    """No two requests were told one number, and no request is stored twice."""
+    """No two requests got the same number, and no request is stored twice."""
     owners: dict[int, str] = {}
     for token, request in history.requests.items():
         for number in {told.event.value for told in request.oks}:
             if owners.setdefault(number, token) != token:
-                yield f"{number} was told to {owners[number]} and to {token}"
+                yield f"{number} was answered to {owners[number]} and to {token}"
     yield from _stored_twice(history, "ok", "fail")
 
 
 def no_gap(history: History) -> Iterator[str]:
-    """The stored numbers are 1 to n, if the strategy promises it."""
+    """The stored numbers are 1 to n without gaps, if the strategy promises it."""
     numbers = sorted(history.stored)
     if history.gapless and numbers != list(range(1, len(numbers) + 1)):
         missing = sorted(set(range(1, max(numbers) + 1)) - set(numbers))
@@ -229,54 +229,55 @@ def no_gap(history: History) -> Iterator[str]:
 def order_in_time(history: History) -> Iterator[str]:
     """Numbers follow time: a create that starts after another has finished has a higher number.
 
-    If the strategy promises it. A number whose client heard nothing is known from the table, and has no end.
+    This is checked only if the strategy promises it. A number without an answer is taken from the table, and its create
+    has no end.
     """
     events = [request.event(number) for number, request in _numbered(history)]
     for early, late in broken_pairs(events) if history.ordered else ():
-        yield f"{early.value} was told by {early.ended:.6f}, {late.value} was asked for at {late.began:.6f}"
+        yield f"{early.value} was answered by {early.ended:.6f}, {late.value} was requested at {late.began:.6f}"
 
 
 def failed_is_absent(history: History) -> Iterator[str]:
-    """What failed for certain, at every attempt, is not stored; nor was it when the next attempt came."""
+    """A request whose attempts all failed for certain is not stored. It was not stored between its attempts, either."""
     for token, numbers in history.places.items():
         if _last_word(history, token) == "fail":
-            yield f"{token} failed, and is stored under {numbers}"
+            yield f"{token} failed, but is stored under {numbers}"
     for token, request in history.requests.items():
         if request.unfounded:
-            yield f"{token} had failed, and was then told to be stored before"
+            yield f"{token} had failed, but was then answered as stored before"
 
 
 def unknown_at_most_once(history: History) -> Iterator[str]:
-    """What ended unknown is stored once, or not at all."""
+    """A request that ended as unknown is stored once or not at all."""
     yield from _stored_twice(history, "unknown")
 
 
 def replays_agree(history: History) -> Iterator[str]:
-    """Every "ok" of one token names one number and one content, and at most one of them is no replay."""
+    """All "ok" answers of one token have the same number and content, and at most one of them is not a replay."""
     for token, request in history.requests.items():
         answers = {(told.event.value, told.content) for told in request.oks}
         if len(answers) > 1:
-            yield f"{token} was told {sorted(answers, key=str)}"
+            yield f"{token} was answered with {sorted(answers, key=str)}"
         if sum(not told.replayed for told in request.oks) > 1:
-            yield f"{token} was told twice that it is new"
+            yield f"{token} was answered as new twice"
 
 
 def stored_as_told(history: History) -> Iterator[str]:
-    """Every "ok" is stored under its number with its content, and nothing is stored that nobody asked for."""
+    """Every "ok" is stored under its number with its content, and everything stored was requested."""
     for token, request in history.requests.items():
         for told in request.oks:
             expected = Stored(token, request.content if told.content is None else told.content)
             found = history.stored.get(told.event.value)
             if found != expected:
-                yield f"{told.event.value} was told to be {expected}, and is {found}"
+                yield f"{told.event.value} was answered to be {expected}, but is {found}"
     for number, item in history.stored.items():
         asked = history.requests.get(item.token)
         if asked is None or asked.content != item.content:
-            yield f"{number} is {item}, which nobody asked for"
+            yield f"{number} is {item}, which nobody requested"
 
 
 def no_wrong_word(history: History) -> Iterator[str]:
-    """Nobody was told what the product must not say: a refusal of what is right, an error that it does not know."""
+    """No answer was wrong. Wrong answers are refusals of valid requests, and unexpected errors of the product."""
     yield from history.wrong
 
 
@@ -293,7 +294,7 @@ LAWS: Final = (
 
 
 def check(history: History) -> list[Violation]:
-    """Every breach of every law."""
+    """All violations of all laws."""
     return [Violation(law.__name__, history.scope, text) for law in LAWS for text in law(history)]
 
 
@@ -309,7 +310,7 @@ def _stored_twice(history: History, *last_words: str) -> Iterator[str]:
 
 
 def _numbered(history: History) -> Iterator[tuple[int, Request]]:
-    """Every request with its number: what it was told, or else where it is stored."""
+    """Every request with its number: the answered one, or else the stored one."""
     for token, request in history.requests.items():
         numbers = [told.event.value for told in request.oks] or history.places.get(token)
         if numbers:
@@ -317,10 +318,10 @@ def _numbered(history: History) -> Iterator[tuple[int, Request]]:
 
 
 def broken_pairs(events: list[Event]) -> list[tuple[Event, Event]]:
-    """Pairs that break the order: the first ended before the second began, and has no smaller value.
+    """Pairs that break the order: the first ended before the second began, but its value is not smaller.
 
-    All pairs are covered in n log n: beside each event it is enough to look at the largest value among those
-    that had ended before it began.
+    It takes n log n steps, and finds a pair for each event that is too low: it compares each event with the largest
+    value among those that had ended before it began.
     """
     by_end = sorted(events, key=lambda event: event.ended)
     largest: Event | None = None
@@ -335,7 +336,7 @@ def broken_pairs(events: list[Event]) -> list[tuple[Event, Event]]:
 
 
 def read(lines: Iterable[str]) -> list[History]:
-    """The histories that these lines hold, one for each scope."""
+    """The histories in these lines, one for each scope."""
     histories: dict[str, History] = {}
     for line in lines:
         record = json.loads(line)
@@ -344,7 +345,7 @@ def read(lines: Iterable[str]) -> list[History]:
 
 
 def main() -> int:
-    """The command line; the exit status is 1 when a law was broken."""
+    """The command line. The exit status is 1 if a law was broken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     broken = 0

@@ -1,6 +1,7 @@
-"""What befalls a running product: a worker dies, the engine is cut off or its disk is full, the clocks jump.
+"""Incidents of a running product: a worker dies, the engine is cut off or its disk is full, the clocks jump.
 
-Each function returns when all is well again. How long, how far and who is drawn from the caller's random numbers.
+Each function returns when its incident is over, except that jumped clocks stay as they are. The caller's random numbers
+decide the duration, the distance and the victim.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FARTHEST_SECONDS = 2 * 3600
 
 
 def children(parent: int) -> list[int]:
-    """The ids of a process's children, oldest first."""
+    """The ids of the children of a process, in ascending order."""
     listed = Path(f"/proc/{parent}/task/{parent}/children").read_text()
     return sorted(int(child) for child in listed.split())
 
@@ -41,25 +42,25 @@ def kill_worker(master: int, draws: random.Random) -> None:
 
 
 def cut_off(proxy: Proxy, draws: random.Random) -> None:
-    """Nobody reaches the engine for a while, and what is under way is lost."""
+    """Cut the engine off for a while. Requests under way lose their connection."""
     proxy.partition()
     time.sleep(draws.uniform(0.5, 3))
     proxy.heal()
 
 
 def jump_clocks(file: Path, draws: random.Random) -> None:
-    """The wall clocks that follow the file are ahead, or behind, by up to two hours."""
+    """Set the wall clocks that follow the file ahead or behind, by up to two hours."""
     clock.set_offset(file, draws.uniform(-FARTHEST_SECONDS, FARTHEST_SECONDS))
 
 
 def fill_disk(engine: Engine, draws: random.Random) -> None:
-    """The disk below the engine is full for a while: no file can grow, or be written behind a drawn place.
+    """Fill the engine's disk for a while: the engine cannot write its files beyond a drawn size.
 
-    A process may be forbidden to write behind a size (RLIMIT_FSIZE), which is a full disk of its own. Its writes then
-    fail with EFBIG, if it ignores SIGXFSZ (see `stack`), and otherwise the signal ends it. dynoxide 1.2.1 lives on,
-    goes on reading, and answers each write with 500 InternalServerError, "commit failed (backend: I/O error: disk I/O
-    error) and rollback also failed (backend: cannot rollback - no transaction is active)"; nothing of it is stored,
-    and once there is room all is as before.
+    The limit RLIMIT_FSIZE acts like a full disk for one process. If the process ignores SIGXFSZ (see `stack`), its
+    writes fail with EFBIG; otherwise the signal ends it. dynoxide 1.2.1 goes on reading, and answers each write with
+    500 InternalServerError, "commit failed (backend: I/O error: disk I/O error) and rollback also failed (backend:
+    cannot rollback - no transaction is active)". Nothing of these writes is stored. After the limit is lifted, it works
+    as before.
     """
     process = engine.process.pid
     _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
@@ -72,7 +73,7 @@ def fill_disk(engine: Engine, draws: random.Random) -> None:
 
 
 def why_no_full_disk(engine: Engine) -> str:
-    """Why `fill_disk` cannot be had here; empty where it can."""
+    """Why `fill_disk` cannot work here; empty if it can."""
     if engine.fallback:
         return "moto's server keeps nothing on disk"
     if not hasattr(resource, "prlimit"):
@@ -85,6 +86,6 @@ def why_no_full_disk(engine: Engine) -> str:
 
 
 def _size(engine: Engine) -> int:
-    """How large the largest of the engine's files is: it is the one that grows."""
+    """The size of the engine's largest file, which is the file that grows."""
     assert engine.path is not None
     return max(file.stat().st_size for file in engine.path.parent.glob(f"{engine.path.name}*"))

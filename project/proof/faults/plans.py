@@ -1,8 +1,7 @@
-"""What can go wrong, and when: the seeded plan of the fault proxy, as pure values.
+"""The faults of requests, and the seeded plan that the fault proxy follows, as plain values.
 
-A `Plan` is a list of rules and a seed. Each rule draws from its own random numbers and counts its own
-matching requests, so that the n-th request that a rule sees always meets the same fate under the same seed.
-No sockets live here.
+A `Plan` is a list of rules and a seed. Each rule has its own random numbers and counts the requests that match it. So
+with the same seed, a rule decides the same about its n-th request. This module opens no sockets.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ LOSSES: Final = {
     "lose-checksum": "the engine commits; the answer is altered on the way, its checksum is not",
     "lose-truncated": "the engine commits; half of the answer arrives, then the connection is closed",
 }
-"""Faults after the commit: the engine did the work, the client cannot know."""
+"""Faults after the commit: the engine carries out the request, and the client cannot know it."""
 
 CUTS: Final = {
     "drop-close": "the connection is closed before the engine sees the request",
@@ -32,14 +31,14 @@ CUTS: Final = {
     "late": "the connection is closed at once, the engine sees the request `seconds` later",
     "late-hang": "no answer, however long the client waits; the engine sees the request `seconds` later",
 }
-"""Faults before the commit that look to the client just like those after it."""
+"""Faults before the commit. To the client they look like faults after it."""
 
 CHANGES: Final = {
     "delay": "the engine sees the request `seconds` later; the answer arrives",
     "duplicate": "the answer arrives; the engine sees the same bytes again `seconds` later",
     "forget-request-token": "the engine does not know the ClientRequestToken again, as after ten minutes",
 }
-"""What happens to a request whose answer arrives."""
+"""Faults of requests whose answers arrive."""
 
 _DYNAMODB: Final = "com.amazonaws.dynamodb.v20120810"
 _CORAL: Final = "com.amazon.coral"
@@ -55,14 +54,14 @@ REJECTIONS: Final[Mapping[str, tuple[int, str]]] = {
     "TransactionConflictException": (400, _DYNAMODB),
     "TransactionInProgressException": (400, _DYNAMODB),
 }
-"""Error code -> (status, namespace). The engine never sees a rejected request."""
+"""The status and the namespace of each error code. The engine never sees a rejected request."""
 
 _RAISED_BY: Final[Mapping[str, frozenset[str]]] = {
     "ReplicatedWriteConflictException": frozenset({"DeleteItem", "PutItem", "UpdateItem"}),
     "TransactionConflictException": frozenset({"DeleteItem", "PutItem", "UpdateItem"}),
     "TransactionInProgressException": frozenset({"TransactWriteItems"}),
 }
-"""Errors that only some operations can raise; a rule with one of them matches no other request."""
+"""Errors that only some operations can raise. A rule for such an error matches these operations only."""
 
 CANCELLATIONS: Final[Mapping[str, str]] = {
     "ItemCollectionSizeLimitExceeded": "Collection size exceeded.",
@@ -71,21 +70,21 @@ CANCELLATIONS: Final[Mapping[str, str]] = {
     "TransactionConflict": "Transaction is ongoing for the item",
     "ValidationError": "Item size has exceeded the maximum allowed size",
 }
-"""Reasons of a cancelled transaction, as faults named `cancel-<reason>`."""
+"""The reasons of cancelled transactions, with their messages. The fault of a reason is named `cancel-<reason>`."""
 
 FAULTS: Final = frozenset([*LOSSES, *CUTS, *CHANGES, *REJECTIONS, *(f"cancel-{reason}" for reason in CANCELLATIONS)])
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request on its way: the operation's name ("PutItem") and the body as sent."""
+    """One request: the name of its operation ("PutItem"), and its body as it was sent."""
 
     operation: str
     body: bytes
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """The body as JSON; empty when it is none."""
+        """The body as a JSON object; empty if it is not one."""
         try:
             parsed = json.loads(self.body or b"{}")
         except ValueError:
@@ -94,12 +93,12 @@ class Request:
 
     @property
     def actions(self) -> list[dict[str, Any]]:
-        """The actions of a transaction, in their order; empty for every other operation."""
+        """The actions of a transaction in their order; empty for any other operation."""
         return [next(iter(action.values())) for action in self.content.get("TransactItems", [])]
 
     @property
     def tables(self) -> set[str]:
-        """Every table that the request names."""
+        """All tables of the request."""
         named = [self.content, *self.actions]
         batches: Iterable[str] = self.content.get("RequestItems", {})
         return {part["TableName"] for part in named if "TableName" in part} | set(batches)
@@ -107,11 +106,11 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Which requests meet which fault.
+    """Which requests get which fault.
 
-    A request matches when `operation`, `table` ("*" is any) and `contains` (text of its body) all do. Of the
-    matching ones the first `skip` pass; of the others each is hit with `probability`, at most `count` in all.
-    `seconds` is the length of a hang or a delay; `action` the place of the action that a cancellation blames.
+    A request matches if `operation`, `table` ("*" is any) and `contains` (a text in its body) all match. The first
+    `skip` matching requests pass. Each other one is hit with `probability`, at most `count` in all. `seconds` is the
+    length of a hang or a delay. `action` is the index of the action that a cancellation names as its reason.
     """
 
     fault: str
@@ -125,12 +124,12 @@ class Rule:
     action: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a fault that does not exist (ValueError): a plan with a typo would prove nothing."""
+        """Raise ValueError for a fault that does not exist: a plan with a typo would test nothing."""
         if self.fault not in FAULTS:
             raise ValueError(f"unknown fault {self.fault!r}; choose one of {', '.join(sorted(FAULTS))}")
 
     def matches(self, request: Request) -> bool:
-        """Is the request of the kind that this rule is about?"""
+        """Whether the rule applies to this kind of request."""
         return (
             self.operation in ("*", request.operation)
             and (self.table == "*" or self.table in request.tables)
@@ -142,7 +141,7 @@ class Rule:
 
 @dataclass
 class _Course:
-    """How far one rule has come."""
+    """The progress of one rule."""
 
     rule: Rule
     draws: random.Random
@@ -160,32 +159,32 @@ class _Course:
 
 @dataclass
 class Plan:
-    """Rules and a seed; `fault_for` is asked once for each request, in the order of arrival."""
+    """Rules and a seed. The proxy calls `fault_for` once for each request, in the order of arrival."""
 
     rules: list[Rule] = field(default_factory=list)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Start every rule at its beginning."""
+        """Start every rule from its beginning."""
         self._courses = [_Course(rule, random.Random(f"{self.seed}:{place}")) for place, rule in enumerate(self.rules)]
 
     def fault_for(self, request: Request) -> Rule | None:
-        """The first rule that hits this request; later rules do not see a request that was hit."""
+        """The first rule that hits this request. Later rules do not see a request that was hit."""
         return next((c.rule for c in self._courses if c.rule.matches(request) and c.hits_now()), None)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Plan:
-        """The plan that `to_json` wrote; raises ValueError or TypeError for anything else."""
+        """The plan that `to_json` wrote. Raises ValueError or TypeError for any other text."""
         content = json.loads(text)
         return cls([Rule(**rule) for rule in content.get("rules", [])], content.get("seed", 0))
 
     def to_json(self) -> str:
-        """One line of JSON, enough to repeat the run."""
+        """The plan as one line of JSON."""
         return json.dumps({"seed": self.seed, "rules": [asdict(rule) for rule in self.rules]})
 
 
 def rejection(rule: Rule, request: Request) -> tuple[int, bytes]:
-    """Status and body of the error that a rejecting rule answers, in DynamoDB's JSON 1.0 format."""
+    """The status and the body of the answer of a rejecting rule, in DynamoDB's JSON 1.0 format."""
     if rule.fault.startswith("cancel-"):
         return 400, json.dumps(_cancellation(rule, request)).encode()
     status, namespace = REJECTIONS[rule.fault]

@@ -2,18 +2,17 @@
 
     python -m project.proof.faults.proxy --upstream http://localhost:8001 --plan '{"rules": [{"fault": "delay"}]}'
 
-prints one line of JSON, `{"endpoint": ..., "control": ..., "seed": ...}`, and runs until it is stopped. The
-endpoint speaks DynamoDB; the control address is a second port, so that it answers during a partition:
+prints one line of JSON, `{"endpoint": ..., "control": ..., "seed": ...}`, and runs until it is stopped. The endpoint
+speaks DynamoDB. The control address is a second port, so it also answers during a partition:
 
-    POST /plan         the body is a plan; counters and log start afresh
-    POST /partition    the endpoint refuses connections, and those that are open are reset
+    POST /plan         the body is a plan; counts and log start again
+    POST /partition    the endpoint refuses connections, and open ones are reset
     POST /heal         the endpoint answers again
     GET  /log          {"seed": 7, "faults": [[seq, operation, fault], ...], "counts": {"late": 3},
-                        "requests": {"PutItem": 12}, "late": requests that the engine has yet to serve}
+                        "requests": {"PutItem": 12}, "late": requests that the engine has not answered yet}
 
-Of the faults the last thousands are listed; they are counted to the end.
-
-What the faults are is told in `plans`; starting and steering a proxy from a test is `control`'s work.
+The log lists the last 10,000 faults, and counts all of them. The faults are described in `plans`; `control` starts and
+controls a proxy from a test.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Message(NamedTuple):
-    """One HTTP request or answer: the first line, the headers, the body; `wire` is all of it."""
+    """One HTTP request or answer: `head` is the first line and the headers; `wire` is the whole message."""
 
     head: bytes
     body: bytes
@@ -56,7 +55,7 @@ class Message(NamedTuple):
         return self.head + self.body
 
     def header(self, name: bytes) -> bytes:
-        """The value of a header given in lower case; empty when it is not there."""
+        """The value of a header, named in lower case; empty if it is missing."""
         for line in self.head.split(b"\r\n")[1:]:
             found, _, value = line.partition(b":")
             if found.lower() == name:
@@ -65,14 +64,14 @@ class Message(NamedTuple):
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """The next message of a connection; IncompleteReadError when the other side has closed it."""
+    """The next message of a connection. Raises IncompleteReadError if the other side has closed it."""
     head = Message(await reader.readuntil(b"\r\n\r\n"), b"")
     length = int(head.header(b"content-length") or 0)
     return Message(head.head, await reader.readexactly(length) if length else b"")
 
 
 def answer(status: int, body: bytes, checksum: int | None = None) -> bytes:
-    """An answer in DynamoDB's form, with the right checksum if no other is given."""
+    """An answer in DynamoDB's form, with the right checksum unless another one is given."""
     return (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         f"content-type: application/x-amz-json-1.0\r\ncontent-length: {len(body)}\r\n"
@@ -81,21 +80,21 @@ def answer(status: int, body: bytes, checksum: int | None = None) -> bytes:
 
 
 def altered(body: bytes) -> bytes:
-    """The body with other digits, still valid JSON: only the checksum can tell that it is wrong."""
+    """The body with other digits. It is still valid JSON: only the checksum shows that it is wrong."""
     digits = bytes.maketrans(b"12345678", b"23456781")
     changed = body.translate(digits)
     return changed if changed != body else b'{"altered":1}'
 
 
 def with_new_token(message: Message, request: Request) -> Message:
-    """The same transaction under a ClientRequestToken of the same length that was not seen before."""
+    """The same transaction with a new ClientRequestToken of the same length."""
     token = str(request.content.get("ClientRequestToken", "")).encode()
     fresh = secrets.token_hex(len(token)).encode()[: len(token)]
     return message._replace(body=message.body.replace(token, fresh) if token else message.body)
 
 
 class FaultProxy:
-    """Passes requests on to `upstream` (host, port), but for what the plan says."""
+    """Passes requests on to `upstream` (host, port), with the faults of the plan."""
 
     def __init__(self, upstream: tuple[str, int], plan: Plan) -> None:
         self._upstream = upstream
@@ -106,7 +105,7 @@ class FaultProxy:
         self.follow(plan)
 
     def follow(self, plan: Plan) -> None:
-        """Begin a plan, with a fresh log and fresh counts."""
+        """Begin a plan, with a new log and new counts."""
         self._plan = plan
         self._requests: Counter[str] = Counter()
         self._faults: deque[tuple[int, str, str]] = deque(maxlen=_LISTED)
@@ -117,14 +116,14 @@ class FaultProxy:
         self._server = await asyncio.start_server(self._serve, HOST, port, limit=_LARGEST, backlog=512)
 
     def cut_off(self) -> None:
-        """Refuse new connections and reset those that are open."""
+        """Refuse new connections, and reset the open ones."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._open):
             _reset(writer)
 
     def log(self) -> str:
-        """What was done so far, as JSON."""
+        """The log of the plan so far, as JSON."""
         content = {
             "seed": self._plan.seed,
             "faults": list(self._faults),
@@ -135,7 +134,7 @@ class FaultProxy:
         return json.dumps(content)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection of a client, which gets one of its own to the engine."""
+        """Serve one connection of a client. It has its own connection to the engine."""
         self._open.add(writer)
         upstream: _Streams | None = None
         try:
@@ -145,7 +144,7 @@ class FaultProxy:
                 if not await self._handle(message, (reader, writer), upstream):
                     break
         except (OSError, asyncio.IncompleteReadError):
-            pass  # either side went away: so does the connection, which is what the client must see
+            pass  # one side closed its connection, so the other one is closed as well
         finally:
             self._open.discard(writer)
             for stream in (writer, upstream and upstream[1]):
@@ -153,7 +152,7 @@ class FaultProxy:
                     stream.close()
 
     async def _connected(self, upstream: _Streams | None = None) -> _Streams:
-        """The connection to the engine, a new one when the old one was closed by a restart."""
+        """The connection to the engine; a new one if the engine has closed the old one."""
         if upstream is not None and not upstream[0].at_eof():
             return upstream
         if upstream is not None:
@@ -161,7 +160,7 @@ class FaultProxy:
         return await asyncio.open_connection(*self._upstream, limit=_LARGEST)
 
     async def _handle(self, message: Message, client: _Streams, upstream: _Streams) -> bool:
-        """Pass one request on or do it harm; False when the connection must be closed."""
+        """Pass one request on, or apply its fault. Returns False if the connection must be closed."""
         request = Request(message.header(b"x-amz-target").rpartition(b".")[2].decode(), message.body)
         self._requests[request.operation] += 1
         rule = self._plan.fault_for(request)
@@ -179,7 +178,7 @@ class FaultProxy:
         return await _send(client, answer(*rejection(rule, request)))
 
     async def _changed(self, rule: Rule, message: Message, request: Request) -> Message:
-        """What the engine is to see of a request whose answer arrives."""
+        """The request that the engine gets, for a fault whose answer arrives."""
         if rule.fault == "forget-request-token":
             return with_new_token(message, request)
         if rule.fault == "duplicate":
@@ -189,7 +188,7 @@ class FaultProxy:
         return message
 
     async def _wait(self, seconds: float) -> None:
-        """Hold a request back; the engine sees it even when the client has given it up by then."""
+        """Hold a request back. The engine gets it even if the client gives up in between."""
         self._under_way += 1
         try:
             await asyncio.sleep(seconds)
@@ -197,7 +196,7 @@ class FaultProxy:
             self._under_way -= 1
 
     async def _lose(self, rule: Rule, truth: Message, client: _Streams) -> bool:
-        """The engine has answered `truth`; the client gets something else, or nothing."""
+        """Send the client something else than the engine's answer `truth`, or nothing."""
         if rule.fault == "lose-500":
             failure = rejection(Rule(fault="InternalServerError"), Request("", b""))
             return await _send(client, answer(*failure))
@@ -213,7 +212,7 @@ class FaultProxy:
         return False
 
     async def _cut(self, rule: Rule, message: Message, client: _Streams) -> bool:
-        """The client hears nothing; the engine hears nothing either, or hears it later."""
+        """Send the client nothing. The engine gets the request later, or never."""
         if rule.fault in ("late", "late-hang"):
             self._deliver_later(message, rule.seconds)
         if rule.fault in ("drop-hang", "late-hang"):
@@ -249,20 +248,20 @@ async def _send(client: _Streams, wire: bytes) -> bool:
 
 
 async def _hang(client: _Streams, seconds: float | None) -> None:
-    """Silence until the client gives up, at most `seconds` if they are given."""
+    """Send nothing until the client gives up, for at most `seconds` if they are given."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(client[0].read(), seconds)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close with an RST: lingering for no time throws away what was not sent."""
+    """Close with an RST: with a linger time of zero, unsent data is dropped."""
     raw = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
 
 
 class Control:
-    """The second port: the commands of the module's docstring."""
+    """The control port, with the commands of the module's docstring."""
 
     def __init__(self, proxy: FaultProxy, port: int) -> None:
         self._proxy = proxy
@@ -274,7 +273,7 @@ class Control:
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One command, one answer, one connection."""
+        """Serve one connection: one command and its answer."""
         message = await read_message(reader)
         path = message.head.split(b" ", 2)[1].decode()
         try:
@@ -297,12 +296,12 @@ class Control:
 
 
 def free_port() -> int:
-    """A free port below those of outgoing connections: no client can take it during a partition."""
+    """A free port below the range of outgoing connections, so that no client takes it during a partition."""
     return next(port for port in random.sample(PORTS, len(PORTS)) if port_is_free(port))
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Open both ports, tell where they are, and serve until the process is stopped."""
+    """Open both ports, print their addresses, and serve until the process is stopped."""
     plan = Plan.from_json(options.plan)
     if options.seed is not None:
         plan = Plan(plan.rules, options.seed)
@@ -321,12 +320,12 @@ async def run(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """The command line; `--plan` takes JSON or the name of a file that holds it."""
+    """The command line. `--plan` is JSON, or the name of a file with JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--upstream", required=True, help="the engine's address")
     parser.add_argument("--port", type=int, default=0, help="the endpoint's port (0: any free one)")
-    parser.add_argument("--plan", default="{}", type=_text, help="a plan, or a file that holds one")
-    parser.add_argument("--seed", type=int, help="the plan's seed, in place of the one it carries")
+    parser.add_argument("--plan", default="{}", type=_text, help="a plan, or a file with a plan")
+    parser.add_argument("--seed", type=int, help="the seed, instead of the plan's own")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(run(parser.parse_args()))
 

@@ -1,8 +1,8 @@
-"""The whole product with a fault proxy inside: engine, proxy, gunicorn with its workers, each a process.
+"""The whole product with a fault proxy: the engine, the proxy, and gunicorn with its workers, each in its own process.
 
-Everything it stores lies in the folder that the caller gives. Clients speak to it over HTTP (`Stack.ask`),
-a verifier reads the engine directly (`Stack.engine`), and both are needed: what the application tells is to
-be checked. Under fire the workers are those of `worker`, and the engine lives through a full disk.
+It stores everything in the folder that the caller gives. Clients use it over HTTP (`Stack.ask`). Checks read the engine
+directly (`Stack.engine`), to compare the answers with what is stored. With `under_fire`, gunicorn uses `worker` as its
+configuration, and the engine survives a full disk.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ START_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Reply:
-    """An HTTP answer: status, the body as JSON ({} when it is none), and the headers."""
+    """An HTTP answer: the status, the body as JSON ({} if it is not JSON), and the headers."""
 
     status: int
     content: dict[str, Any]
@@ -45,7 +45,7 @@ class Reply:
 
 @dataclass
 class Stack:
-    """A running product; `token` signs every request when it is set. `clock` is the file that wall clocks follow."""
+    """A running product. `token`, if set, signs every request. `clock` is the file that the wall clocks follow."""
 
     engine: Engine
     proxy: Proxy
@@ -70,7 +70,7 @@ class Stack:
         *,
         patience: float = 90,
     ) -> Reply:
-        """One request, never repeated here. Raises urllib3's HTTPError when there is no answer."""
+        """Send one request once. Raises urllib3's HTTPError if there is no answer."""
         signed = {"Authorization": f"Token {self.token}"} if self.token else {}
         url = path if path.startswith("http") else self.address + path
         reply = self._pool.request(
@@ -86,22 +86,22 @@ class Stack:
             return Reply(reply.status, {}, reply.headers)
 
     def sign_in(self) -> None:
-        """Get a token with the name and password of the one user."""
+        """Get a token with the name and the password of the only user."""
         self.token = self.ask("POST", "/api/auth/token/", {"username": USER, "password": PASSWORD}).content["token"]
 
     def start_web(self) -> None:
-        """Start gunicorn and return when it answers; TimeoutError after a minute."""
+        """Start gunicorn and return when it answers. Raises TimeoutError after a minute."""
         with (self.folder / "web.log").open("ab") as log:
             self.web = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
         self.wait_until_it_answers()
 
     def stop_web(self) -> None:
-        """Ask gunicorn to end and wait for it. Nothing that it had begun goes on afterwards."""
+        """Ask gunicorn to end, and wait for it. None of its work goes on afterwards."""
         self.web.terminate()
         self.web.wait()
 
     def wait_until_it_answers(self) -> None:
-        """Return when the web server answers; TimeoutError after a minute."""
+        """Return when the web server answers. Raises TimeoutError if it ends, or after a minute."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.web.poll() is None:
             try:
@@ -122,9 +122,10 @@ def running_stack(
     under_fire: bool = False,
     config: str = "",
 ) -> Iterator[Stack]:
-    """The product, signed in, with a calm proxy, or past it; all of it is stopped at the end.
+    """The running product, signed in. Its proxy injects no faults yet. All of it is stopped at the end.
 
-    `config` is the module that gunicorn reads as its configuration.
+    Without `through_proxy`, the application uses the engine directly. `config` is the module that gunicorn reads as its
+    configuration.
     """
     config = worker.__name__ if under_fire else config
     engine = Engine(folder / "engine.db")
@@ -148,7 +149,7 @@ def running_stack(
 
 
 def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
-    """The engine with SIGXFSZ ignored, so that a write behind the largest size is an error and not its end."""
+    """A script that starts the engine with SIGXFSZ ignored: a write beyond the limit fails, but does not end it."""
     script = folder / "engine"
     script.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec '{binary}' \"$@\"\n")
     script.chmod(0o700)

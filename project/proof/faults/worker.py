@@ -1,7 +1,7 @@
-"""What a process of the application goes through in the soak; gunicorn reads this as its configuration.
+"""The faults inside the processes of the application during the soak. gunicorn reads this as its configuration.
 
-The wall clock jumps, as the file that `SOAK_CLOCK` names says. Every other process is a stranger: it takes no turns,
-as if it were on another machine, and has so little patience that some of its calls end with an error.
+The wall clock follows the file that `SOAK_CLOCK` names, and jumps. Every other process is a stranger: it uses no host
+locks, as if it were on another machine, and its deadline is so short that some of its calls end with an error.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ HASTY_SECONDS = 1.0
 
 
 class Worker(Protocol):
-    """What is used of gunicorn's worker: its number, counted from the first that was started."""
+    """The part of gunicorn's worker that is used here: its number, in the order of starts."""
 
     age: int
 
 
 def post_fork(server: object, worker: Worker) -> None:
-    """gunicorn calls it in a new worker that has imported nothing of the application yet."""
+    """Set up the clock. gunicorn calls this in a new worker, before it imports the application."""
     clock.install(Path(os.environ[CLOCK]))
 
 
 def post_worker_init(worker: Worker) -> None:
-    """gunicorn calls it in a worker that has imported the application."""
+    """Make every other worker a stranger. gunicorn calls this in a worker that has imported the application."""
     if worker.age % 2:
         estrange()
 
 
 def estrange() -> None:
-    """Make this process a stranger."""
+    """Make this process a stranger: without host locks, and with a short deadline."""
     from django.conf import settings
 
     from sequences import host_lock

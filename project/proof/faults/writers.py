@@ -1,6 +1,6 @@
 """Writers that use the Python API, in processes of their own.
 
-`Writers` starts, kills and stops the processes; the rest is what runs in them, until their input closes.
+`Writers` starts, kills and stops the processes. The functions run in them, until their standard input is closed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_PAUSE = 0.1
 
 
 class Writers:
-    """The running processes. Each has a place, and a number that says how many were in this place before it."""
+    """The running processes. Each has a place, and the number of processes in this place before it."""
 
     def __init__(self, stack: Stack, folder: Path, scopes: Sequence[str], *, clients: int, seed: int) -> None:
         self._stack = stack
@@ -41,7 +41,7 @@ class Writers:
         self._processes = [self._start(place) for place in range(len(self._threads))]
 
     def kill_one(self, draws: random.Random) -> None:
-        """Kill one process, whose requests are then nobody's, and start another in its place."""
+        """Kill one process, and start another one in its place. Nobody repeats the requests of the first."""
         place = draws.randrange(len(self._processes))
         self._processes[place].kill()
         self._processes[place].communicate()
@@ -49,7 +49,7 @@ class Writers:
         self._processes[place] = self._start(place)
 
     def stop(self) -> list[str]:
-        """Let every writer finish what it asks for; what went wrong with them."""
+        """Let every writer finish its request, and end. Returns what went wrong."""
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.close()
@@ -85,7 +85,7 @@ class Writers:
 
 
 def wanted(name: str, scopes: Sequence[str], seed: int, stopping: threading.Event) -> Iterator[Asked]:
-    """What one client asks for: an item in a drawn scope, a pause, and so on until it is told to stop."""
+    """The requests of one client: items in drawn scopes, with pauses between them, until `stopping` is set."""
     draws = random.Random(f"{seed}:{name}:wanted")
     count = 0
     while not stopping.wait(draws.uniform(0, LONGEST_PAUSE)):
@@ -95,7 +95,7 @@ def wanted(name: str, scopes: Sequence[str], seed: int, stopping: threading.Even
 
 
 def serve(options: argparse.Namespace, stopping: threading.Event) -> list[str]:
-    """Let so many clients write until they are to stop; who was left unanswered."""
+    """Let the clients write until standard input is closed. Returns complaints about requests without an answer."""
     callers = [
         Caller(
             f"{options.name}-{n}",
@@ -118,7 +118,7 @@ def serve(options: argparse.Namespace, stopping: threading.Event) -> list[str]:
 
 
 def main() -> int:
-    """One process. The exit status is 1 when a client was left unanswered, or broke down."""
+    """The command line of one process. The exit status is 1 if a request was left unanswered, or a client failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--history", type=Path, required=True)
     parser.add_argument("--name", required=True)
