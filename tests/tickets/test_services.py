@@ -422,7 +422,7 @@ class TestImportedRows:
 class TestLostChanges:
     def test_a_change_that_others_have_changed_since(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """After a lost answer and two changes by others, nobody can tell whether it is below them."""
-        with pytest.raises(StaleVersion, match="may be among those before it") as caught:
+        with pytest.raises(StaleVersion, match="may be one of the earlier ones") as caught:
             self._lose_and_change(monkeypatch, stored=True, others=2)
         assert caught.value.outcome_unknown
         assert caught.value.current.title == "Other 2"

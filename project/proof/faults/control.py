@@ -23,7 +23,7 @@ class ProxyLog:
     """What a proxy did since its plan began.
 
     `faults` lists the last 10,000 faults as (number of the request, operation, fault). `counts` counts all faults by
-    name, and `requests` all requests by operation. `late` is the number of requests that the engine has not answered yet.
+    name, and `requests` all requests by operation. `late` counts the requests that the engine has not answered yet.
     """
 
     seed: int
