@@ -432,7 +432,7 @@ class TestLostChanges:
         with pytest.raises(StaleVersion) as caught:
             self._lose_and_change(monkeypatch, stored=False, others=1)
         assert not caught.value.outcome_unknown
-        assert "may be among" not in str(caught.value)
+        assert "may be one of" not in str(caught.value)
 
     @staticmethod
     def _lose_and_change(monkeypatch: pytest.MonkeyPatch, *, stored: bool, others: int) -> None:
