@@ -98,6 +98,14 @@ class TestRogueWriters:
         wire.before("GetItem", lambda: set_counter("atomic", scope, last_value=3))
         assert put_some("atomic", scope, 1) == [4]
 
+    @pytest.mark.parametrize(
+        ("name", "operation"), [("optimistic-put", "PutItem"), ("optimistic-update", "UpdateItem")]
+    )
+    def test_how_a_value_is_taken(self, name: str, operation: str, scope: str, wire: Wire) -> None:
+        """The option `write` says by which operation the counter is written."""
+        get_next_value(name, scope=scope)
+        assert wire.operations[-1] == operation
+
     def test_a_counter_that_cannot_be_written(self, scope: str) -> None:
         """A counter that is refused for another reason than its condition is a permanent error."""
         writer = strategies["transactional"].item_writer

@@ -148,6 +148,11 @@ class TestOneRequest:
         assert time.monotonic() - began <= SECONDS + 1
 
 
+def test_less_than_a_second(install: Callable[..., Strategy], scope: str) -> None:
+    """A deadline may be less than a second."""
+    assert install("atomic", deadline=0.5).deadline().left <= 0.5
+
+
 class TestGroups:
     def test_throttled_and_then_silent(
         self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch

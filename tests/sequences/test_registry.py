@@ -62,7 +62,10 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "TABLE": None}, r"\['TABLE'\]"),
     ({"STRATEGY": ATOMIC, "OPTIONS": ["group"]}, r"\['OPTIONS'\]"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"no_such": 1}}, "no option 'no_such'; it has .*group"),
-    ({"STRATEGY": ATOMIC, "OPTIONS": {"on_conflict": "requery"}}, "AtomicCounter has no option 'on_conflict'"),
+    (
+        {"STRATEGY": ATOMIC, "OPTIONS": {"on_conflict": "requery"}},
+        r"AtomicCounter has no option 'on_conflict'; it has check_items, .*, width\.$",
+    ),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"group": "yes"}}, r"\['group'\] is 'yes'; it must be True or False"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"deadline": 0}}, r"\['deadline'\] is 0; it must be a number above 0"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": True}}, r"\['marker_seconds'\] is True"),
