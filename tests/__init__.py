@@ -1,1 +1,1 @@
-"""The tests, by room: each folder tests the room of its name. `faults` and `attacks` test the whole product."""
+"""The tests: most folders test the room or folder of the same name. `faults` and `attacks` test the whole product."""

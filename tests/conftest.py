@@ -1,8 +1,10 @@
-"""What tests of every room share: an engine, and tables of their own on it.
+"""The fixtures that all rooms share: an engine, and tables on it.
 
-A test asks for ``tables`` and has empty tables that no other test sees, on the embedded engine; or for
-``moto_tables`` and has them on moto within the process, which is for tests without threads or transactions; or for
-``configured`` and has every configuration of every strategy, in tables that its module shares.
+    tables         empty tables on the embedded engine, for one test alone
+    moto_tables    empty tables on moto within the process, for tests without threads or transactions
+    configured     every configuration of every strategy, in tables that the tests of a module share
+
+Tests that share tables use different scopes.
 """
 
 import os
@@ -25,7 +27,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from tests.sequences.support import SEQUENCES, make
 
-# No test may reach a real account, nor the engine of a `make run` in this folder.
+# No test may reach a real account, or the engine of a `make run` in this folder.
 os.environ.pop("AWS_PROFILE", None)
 os.environ.pop("AWS_ENDPOINT_URL_DYNAMODB", None)
 os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "tests"
@@ -34,7 +36,7 @@ os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as fast what needs no embedded engine, in modules that start no programs."""
+    """Mark a test as fast if it does not need the embedded engine, and its module starts no programs."""
     for item in items:
         assert isinstance(item, pytest.Function)
         if "installed_engine" not in item.fixturenames and not hasattr(item.module, "subprocess"):
@@ -43,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A temporary folder for this worker's processes alone, as host locks are files there, which scopes share."""
+    """A temporary folder for the processes of this worker. Host locks are files in it, which workers must not share."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path_factory.getbasetemp()))
         patch.setattr(tempfile, "tempdir", None)
@@ -52,7 +54,7 @@ def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="session", autouse=True)
 def _read_once() -> Iterator[None]:
-    """What never changes is read once: botocore's model not for every client, static files not for every browser."""
+    """Read botocore's model and the list of static files only once, instead of for every client and browser."""
     loader = create_loader()
     with pytest.MonkeyPatch.context() as patch, override_settings(WHITENOISE_AUTOREFRESH=True):
         patch.setattr("botocore.session.create_loader", lambda search_path: loader)
@@ -61,7 +63,7 @@ def _read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def installed_engine() -> None:
-    """The embedded engine is installed: for tests that start it themselves. Whoever asks for it is not fast."""
+    """The embedded engine is installed. Tests that start it themselves ask for this, and are not marked as fast."""
     if find_binary() is None:
         pytest.skip("the embedded engine is not installed: npm was missing")
 
@@ -75,14 +77,14 @@ def engine(installed_engine: None) -> Iterator[Engine]:
 
 @pytest.fixture
 def endpoint(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The engine's address, to which every client made during the test goes."""
+    """The address of the engine. Every client that the test makes uses it."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
     yield from _with_fresh_registry(engine.endpoint)
 
 
 @pytest.fixture
 def table_prefix(settings: Settings) -> str:
-    """A prefix that makes the tables of this test its own."""
+    """A table prefix for this test alone."""
     prefix = f"t{uuid4().hex[:12]}_"
     settings.TABLE_PREFIX = prefix
     return prefix
@@ -90,30 +92,30 @@ def table_prefix(settings: Settings) -> str:
 
 @pytest.fixture
 def tables(endpoint: str, table_prefix: str) -> str:
-    """Empty tables on the engine, for this test alone; their prefix."""
+    """Empty tables on the engine, for this test alone. The value is their prefix."""
     call_command("create_tables", verbosity=0)
     return table_prefix
 
 
 @pytest.fixture
 def moto_engine() -> Iterator[None]:
-    """moto within this process, empty, in place of every engine."""
+    """An empty moto within this process, instead of every engine."""
     with mock_aws(), one_call_at_a_time():
         yield from _with_fresh_registry(None)
 
 
 @pytest.fixture
 def moto_tables(moto_engine: None, table_prefix: str) -> str:
-    """Empty tables on moto; their prefix."""
+    """Empty tables on moto. The value is their prefix."""
     call_command("create_tables", verbosity=0)
     return table_prefix
 
 
 @pytest.fixture(scope="module")
 def configured(engine: Engine) -> Iterator[str]:
-    """Every configuration on the engine, once a module, as a client costs more to make than most tests to run.
+    """Every configuration on the engine, made once for each module: making a client takes longer than most tests.
 
-    Its value is the prefix of the tables, which tests of the module share: they keep apart by their scopes.
+    The value is the prefix of the tables. The tests of a module share these tables, and use different scopes.
     """
     prefix = f"t{uuid4().hex[:12]}_"
     with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
@@ -132,7 +134,7 @@ def scope() -> str:
 
 @pytest.fixture
 def install(configured: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Strategy]:
-    """Put a strategy with other clocks or options in the place of a configured one, for this test."""
+    """Replace a configured strategy by one with other clocks or options, for this test."""
 
     def install(name: str, **changes: Any) -> Strategy:
         strategy = make(name, **changes)
@@ -150,13 +152,13 @@ def _proxy(engine: Engine) -> Iterator[Proxy]:
 
 @pytest.fixture
 def proxy(_proxy: Proxy) -> Iterator[Proxy]:
-    """A calm proxy before the engine."""
+    """A proxy before the engine, without faults yet."""
     yield _proxy
     _proxy.calm()
 
 
 def _with_fresh_registry(value: str | None) -> Iterator[Any]:
-    """Forget strategies and their clients before a test, which would call another engine, and after it."""
+    """Drop strategies and clients before and after a test, because they would call the engine of another test."""
     strategies.reset()
     yield value
     strategies.reset()

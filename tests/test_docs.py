@@ -1,4 +1,4 @@
-"""What the README and the pages of docs/ say is so: their tables, examples, commands, figures and links are checked."""
+"""The README and the pages of docs/ are true: their tables, examples, commands, figures and links are checked."""
 
 import argparse
 import doctest
@@ -33,9 +33,9 @@ PAGES = {
 }
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
-# Variables that the programs give each other.
+# Variables that the programs set for each other.
 INTERNAL = {"DEMO_PASSWORD"}
-# What boto3 brings along, and what only type checkers import.
+# Dependencies of boto3, and modules that only type checkers import.
 BROUGHT = {"botocore", "urllib3", "mypy_boto3_dynamodb"}
 
 
@@ -92,25 +92,25 @@ def answers(table: list[list[str]]) -> dict[tuple[str, str], str]:
 
 
 def named_in_table(page: str, heading: str) -> set[str]:
-    """What the first column of the section's first table names."""
+    """The names in the first column of the first table of a section."""
     return {name for row in cells(section(page, heading)) for name in re.findall("`(.*?)`", row[0])}
 
 
 def anchors(page: str) -> list[str]:
-    """What a link to each heading of a page says after its #."""
+    """The anchor of each heading of a page, as links use it after the #."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 def links() -> list[tuple[str, Path, str]]:
-    """Every link within the project: the page it stands on, the file it leads to, and the anchor there."""
+    """Every link within the project: its page, its file, and its anchor in the file."""
     found = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))]
     split = [(page, *link.partition("#")[::2]) for page, link in found if "://" not in link]
     return [(page, (ROOT / page).parent / path if path else ROOT / page, anchor) for page, path, anchor in split]
 
 
 def number(text: str) -> float:
-    """The number with which a text begins."""
+    """The number at the start of a text."""
     return float(text.split(maxsplit=1)[0].replace(",", ""))
 
 
@@ -207,7 +207,7 @@ class TestExamples:
         """Calls of the API are answered as shown, and then management commands succeed; make knows its own."""
         User.objects.create_superuser("demo", password="demo's password")
         variables = {"PASSWORD": "demo's password"}
-        pages = sorted(PAGES, key=lambda page: page != "docs/rest.md")  # first what the audit is to find
+        pages = sorted(PAGES, key=lambda page: page != "docs/rest.md")  # first the problem that the audit must find
         for command, answer in (shown for page in pages for shown in commands(page)):
             if command.startswith("curl "):
                 answered = curl(command, variables)
@@ -259,13 +259,13 @@ class TestExamples:
 
 
 def assert_made(command: str) -> None:
-    """The Makefile has this command, and the bootstrap what it becomes."""
+    """Assert that the Makefile and the bootstrap have this command."""
     (known,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert command.split()[1] in set(known.split()) & COMMANDS.keys()
 
 
 def curl(command: str, variables: dict[str, str]) -> Any:
-    """What the application answers to a curl command with its variables filled in; it must be a success."""
+    """The application's answer to a curl command with its variables filled in. The answer must be a success."""
     parser = argparse.ArgumentParser()
     parser.add_argument("curl")
     parser.add_argument("url")
@@ -289,7 +289,7 @@ def curl(command: str, variables: dict[str, str]) -> Any:
 
 
 def assert_as_shown(answered: Any, shown: Any) -> None:
-    """The answer has the keys and values that are shown; "..." stands for any text."""
+    """Assert that the answer has the keys and values of the example; "..." stands for any text."""
     if isinstance(shown, dict):
         assert answered.keys() == shown.keys()
         for name, value in shown.items():

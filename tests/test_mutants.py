@@ -1,4 +1,4 @@
-"""The program behind `make mutants`: what it changes, which changes it draws, and when a mutant counts as killed."""
+"""`make mutants`: what it changes, which changes it draws, and when a mutant counts as killed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LEFT_ALONE = [
 
 
 def changed(source: str) -> set[str]:
-    """What the mutations make of some lines, which stand in a function of a module that knows an exception."""
+    """The changed lines of a function's body, for every mutation. Its module imports an exception."""
     before = f"from .exceptions import Wrong\n@decorated(1)\ndef f(a: Literal['a']) -> Literal['b']:\n  {source}\n"
     found = [mutation.apply(before.encode()).decode() for mutation in find("a.py", before.encode())]
     return {text.partition(":\n  ")[2].strip() for text in found}
@@ -176,7 +176,7 @@ def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / "test_one.py").write_text("from one import a\n\ndef test_a():\n    assert a == 1\n")
         return folder
 
-    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)  # the small project has none
+    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)  # the small project has no engine
     monkeypatch.setattr(mutants, "copy_project", small_project)
     copy, suite = Copy(tmp_path), Suite(("test_one.py",))
     with copy.mutated(find("one.py", b"a = 1\n")[0]):
@@ -187,7 +187,7 @@ def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Played(Copy):
-    """A copy whose tests fail as the test says: own and wider ones one after the other; `broken` without a mutant."""
+    """A copy of the project with prescribed failures: of own tests, then of wider ones; `broken` without a mutant."""
 
     output = "what the tests printed"
 
@@ -213,7 +213,7 @@ class Played(Copy):
 
 @pytest.fixture
 def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
-    """A mutation of a project with one module and one test."""
+    """A mutation in a project with one module and one test."""
     for name in ("sequences/one.py", "tests/sequences/test_one.py", "project/proof/faults/one.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("a = 1\n")
@@ -225,7 +225,7 @@ def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
 
 @pytest.fixture
 def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """A function that tells what kills the mutation in a copy, with the outcomes that the project's folder keeps."""
+    """A function that says which test kills the mutation in a copy. It uses the outcomes stored in the folder."""
 
     def killer(copy: Copy, narrow: bool = False) -> str:
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)

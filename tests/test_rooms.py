@@ -1,4 +1,4 @@
-"""Who may import whom, and what every module must have: read from the syntax trees of all rooms.
+"""The rules of imports between rooms, and what every module must have, checked in the syntax trees of all modules.
 
 tests -> project -> tickets -> sequences -> the standard library, Django, boto3
 """
@@ -15,7 +15,7 @@ import pytest
 from project.paths import ROOT
 
 ROOMS = ("sequences", "tickets", "project", "tests")
-# What a room may import besides the standard library and the rooms below it.
+# The packages that a room may import besides the standard library and the rooms below it.
 BELOW = {"sequences": set(), "tickets": {"sequences"}, "project": {"sequences", "tickets"}}
 FOREIGN = {
     "sequences": {"django"},
@@ -26,13 +26,13 @@ FOREIGN = {
 EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "urllib3"},  # the gate to DynamoDB
     "sequences/lab/": {"mypy_boto3_dynamodb", "rich"},  # the recipes' clients are typed; tables for the terminal
-    "sequences/lab/moto_server.py": {"moto"},  # stands in where the embedded engine is missing
+    "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
     "sequences/management/": {"rich"},  # progress bars
     "tickets/management/": {"rich"},
-    # Proofs look at the engine past the product, measure beside other libraries, and speak to the terminal.
+    # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
     "project/proof/bench_peers.py": {"aioboto3", "dynamodb_autoincrement"},
-    "tickets/api/": {"rest_framework", "drf_spectacular"},  # the one room that knows the REST framework
+    "tickets/api/": {"rest_framework", "drf_spectacular"},  # the only room that knows the REST framework
 }
 
 
@@ -53,11 +53,11 @@ class Module:
         return self.path.partition("/")[0]
 
     def imports(self) -> Iterator[str]:
-        """The top-level packages that it imports, anywhere in the file."""
+        """The top-level packages that the module imports, anywhere in the file."""
         return (name.partition(".")[0] for name in self.imported())
 
     def imported(self) -> Iterator[str]:
-        """The dotted names that it imports, anywhere in the file."""
+        """The dotted names that the module imports, anywhere in the file."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
@@ -67,23 +67,23 @@ class Module:
                 yield from (f"{start}.{alias.name}" for alias in node.names)
 
     def reaches(self, room: str) -> bool:
-        """Whether it imports something of a room, as `sequences.lab`, from outside."""
+        """Whether a module outside a room, such as `sequences.lab`, imports something of this room."""
         inside = self.path.startswith(f"{room.replace('.', '/')}/")
         return not inside and any(f"{name}.".startswith(f"{room}.") for name in self.imported())
 
     def allowed(self) -> set[str]:
-        """The packages that it may import besides the standard library."""
+        """The packages that the module may import besides the standard library."""
         more = [names for place, names in EXCEPTIONS.items() if self.path.startswith(place)]
         return {self.room}.union(BELOW[self.room], FOREIGN[self.room], *more)
 
     def public_names(self) -> set[str]:
-        """The functions and classes that are defined here and do not begin with an underscore."""
+        """The functions and classes that the module defines, without those that begin with an underscore."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         names = {node.name for node in self.tree.body if isinstance(node, kinds)}
         return {name for name in names if not name.startswith("_")}
 
     def exported(self) -> list[str] | None:
-        """What `__all__` lists, or None without it."""
+        """The names in `__all__`, or None without it."""
         for node in self.tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and "__all__" in ast.unparse(node).partition("=")[0]:
                 listed: list[str] = ast.literal_eval(node.value or ast.List([]))
@@ -112,13 +112,13 @@ def ours() -> list[Module]:
 
 
 def production() -> list[Module]:
-    """The modules of the product: what is neither a test nor in the lab or the proof."""
+    """The modules of the product: all except the tests, the lab and the proof."""
     apart = ("sequences/lab/", "project/proof/")
     return [module for module in of("sequences", "tickets", "project") if not module.path.startswith(apart)]
 
 
 def exporting() -> list[Module]:
-    """The modules of `sequences` that others import from: all but migrations, and packages that are mere folders."""
+    """The modules of `sequences` that others import from: all except migrations, and packages without contents."""
     return [
         module
         for module in of("sequences")

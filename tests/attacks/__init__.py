@@ -1,5 +1,5 @@
-"""Attacks: forks, signals, clocks that jump, late writes, tables that are made again, limits.
+"""Attacks: forks, signals, clocks that jump, late writes, recreated tables, limits.
 
-Each test takes one guarantee and looks for the moment at which it breaks. Faults of single requests are in
+Each test tries to break one guarantee. Faults of single requests are in
 `tests.faults`.
 """

@@ -1,4 +1,4 @@
-"""What the attacks share: the timer of the process."""
+"""The fixture that the attacks share: the timer of the process."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from tests.attacks.interruptions import Alarm, ringing
 
 @pytest.fixture
 def alarm() -> Iterator[Alarm]:
-    """The timer, whose signal interrupts the main thread."""
+    """The timer of the process. Its signal interrupts the main thread."""
     with ringing() as alarm:
         yield alarm

@@ -1,8 +1,8 @@
-"""Interruptions of the main thread, as the handler of a signal makes them: at a moment, or at a place of the code.
+"""Interruptions of the main thread by a signal's handler: at a moment, or at a place in the code.
 
-The interpreter lets a handler in when a function is entered and when one has returned. `Alarm` is a real signal after
-a real time; `Place` is exact: it counts those points in our code and strikes at one of them. What a handler *does*, it
-does beside the call that it interrupts, which goes on; what it *throws* comes out of that call.
+The interpreter runs a handler when a function is entered and when one has returned. `Alarm` is a real signal after a
+real time. `Place` is exact: it counts these points in our code, and interrupts at one of them. A handler may *do*
+something, and then the interrupted call goes on; or it may *throw* an error, and then the call raises this error.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from sequences.dynamodb import connections
 __all__ = ["POOL", "Alarm", "Interruption", "Place", "ringing"]
 
 OURS = (*(str(Path(str(package.__file__)).parent) for package in (sequences, futures)), contextlib.__file__)
-"""Our code, and what it lets others do for it."""
+"""Our code, and the standard library's `concurrent.futures` and `contextlib`, which it uses."""
 
 POOL = (connectionpool.__file__, connections.__file__, queue.__file__)
-"""Where a connection is taken from the pool of those that are free, and given back."""
+"""The code that takes a free connection from the pool, and gives it back."""
 
 
 class Interruption:
-    """What a handler does, or throws, once. An error of what it does is raised when the interrupted call is over."""
+    """What a handler does, or throws, once. An error in what it does is raised after the interrupted call."""
 
     def __init__(self, do: Callable[[], object] | None = None, *, throw: type[BaseException] | None = None) -> None:
         self._do = do
@@ -64,7 +64,7 @@ class Interruption:
 
 
 class Alarm:
-    """The timer of this process: its signal interrupts once, and fails the test when it comes again."""
+    """The timer of this process. Its first signal interrupts, and its second one fails the test."""
 
     def __init__(self) -> None:
         self._interruption: Interruption | None = None
@@ -72,7 +72,7 @@ class Alarm:
 
     @contextmanager
     def within(self, seconds: float, *, after: float = 0.0, interruption: Interruption | None = None) -> Iterator[None]:
-        """Fail the test if the block takes longer than `seconds`; interrupt it `after` so long."""
+        """Interrupt the block after `after` seconds. Fail the test if the block hangs for `seconds`."""
         self._interruption = interruption
         signal.setitimer(signal.ITIMER_REAL, after if interruption else seconds, seconds)
         try:
@@ -93,7 +93,7 @@ class Alarm:
 
 @contextmanager
 def ringing() -> Iterator[Alarm]:
-    """An alarm for a test; the timer belongs to somebody else before and after it."""
+    """An alarm for a test. The former timer and handler are restored after it."""
     alarm = Alarm()
     timer, handler = signal.getitimer(signal.ITIMER_REAL), signal.signal(signal.SIGALRM, alarm.rings)
     try:
@@ -106,7 +106,7 @@ def ringing() -> Iterator[Alarm]:
 
 
 def _unlock() -> None:
-    """Unlock what a failed test left locked: the tests that follow, and the end of the process, would wait for it."""
+    """Unlock the locks that a failed test still holds. Later tests, and the end of the process, would wait for them."""
     for thing in gc.get_objects():
         lock: Any = getattr(thing, "mutex", None) if isinstance(thing, queue.Queue) else None
         if isinstance(thing, futures.ThreadPoolExecutor):
@@ -116,10 +116,10 @@ def _unlock() -> None:
 
 
 class Place:
-    """Interrupts at the n-th point at which a handler may be let in; `reached` tells if there was one.
+    """Interrupts at the n-th point at which a handler may run. `reached` says whether there was such a point.
 
-    Counted are the points in `files` and in what these do with threads. Of a point that is passed again on the same
-    way only the first passing counts, and of botocore's none, unless they are asked for.
+    Points in `files` count, and points in `threading` that they reach. A point counts once for each caller. Points in
+    botocore count only if `files` names them.
     """
 
     def __init__(self, number: int, interruption: Interruption, *, files: tuple[str, ...] = OURS) -> None:
@@ -147,7 +147,7 @@ class Place:
     def _at(self, frame: FrameType, event: str, _: object) -> None:
         if event not in ("call", "c_return") or not self._counts(frame):
             return
-        if frame.f_code.co_name == "<genexpr>":  # also entered to be closed, which no handler comes between
+        if frame.f_code.co_name == "<genexpr>":  # entered once more when it is closed, where no handler can run
             return
         caller = frame.f_back
         way = (frame.f_code, frame.f_lasti, event, caller and caller.f_code, caller and caller.f_lasti)
@@ -164,7 +164,7 @@ class Place:
 
 
 def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose points are not counted."""
+    """The same function, but its points do not count."""
 
     def quietly(*args: Any, **named: Any) -> Any:
         watching = sys.getprofile()

@@ -1,7 +1,7 @@
 """A process of the application whose wall clock jumps.
 
-The clock is replaced before anything of the application is imported. Functions here run in the processes of a pool that
-was started by `begin`; they take and return plain values.
+The clock is replaced before the application is imported. These functions run in a pool of processes with `begin` as its
+initializer. They take and return plain values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ahead = 0.0
 
 
 def begin(endpoint: str, prefix: str) -> None:
-    """Make this process one of the application's, with a clock that jumps, and with markers that expire soon."""
+    """Make this process a process of the application, with a clock that jumps, and with markers that expire soon."""
     time.time = lambda: _true_time() + _ahead
     begin_elsewhere(endpoint, prefix)
     from django.conf import settings
@@ -34,21 +34,21 @@ def begin(endpoint: str, prefix: str) -> None:
 
 
 def jump(days: float) -> None:
-    """Set the clock so many days ahead of the true time, or behind it."""
+    """Set the clock ahead of the true time by this number of days; negative days set it behind."""
     global _ahead  # noqa: PLW0603 - a process has one clock
     _ahead = days * DAYS
 
 
 def put(sequence: str, scope: str, token: str) -> tuple[int, bool]:
-    """Store the one item of a token: its value, and whether it was stored before."""
+    """Store the one item of a token. Returns its value, and whether it was stored before."""
     from sequences import get_last_value
 
-    get_last_value(sequence, scope=scope)  # hear from the engine, and so what time it is
+    get_last_value(sequence, scope=scope)  # the first answer of the engine sets the engine's clock
     return put_elsewhere(sequence, {"title": token}, scope, token)
 
 
 def put_while_jumping(sequence: str, scope: str, tokens: list[str]) -> dict[str, set[int]]:
-    """Store the items of these tokens from many threads, each in its own order, while the clock jumps to and fro."""
+    """Store the items of these tokens by many threads, each in its own order, while the clock jumps back and forth."""
     done = threading.Event()
 
     def jump_about() -> None:

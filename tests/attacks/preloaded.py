@@ -1,7 +1,7 @@
-"""What gunicorn's master does before it forks its workers, and while it does: it files tickets and takes values.
+"""gunicorn's master files tickets and takes values, before and while it forks its workers.
 
-gunicorn reads this as its configuration. The file that `PRELOADED_TOLD` names gets a line for each value that the
-master was told.
+gunicorn reads this as its configuration. The master writes a line for each value that it got to the file that
+`PRELOADED_TOLD` names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ preload_app = True
 
 
 def when_ready(server: object) -> None:
-    """gunicorn calls it in the master, when the application is imported and no worker has been forked."""
+    """Use the sequences. gunicorn calls this in the master, after the import of the application, before it forks."""
     from django.conf import settings
 
     from sequences.registry import strategies
@@ -37,7 +37,7 @@ def when_ready(server: object) -> None:
 
 
 def go_on() -> None:
-    """Use the sequences all the while."""
+    """Go on using the sequences."""
     number = 3
     while True:
         use(number)
@@ -46,7 +46,7 @@ def go_on() -> None:
 
 
 def use(number: int) -> None:
-    """File a ticket and take an order's value, and write down what was told."""
+    """File a ticket, take a value of `orders`, and record both values."""
     from sequences import get_next_value
     from tickets.services import create_ticket
 

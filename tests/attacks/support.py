@@ -1,4 +1,4 @@
-"""What the attacks share: the strategies that they meet, other writers, and the judgement of what is stored."""
+"""What the attacks share: the attacked strategies, other writers, and the check of what is stored."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ __all__ = ["ATTACKED", "BUSY", "GAPLESS", "RESERVING", "Puts", "begun", "every_s
 T = TypeVar("T")
 
 ATTACKED = [*COUNTERS, "sort-key", "sort-key-increment"]
-ATTACKED.remove("transactional-beside")  # it writes as `transactional` does, with another key for its counter
-"""Every strategy, in every way it writes."""
+ATTACKED.remove("transactional-beside")  # it writes like `transactional`, only with another key for its counter
+"""Every strategy, with the options that change its writes."""
 
 GAPLESS = [name for name in names_that("gapless") if name in ATTACKED]
 RESERVING = [name for name in names_that("supports_reserve") if name in ATTACKED]
 
 PATIENCE = 5.0
-"""How many seconds another thread may need to end its last put; longer than the deadlines of these tests."""
+"""The seconds that another thread may need to end its last put. They are longer than the deadlines of these tests."""
 
 BUSY = {"block": {"block_size": 2, "max_block_size": 2}}
-"""Options with which every put of a strategy does all that any put of it does."""
+"""Options with which every put of a strategy takes all steps that a put can take."""
 
 every_strategy = pytest.mark.parametrize("name", ATTACKED)
 
 
 class Puts:
-    """The puts of one test into one scope; `told` is what was answered, by title."""
+    """The puts of one test into one scope. `told` has the answered values by title."""
 
     def __init__(self, name: str, scope: str) -> None:
         self.name = name
         self.scope = scope
-        self.marked = False  # with an idempotency token?
+        self.marked = False  # whether puts have an idempotency token
         self.told: dict[str, int] = {}
 
     def put(self, title: str) -> None:
@@ -52,14 +52,14 @@ class Puts:
         self.told[title] = answer.value
 
     def judge(self) -> dict[str, int]:
-        """Judge what was told so far."""
+        """Check the answers so far."""
         return judge(self.name, self.scope, self.told)
 
 
 def judge(name: str, scope: str | None, told: Mapping[str, int]) -> dict[str, int]:
-    """Return the stored values by title, when they are as they must be.
+    """Check what is stored, and return the stored values by title.
 
-    Every item that was told stands under its value, no item stands twice, and where that is promised the values are
+    Every answered item is stored under its value. No item is stored twice. If the strategy is gapless, the values are
     1, 2, 3 and so on.
     """
     rows = {value: str(row.get("title", f"row {value}")) for value, row in stored(name, scope).items()}
@@ -72,13 +72,13 @@ def judge(name: str, scope: str | None, told: Mapping[str, int]) -> dict[str, in
 
 
 def begun(task: Callable[[], T]) -> Future[T]:
-    """What a thread will have got from `task()`, which it begins at once; the end of the tests does not wait for it."""
+    """The future result of `task()`, which runs in a new thread. The end of the tests does not wait for this thread."""
     future = Future[T]()
 
     def go() -> None:
         try:
             future.set_result(task())
-        except BaseException as failure:  # noqa: BLE001 - raised by who asks for the result
+        except BaseException as failure:  # noqa: BLE001 - raised again by the future's `result`
             future.set_exception(failure)
 
     threading.Thread(target=go, daemon=True).start()
@@ -87,7 +87,7 @@ def begun(task: Callable[[], T]) -> Future[T]:
 
 @contextmanager
 def others_put(puts: Puts, threads: int = 2) -> Iterator[None]:
-    """Other threads put into the scope all the while; at the end each must have been answered, and with a value."""
+    """Other threads put into the scope during the block. At its end each must have got a value for every put."""
     done = threading.Event()
 
     def go_on(thread: int) -> None:

@@ -1,4 +1,4 @@
-"""Wall clocks that jump by more than the lifetime of a marker, which expires by the engine's clock."""
+"""Wall clocks that jump by more than the lifetime of a marker. Markers expire by the engine's clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 JUMPS = list(itertools.permutations([0, 8, -8], 2))
-"""Days that the clock is ahead when an item is stored, and when it is repeated."""
+"""By how many days the clock is ahead when an item is stored, and when the request is repeated."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def process(configured: str, engine: Engine) -> Iterator[ProcessPoolExecutor]:
 
 
 class There:
-    """Calls functions in that process."""
+    """Calls functions in the process whose clock jumps."""
 
     def __init__(self, process: ProcessPoolExecutor) -> None:
         self._process = process
@@ -42,7 +42,7 @@ class There:
 
 @pytest.fixture
 def there(process: ProcessPoolExecutor) -> Iterator[There]:
-    """Call a function there; the clock is right again in the end."""
+    """Call a function in the process whose clock jumps. At the end of the test the clock is right again."""
     there = There(process)
     yield there
     there(jumping.jump, 0)

@@ -1,7 +1,7 @@
-"""Forks of a process in the midst of its work: nothing that the parent has in memory is used by a child.
+"""Forks of a process in the middle of its work: a child uses nothing from the memory of its parent.
 
-The parent has used every strategy: it remembers tails and counters, holds blocks that are half used and an open client,
-has a thread that fetches blocks, and a put of another thread is under way while it forks.
+The parent has used every strategy: it remembers last values and counters, it holds half-used blocks and an open client,
+it has a thread that fetches blocks, and another thread is in the middle of a put while it forks.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ CHILDREN = 4
 CLIENTS = 8
 ROUNDS = 2
 STRIDE = 30
-"""Of the points of a put, so many are gone on at a time."""
+"""The step between the tried points of a put."""
 
 PATIENCE = 20.0
-"""Seconds after which a process hangs; the deadline of a call is 10."""
+"""The seconds after which a process counts as hanging. The deadline of a call is 10 seconds."""
 
 
 class Told(NamedTuple):
-    """What calls of one strategy got: values of items by title, and values without items."""
+    """What calls of one strategy returned: the values of items by title, and values without items."""
 
     items: dict[str, int]
     values: list[int]
@@ -51,7 +51,7 @@ class Told(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Thousands of lines would only slow the processes down."""
+    """Turn logging off: thousands of lines would slow the processes down."""
     caplog.set_level(logging.CRITICAL, "sequences")
 
 
@@ -71,13 +71,13 @@ def child(scope: str, meeting: Callable[[], object], answer: Connection) -> None
     meeting()
     try:
         answer.send(use(scope, f"child {os.getpid()}", 2))
-    except BaseException as error:  # noqa: BLE001 - told to the parent
+    except BaseException as error:  # noqa: BLE001 - reported to the parent
         answer.send(repr(error))
 
 
 @contextmanager
 def busy(scope: str, threads: int) -> Iterator[list[dict[str, Told]]]:
-    """Threads of this process use everything all the while."""
+    """Threads of this process use everything during the block."""
     done, told = threading.Event(), list[dict[str, Told]]()
 
     def go_on(thread: int) -> None:
@@ -97,7 +97,7 @@ def busy(scope: str, threads: int) -> Iterator[list[dict[str, Told]]]:
 
 
 def fork_children(scope: str) -> list[dict[str, Told]]:
-    """Fork children that use everything at the same moment as this thread; what all of them got."""
+    """Fork children that use everything at the same moment as this thread. Returns what all of them got."""
     meeting = CONTEXT.Barrier(CHILDREN + 1)
     pipes = [CONTEXT.Pipe(duplex=False) for _ in range(CHILDREN)]
     children = [CONTEXT.Process(target=child, args=(scope, meeting.wait, answer)) for _, answer in pipes]
@@ -145,7 +145,7 @@ def test_a_fork_at_any_point_of_a_put(install: Callable[..., Strategy], scope: s
 
 
 def fork_elsewhere(name: str, scope: str) -> dict[str, int]:
-    """Let another thread fork a child that puts; its item and value."""
+    """Let another thread fork a child that puts an item. Returns the item and its value."""
     reading, writing = CONTEXT.Pipe(duplex=False)
 
     def put() -> None:
@@ -163,7 +163,7 @@ def fork_elsewhere(name: str, scope: str) -> dict[str, int]:
 
 @pytest.fixture
 def preloaded_stack(tmp_path: Path, engine: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
-    """gunicorn with three workers, whose master has imported the application, and goes on using it."""
+    """gunicorn with three workers. Its master has imported the application, and goes on using it."""
     monkeypatch.setenv(preloaded.TOLD, str(tmp_path / "told"))
     options: dict[str, Any] = {"workers": 3, "threads": 4, "through_proxy": False}
     with running_stack(tmp_path, config=preloaded.__name__, **options) as stack:

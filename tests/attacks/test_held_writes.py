@@ -1,9 +1,9 @@
 """Writes that are held back longer than anybody waits, and then delivered: every answer must be true in the end.
 
-A write is held 5 to 12 seconds, longer than a client waits for an answer; some are throttled, or meet another
-transaction. Callers come one after the other, each with a deadline, alone or with many items, with tokens or without;
-another process, whose writes nobody holds, puts into the same scopes. What all of them were told is compared with the
-table after the last write has been delivered.
+A write is held for 5 to 12 seconds, longer than a client waits for an answer. Some writes are throttled, or conflict
+with another transaction. Callers start one after the other, each with a deadline, with one item or many, with or
+without tokens. Another process puts into the same scopes, and its writes are not held. After the last delivery all
+answers are compared with the table.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SCOPE = "ABC"
 DEADLINES = [1, 4, 10]
 ALONE_DEADLINE = 4
 FAULTY_SECONDS = 9.0
-"""From then on no further write is held: the last one is delivered 12 seconds later."""
+"""The seconds after which no more writes are held. The last held write is delivered up to 12 seconds later."""
 
 RIVALS = 6
-"""So often another process puts into every scope."""
+"""How often another process puts into every scope."""
 
 STARTS = [0.0, 0.2, 1.1, 2.3, 3.4, 4.5]
-"""When the callers of a scope come, in seconds."""
+"""When the callers of a scope start, in seconds."""
 
 FAULTS: list[dict[str, Any]] = [
     {"fault": "delay", "seconds": 5, "probability": 0.2},
@@ -58,7 +58,7 @@ RULES = [
 
 
 def with_options(name: str, **options: Any) -> dict[str, Any]:
-    """A configuration with other options."""
+    """A configuration with some options changed."""
     entry = CONFIGURED[name]
     return {**entry, "OPTIONS": {**entry.get("OPTIONS", {}), **options}}
 
@@ -71,7 +71,7 @@ SEQUENCES = {
 
 @dataclass
 class Call:
-    """One call, and what came of it: values for its titles, or an error."""
+    """One call and its result: values for its titles, or an error."""
 
     sequence: str
     place: int
@@ -81,12 +81,12 @@ class Call:
 
     @property
     def titles(self) -> list[str]:
-        """What it stores: every third call has many items."""
+        """The titles of its items: every third call has three items, the others one."""
         return [f"{self.place}.{n}" for n in range(3 if self.place % 3 == 2 else 1)]
 
     @property
     def tokens(self) -> list[str | None]:
-        """Its idempotency tokens: every second call has some."""
+        """The idempotency tokens of its items: every second call has tokens."""
         return [f"token {title}" if self.place % 2 else None for title in self.titles]
 
     @property
@@ -95,12 +95,12 @@ class Call:
         return dict(zip(self.titles, self.values, strict=False))
 
     def run(self) -> Call:
-        """Come, call, and note what happens."""
+        """Wait for the moment of the call, make it, and record its result."""
         time.sleep(STARTS[self.place])
         began = time.monotonic()
         try:
             self.values = self.put()
-        except Exception as error:  # noqa: BLE001 - looked at by the tests
+        except Exception as error:  # noqa: BLE001 - checked by the tests
             self.error = error
         self.seconds = time.monotonic() - began
         return self
@@ -120,7 +120,7 @@ class Call:
 
 
 def rival(endpoint: str) -> dict[str, dict[int, str]]:
-    """Put into every scope again and again, past the proxy; the titles of the answered calls by their values."""
+    """Put into every scope many times, without the proxy. Returns the titles of the answered calls by their values."""
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
     told: dict[str, dict[int, str]] = {sequence: {} for sequence in SEQUENCES}
     began = time.monotonic()
@@ -135,7 +135,7 @@ def rival(endpoint: str) -> dict[str, dict[int, str]]:
 
 @dataclass
 class Aftermath:
-    """Every call, the rival's items, what the proxy did, and the titles that are stored in each sequence, by value."""
+    """Every call, the rival's items, the log of the proxy, and the stored titles of each sequence by value."""
 
     calls: list[Call]
     rivals: dict[str, dict[int, str]]
@@ -143,14 +143,14 @@ class Aftermath:
     stored: dict[str, dict[int, str]]
 
     def count(self, call: Call) -> list[int]:
-        """How often each of its items is stored."""
+        """How often each item of the call is stored."""
         titles = Counter(self.stored[call.sequence].values())
         return [titles[title] for title in call.titles]
 
 
 @pytest.fixture(scope="module")
 def aftermath(engine: Engine) -> Iterator[Aftermath]:
-    """All the calls at the same time, and the table when everything was delivered; half a minute's work."""
+    """The result of all calls together, and the table after the last delivery. This takes about half a minute."""
     configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="held_")
     with pytest.MonkeyPatch.context() as patch, configured, proxy_before(engine.endpoint) as proxy:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)

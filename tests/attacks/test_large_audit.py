@@ -1,6 +1,6 @@
-"""An audit of a large scope finds what was sprinkled into it, all of it and nothing else, in bounded memory.
+"""An audit of a large scope finds all problems that were put into it and no others, in bounded memory.
 
-With `LARGE=1` in the environment it has 100,000 rows, which takes a minute and tells the same.
+With `LARGE=1` in the environment the scope has 100,000 rows, which takes about a minute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.sequences.support import set_counter
 
 ROWS = 100_000 if "LARGE" in os.environ else 20_000
 MOST_BYTES = 5_000_000
-"""What the audit may hold at a time; a list of all rows holds more."""
+"""The most bytes that the audit may use. A list of all rows needs more."""
 
 SCOPE = "large"
 NAME = "transactional"
@@ -33,7 +33,7 @@ MISSING, VOIDS, UNSIGNED, STRAYS, MARKERS, ORPHANS, ROBBED = 300, 60, 20, 15, 40
 
 @dataclass
 class Sprinkled:
-    """What is wrong in the scope, drawn by a seed; every value of a list is in it once."""
+    """The problems in the scope, drawn with a seed. Each list has a value only once."""
 
     missing: set[int]
     voids: dict[int, Void]
@@ -64,7 +64,7 @@ class Sprinkled:
         return cls(missing, voids, unsigned, strays, markers, orphans, robbed)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every row of the items, and of the markers, as the engine holds them."""
+        """All rows of items and of markers, in the form of the engine."""
         strategy = strategies[NAME]
         for number in itertools.chain(self.strays, (n for n in range(1, ROWS + 1) if n not in self.missing)):
             key = dynamodb.marshal({"pk": strategy.collections.partition(SCOPE), "sk": number})
@@ -82,14 +82,14 @@ class Sprinkled:
         return {**token, "void": {"by": void.by, "at": void.at, "reason": void.reason}} if void else token
 
     def gaps(self) -> list[Gap]:
-        """The missing values, those that follow each other together."""
+        """The missing values; neighbours form one gap."""
         runs = itertools.groupby(enumerate(sorted(self.missing)), lambda pair: pair[1] - pair[0])
         values = [[value for _, value in run] for _, run in runs]
         return [Gap(first=run[0], last=run[-1], count=len(run)) for run in values]
 
 
 def store(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Store rows behind the sequence's back, 25 at a time."""
+    """Store rows without the sequence, 25 at a time."""
     table, rows = strategies[NAME].schema.table, iter(rows)
     while batch := [{"PutRequest": {"Item": row}} for row in itertools.islice(rows, 25)]:
         assert not dynamodb.call("batch_write_item", {"RequestItems": {table: batch}})["UnprocessedItems"]
@@ -97,7 +97,7 @@ def store(rows: Iterable[Mapping[str, Any]]) -> None:
 
 @pytest.fixture(scope="module")
 def sprinkled(configured: str) -> Sprinkled:
-    """What was sprinkled into the large scope."""
+    """The problems in the large scope, which is stored now."""
     sprinkled = Sprinkled.drawn(seed=1)
     store(sprinkled.rows())
     set_counter(NAME, SCOPE, last_value=ROWS, highest=ROWS)
@@ -106,7 +106,7 @@ def sprinkled(configured: str) -> Sprinkled:
 
 @pytest.fixture(scope="module")
 def report(sprinkled: Sprinkled) -> tuple[AuditReport, int]:
-    """The audit's report, and the most bytes that were held while it was made."""
+    """The report of the audit, and the most bytes of memory that it used."""
     strategy = strategies[NAME]
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""DynamoDB's limits, met exactly and passed by one: 100 actions and 4 MB a transaction, 400 KB an item."""
+"""DynamoDB's limits, reached exactly and exceeded by one: 100 actions and 4 MB a transaction, 400 KB an item."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.sequences.support import at_once, stored
 
 LARGE = "x" * 350_000
 MORE_THAN_FIT = 13
-"""So many large items are more than one transaction can hold."""
+"""A number of large items that one transaction cannot hold."""
 
 THREADS = 100
 COUNTS = [49, 50, 51, 98, 99, 100, 101]
-"""Around what one transaction can hold, with a counter and without, with tokens and without."""
+"""Numbers of items around the limit of one transaction, with and without a counter, with and without tokens."""
 
 
 def nested(levels: int) -> Any:
-    """Lists in lists, so many levels deep."""
+    """Nested lists with this many levels."""
     return [nested(levels - 1)] if levels else "the innermost"
 
 
@@ -31,7 +31,7 @@ BAD: dict[str, Any] = {"an empty set": set(), "too many levels": nested(40), "to
 
 
 def titled(count: int) -> list[dict[str, Any]]:
-    """So many small items."""
+    """This many small items."""
     return [{"title": f"item {number}"} for number in range(count)]
 
 

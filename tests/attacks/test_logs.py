@@ -1,4 +1,4 @@
-"""What is in the logs: scopes, values and errors; never an item's content, a token or a credential."""
+"""The logs contain scopes, values and errors, but never an item's content, a token or a credential."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SEQUENCES |= {f"nowhere-{name}": {**SEQUENCES[name], "TABLE": "no_such_table"} f
 
 
 class Records(logging.Handler):
-    """Every record of `sequences`, at any level, with all that it carries."""
+    """Every log record of `sequences` at any level, with all its attributes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,17 +55,17 @@ class Records(logging.Handler):
         self.texts.append(f"{logging.Formatter().format(record)} {vars(record)!r}")
 
     def assert_silent(self) -> None:
-        """No secret is in any of them."""
+        """Assert that no record contains a secret."""
         assert [text for text in self.texts if any(secret in text for secret in SECRETS)] == []
 
     def said(self, words: str) -> bool:
-        """Whether a record holds these words."""
+        """Whether a record contains these words."""
         return any(words in text for text in self.texts)
 
 
 @pytest.fixture
 def records(caplog: pytest.LogCaptureFixture) -> Iterator[Records]:
-    """What `sequences` logs during the test."""
+    """The records that `sequences` logs during the test."""
     caplog.set_level(logging.DEBUG, "sequences")
     records, logger = Records(), logging.getLogger("sequences")
     logger.addHandler(records)
@@ -75,7 +75,7 @@ def records(caplog: pytest.LogCaptureFixture) -> Iterator[Records]:
 
 @pytest.fixture(scope="module")
 def with_credentials(_proxy: Proxy) -> Iterator[None]:
-    """Every strategy behind the proxy, with credentials of its own and little patience, and tables."""
+    """Every strategy behind the proxy, with its own credentials, a short deadline, and tables."""
     configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="logs_")
     with pytest.MonkeyPatch.context() as patch, configured:
         for variable, value in {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": _proxy.endpoint}.items():
@@ -88,12 +88,12 @@ def with_credentials(_proxy: Proxy) -> Iterator[None]:
 
 
 def item(**more: object) -> dict[str, Any]:
-    """An item that nobody may read."""
+    """An item with secret content."""
     return {"title": CONTENT, "amount": NUMBER, "deep": {"list": [CONTENT.encode(), {CONTENT}]}, **more}
 
 
 def call_all(name: str, scope: str) -> None:
-    """Call every function, whatever comes of it."""
+    """Call every function, and ignore its errors."""
     calls: list[Callable[[], object]] = [
         lambda: put_next(name, item(), scope=scope),
         lambda: put_next(name, item(), scope=scope, idempotency_token=TOKEN),
@@ -182,7 +182,7 @@ def test_repairs(
 
 @contextmanager
 def garbled(status: int) -> Iterator[list[bytes]]:
-    """Answers to writes of items are an error page that repeats the request, as a gateway may send."""
+    """The answer to a write of items is an error page that repeats the request, like a gateway's."""
     sent, pages = [b""], list[bytes]()
 
     def note(request: Any, **_: object) -> None:

@@ -1,8 +1,8 @@
 """A process that uses more and more scopes, with and without errors, remembers a bounded number of them.
 
-The engine is stubbed here, for speed: it stores everything and has nothing. Sometimes it refuses, throttles, or says
-that another writer was faster. There are two thousand scopes, and all bounds are low. With `LARGE=1` in the environment
-there are a million, and the bounds are those of the values remembered.
+The engine is a stub, for speed: it accepts writes and stores nothing. Sometimes it refuses, throttles, or says that
+another writer was faster. There are two thousand scopes, and all bounds are low. With `LARGE=1` in the environment
+there are a million scopes, and the bounds are the real ones.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from tests.sequences.support import remember_at_most
 LARGE = "LARGE" in os.environ
 SCOPES = 1_000_000 if LARGE else 2_000
 LOOKS = 2
-"""So often what is remembered is counted on the way."""
+"""How often the remembered scopes are counted on the way."""
 
 BOUND = SCOPES_REMEMBERED if LARGE else 400
 FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "tests", "_pytest")
 
 
 def bad_day(request: Mapping[str, Any], draws: random.Random) -> SequenceError:
-    """What a write may meet."""
+    """A random error of a write."""
     actions = [next(iter(action.values())) for action in request.get("TransactItems", ())] or [request]
     taken = CancellationReason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
     reasons = [taken if "title" in action.get("Item", {}) else CancellationReason("None") for action in actions]
@@ -54,7 +54,7 @@ def bad_day(request: Mapping[str, Any], draws: random.Random) -> SequenceError:
 
 
 def stubbed_engine() -> Callable[..., dict[str, Any]]:
-    """An engine as the application sees it; one write of thirty fails."""
+    """A stub of `dynamodb.call`: 3 % of the writes fail."""
     draws = random.Random(1)
 
     def call(operation: str, request: Mapping[str, Any], **_: object) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def stubbed_engine() -> Callable[..., dict[str, Any]]:
 
 
 def remembered(prefix: str) -> tuple[int, int]:
-    """How many scopes with this prefix the fullest thing holds that the app can reach, and all things together."""
+    """How many scopes with this prefix the app remembers: the most in one object, and the sum of all objects."""
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "sequences"]
     ahead: list[object] = [vars(module) for module in modules]
     found, seen, most = set[str](), set[int](), 0
@@ -85,9 +85,9 @@ def remembered(prefix: str) -> tuple[int, int]:
 
 
 def is_foreign(thing: object) -> bool:
-    """Whether it leads out of the app.
+    """Whether an object belongs to other packages.
 
-    Only its type is asked: the proxy of something that is gone answers no other question.
+    It looks at the type only: a proxy of a deleted object raises an error for anything else.
     """
     kind = type(thing)
     module = thing.__module__ if issubclass(kind, type) else kind.__module__
@@ -98,7 +98,7 @@ def is_foreign(thing: object) -> bool:
 def stubbed(
     install: Callable[..., Strategy], name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> Iterator[None]:
-    """The strategy on the stubbed engine, without long pauses, with all its bounds at the lowest of them."""
+    """The strategy on the stub of the engine, without long pauses, with all its bounds at the lowest one."""
     caplog.set_level(logging.CRITICAL, "sequences")
     remember_at_most(BOUND, monkeypatch)
     dynamodb.account()
@@ -127,7 +127,7 @@ def test_what_is_remembered_is_bounded(stubbed: None, name: str) -> None:
         if number % (SCOPES // LOOKS) == SCOPES // LOOKS - 1:
             most, together = remembered(prefix)
             assert BOUND / 2 < most <= BOUND
-            assert together < 2 * BOUND  # what is seldom noted may be of scopes that are else forgotten
+            assert together < 2 * BOUND  # a memory that is seldom written may keep scopes that the others have dropped
     assert open_files() <= files + 2
 
 

@@ -1,7 +1,7 @@
-"""Tables that are deleted and made again under running processes: the new ones count from START.
+"""Tables that are deleted and created again while processes run: the new tables count from START.
 
-What a process remembers, the blocks that it holds, and the hints that processes leave each other belong to the old
-life of a table. Each way of making the tables anew is gone once, for all strategies together.
+The memory of a process, its blocks, and the hints between processes belong to the old life of a table. Each way of
+creating the tables again is tried once, for all strategies together.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ WAYS = [
     "by our own functions, and then a process begins",
 ]
 OUTAGE = 0.3
-"""Seconds between the old tables and the new ones: longer than a tail is remembered."""
+"""The seconds between the old tables and the new ones: longer than a last value is remembered."""
 
 Told = dict[str, list[int] | SequenceError]
 
 
 @dataclass
 class Life:
-    """What the processes got in the new life: values of items by sequence, and values without items."""
+    """What the processes got in the new table life: the values of items by sequence, and values without items."""
 
     items: list[Told]
     values: list[Told]
 
     def of(self, tolds: list[Told], name: str) -> list[int]:
-        """All values of a sequence; raises the first error that a process met."""
+        """All values of a sequence. Raises the first error of a process."""
         values = list[int]()
         for told in tolds:
             answer = told[name]
@@ -72,7 +72,7 @@ def use(scope: str, count: int) -> tuple[Told, Told]:
 
 
 def use_everywhere(others: Processes, scope: str, count: int) -> Life:
-    """The same, by this process and the others at the same time."""
+    """Call `use` in this process and the others at the same time."""
     with ThreadPoolExecutor(1) as thread:
         here = thread.submit(use, scope, count)
         items, values = zip(*others.run(use, scope, count), here.result(), strict=True)
@@ -86,7 +86,7 @@ def table_names() -> set[str]:
 
 
 def make_anew(endpoint: str, names: set[str], wanted: Event) -> None:
-    """Delete tables and, when they are wanted, make them again, as somebody does who knows nothing of us."""
+    """Delete tables by a bare client, and create them again when `wanted` is set."""
     client = bare_client(endpoint)
     known = {name: client.describe_table(TableName=name)["Table"] for name in names}
     for name in names:
@@ -103,7 +103,7 @@ def make_anew(endpoint: str, names: set[str], wanted: Event) -> None:
 
 
 def make_anew_ourselves() -> None:
-    """Delete the tables and make them again, by the functions of the app."""
+    """Delete the tables and create them again, by the functions of the app."""
     for name in table_names():
         dynamodb.delete_table(name)
     assert set(create_tables()) == table_names()
@@ -119,24 +119,24 @@ def others(configured: str, engine: Engine) -> Iterator[Processes]:
 
 @pytest.fixture(scope="module", params=WAYS)
 def way(request: pytest.FixtureRequest) -> str:
-    """How the tables are made anew."""
+    """The way of creating the tables again."""
     chosen: str = request.param
     return chosen
 
 
 @pytest.fixture(scope="module")
 def life(way: str, others: Processes, engine: Engine) -> Life:
-    """The new life, after an old one in the same scopes."""
+    """The new table life, after an old one with the same scopes."""
     first = use_everywhere(others, way, 5)
     assert max(first.of(first.items, "sort-key")) == 15
     if "our own" in way:
-        for name in ATTACKED:  # so that what is remembered, and what processes left each other, is fresh
+        for name in ATTACKED:  # makes the memory of this process, and the hints between processes, fresh
             put_next(name, {"title": "x"}, scope=way)
         make_anew_ourselves()
     else:
         end_and_begin(way, others, engine.endpoint)
     if "begins" in way:
-        strategies.reset()  # as in a process that begins now, with the hints of those before it
+        strategies.reset()  # like a new process, which finds the hints of earlier ones
     if "our own" in way or "begins" in way:
         items, values = use(way, 3)
         return Life([items], [values])
@@ -144,7 +144,7 @@ def life(way: str, others: Processes, engine: Engine) -> Life:
 
 
 def end_and_begin(way: str, others: Processes, endpoint: str) -> None:
-    """Have another process make the tables anew, while ours call in vain or do nothing."""
+    """Let another process create the tables again, while ours call in vain or do nothing."""
     context = multiprocessing.get_context("fork")
     wanted = context.Event()
     another = context.Process(target=make_anew, args=(endpoint, table_names(), wanted), daemon=True)
@@ -158,7 +158,7 @@ def end_and_begin(way: str, others: Processes, endpoint: str) -> None:
 
 
 def wait_for_the_outage(others: Processes, scope: str) -> object:
-    """Call until the tables are gone; what the last call met."""
+    """Call until the tables are gone. Returns the error of the last call, or None."""
     for _ in range(100):
         lives = use_everywhere(others, scope, 1)
         met = next((error for told in lives.items for error in told.values() if isinstance(error, SequenceError)), None)

@@ -1,6 +1,6 @@
 """One idempotency token, sent by many processes at the same moment: one item, and one answer for all of them.
 
-Half of the processes take turns, as on one machine; the other half know nothing of turns, as on machines of their own.
+Half of the processes share host locks, as on one machine. The other half use none, as on machines of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKENS = 5
 
 @pytest.fixture(scope="module")
 def many(configured: str, engine: Engine) -> Iterator[Processes]:
-    """The processes, each with its client made."""
+    """The processes. Each has made its client."""
     processes = Processes("fork", PROCESSES, engine.endpoint, configured)
     assert Counter(processes.run(settle_in)) == {True: PROCESSES // 2, False: PROCESSES // 2}
     yield processes
@@ -33,18 +33,18 @@ def many(configured: str, engine: Engine) -> Iterator[Processes]:
 
 
 def settle_in() -> bool:
-    """Leave the machine that all share, or stay, and make the client; whether this process left."""
+    """Make the client, and in every other process turn host locks off. Returns whether they are off."""
     leaves = int(multiprocessing.current_process().name.rpartition("-")[2]) % 2 == 0
     if leaves:
         vars(host_lock)["fcntl"] = None
-        for function in vars(host_lock).values():  # what was found out on the other machine
+        for function in vars(host_lock).values():  # drop what was cached about the host
             getattr(function, "cache_clear", bool)()
     repeat("sort-key", "settling in", f"{os.getpid()}")
     return leaves
 
 
 def put_own(name: str, scope: str, token: str) -> tuple[str, int] | None:
-    """Store an item that no other process has under the token of all; None where it was refused as another's."""
+    """Store an item of this process under the shared token. Returns None if another process's item has the token."""
     title = f"of {os.getpid()}"
     try:
         return title, put_next(name, {"title": title}, scope=scope, idempotency_token=token).value
@@ -77,7 +77,7 @@ def test_one_item_of_many_a_token(many: Processes, scope: str, name: str) -> Non
 
 
 def assert_stored(name: str, scope: str, told: list[int]) -> None:
-    """What was told is stored, in that order, and nothing else."""
+    """Assert that the answered values are stored, in this order, and no others."""
     assert sorted(told) == list(stored(name, scope))
     if strategies[name].ordered_across_processes:
         assert told == sorted(told)

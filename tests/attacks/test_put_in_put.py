@@ -1,7 +1,7 @@
 """A put inside a put: a signal's handler, a logging handler, or a function of the application puts into the same scope.
 
-The inner put begins in the thread that is inside the outer one, which may lead a group, wait for another's, or hold a
-lock. It must neither wait for the outer one nor confuse it.
+The inner put begins in the thread of the outer put. The outer put may be the leader of a batch, wait for another
+leader, or hold a lock. The inner put must neither wait for the outer one nor confuse it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.sequences.support import delete_row, import_row, stored
 DEADLINE = 2.0
 ROUNDS = 20
 STRIDE = 7
-"""Of the points of a put, so many are gone on at a time."""
+"""The step between the tried points of a put."""
 
 
 @pytest.fixture
 def brief(install: Callable[..., Strategy], name: str, monkeypatch: pytest.MonkeyPatch) -> Strategy:
-    """The strategy with a short deadline; a turn that the outer put holds is not waited for long."""
+    """The strategy with a short deadline: the inner put does not wait long for a host lock of the outer put."""
     monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.002, raising=False)
     return install(name, deadline=DEADLINE, **BUSY.get(name, {}))
 
@@ -92,7 +92,7 @@ def test_a_handler_that_puts(brief: Strategy, scope: str, alarm: Alarm, name: st
 
 
 class PutsToo(logging.Handler):
-    """A logging handler that stores an item for each record that it is not itself the cause of."""
+    """A logging handler that stores an item for each record, except for records of its own puts."""
 
     def __init__(self, puts: Puts) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class PutsToo(logging.Handler):
 
 @pytest.fixture
 def listener(scope: str, name: str, caplog: pytest.LogCaptureFixture) -> Iterator[PutsToo]:
-    """The handler, at work for every record of `sequences`."""
+    """The handler, installed for every record of `sequences`."""
     caplog.set_level(logging.DEBUG, "sequences")
     handler, logger = PutsToo(Puts(name, scope)), logging.getLogger("sequences")
     logger.addHandler(handler)
@@ -141,7 +141,7 @@ def test_a_logging_handler_that_puts_in_the_midst_of_a_write(
         deleted = max(stored(name, scope))
         delete_row(name, scope, deleted)
         listener.puts.told = {title: value for title, value in listener.puts.told.items() if value != deleted}
-        time.sleep(0.3)  # until what was remembered of that row is looked up again
+        time.sleep(0.3)  # until the remembered row is looked up again
     else:
         for value in range(1, 10):
             import_row(name, scope, value)
@@ -153,7 +153,7 @@ def test_a_logging_handler_that_puts_in_the_midst_of_a_write(
 
 
 def listed_scopes(cursor: str | None, limit: int) -> tuple[list[str], None]:
-    """What an application may name as its list of scopes: it puts before it answers."""
+    """An application's function that lists scopes: it puts before it answers."""
     puts.put(f"listed {len(puts.told)}")
     return [puts.scope], None
 
@@ -164,7 +164,7 @@ puts: Puts
 @pytest.mark.parametrize("name", ["transactional-beside", "sort-key", "sort-key-increment"])
 def test_a_list_of_scopes_that_puts(install: Callable[..., Strategy], scope: str, alarm: Alarm, name: str) -> None:
     """A function that lists the scopes may itself put into one."""
-    global puts  # noqa: PLW0603 - a function named in the settings can be told something only this way
+    global puts  # noqa: PLW0603 - a function named in the settings takes no other arguments
     install(name, deadline=DEADLINE, scopes=f"{__name__}.listed_scopes")
     puts = Puts(name, scope)
     with alarm.within(DEADLINE + 1):

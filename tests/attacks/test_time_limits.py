@@ -1,8 +1,8 @@
-"""A time limit that a signal's handler throws, as task queues do, anywhere inside a put.
+"""A time limit that a signal's handler throws anywhere inside a put, as task queues do.
 
-The call that it strikes is over, and its item may be stored or not. Nobody else is harmed: the next calls of the
-process in that scope are answered, and those of other threads that waited with it. Nothing is logged here: a limit that
-strikes Python's own logging may leave a handler locked for ever.
+The interrupted call is over, and its item may be stored or not. No other call is affected: the next calls of the
+process in that scope get answers, and so do other threads that waited with it. Logging is off here: a limit inside
+Python's logging may leave a handler locked for ever.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from tests.sequences.support import handled, names_that, wait_until
 DEADLINE = 1.0
 ROUNDS = 40
 STRIDE = 5
-"""Of the points of a put, so many are gone on at a time."""
+"""The step between the tried points of a put."""
 
 GROUPS = (commit_queues.__file__, leader.__file__, waiters.__file__)
-"""Where it is decided who is written, and by whom."""
+"""The code that decides which waiters are served, and by which leader."""
 
 
 class TimeLimit(Exception):
-    """The time of a task is over: an error like others, as Celery's is."""
+    """The time of a task is over: an ordinary exception, like Celery's."""
 
 
 class Interrupt(BaseException):
-    """Somebody wants the task to end: no error, as Ctrl-C is none."""
+    """Somebody ends the task: not an ordinary exception, like KeyboardInterrupt."""
 
 
 LIMITS = (TimeLimit, Interrupt)
@@ -49,7 +49,7 @@ LIMITS = (TimeLimit, Interrupt)
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """Without log lines: the handlers of `logging` keep their lock for ever when an exception strikes in them."""
+    """Turn logging off: a handler of `logging` keeps its lock for ever if an exception interrupts it."""
     logging.disable()
     yield
     logging.disable(logging.NOTSET)
@@ -57,7 +57,7 @@ def _quiet() -> Iterator[None]:
 
 @pytest.fixture
 def brief(install: Callable[..., Strategy], scope: str, name: str, caplog: pytest.LogCaptureFixture) -> Strategy:
-    """The strategy with a short deadline, within which the call after the limit must be answered."""
+    """The strategy with a short deadline. The call after the limit must be answered within it."""
     caplog.set_level(logging.CRITICAL, "sequences")
     strategy = install(name, deadline=DEADLINE, **BUSY.get(name, {}))
     put_next(name, {"title": "the first one"}, scope=scope)
@@ -65,7 +65,7 @@ def brief(install: Callable[..., Strategy], scope: str, name: str, caplog: pytes
 
 
 def strike(puts: Puts, alarm: Alarm, place: Place, number: int) -> None:
-    """Put until the limit strikes, and then put again."""
+    """Put until the limit interrupts, and then put again."""
     puts.marked = not puts.marked
     with alarm.within(DEADLINE + 1), suppress(*LIMITS), place:
         puts.put(f"the struck one {number}")
@@ -117,7 +117,7 @@ def test_a_limit_while_a_connection_changes_hands(brief: Strategy, scope: str, a
 
 @contextmanager
 def held() -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold all requests until the second event is set; the first tells that there is one."""
+    """Hold all requests until the second event is set. The first event says that a request has arrived."""
     came, go_on = threading.Event(), threading.Event()
 
     def hold(**_: object) -> None:

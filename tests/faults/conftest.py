@@ -1,4 +1,4 @@
-"""What the fault tests share: a proxy before the engine, every strategy behind it, and another process."""
+"""The fixtures of the fault tests: a proxy before the engine, every strategy behind it, and another process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PREFIX = "faults_"
 
 @pytest.fixture(scope="module")
 def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
-    """Once a module, as a client costs more to make than most of these tests to run."""
+    """The proxy and the tables, made once for each module: making a client takes longer than most of these tests."""
     configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
@@ -35,16 +35,16 @@ def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
 
 @pytest.fixture
 def behind_proxy(proxy: Proxy, _behind_proxy: None) -> Proxy:
-    """This process speaks to the engine through the proxy, with every strategy under `SEQUENCES`.
+    """This process uses the engine through the proxy, with every strategy of `SEQUENCES`.
 
-    Tests share the tables, and keep apart by their scopes.
+    The tests share the tables, and use different scopes.
     """
     return proxy
 
 
 @pytest.fixture(scope="module")
 def other_process(engine: Engine, _behind_proxy: None) -> Iterator[ProcessPoolExecutor]:
-    """Another process of the same application, which reaches the engine without the proxy."""
+    """Another process of the same application. It uses the engine without the proxy."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, initializer=begin, initargs=(engine.endpoint, PREFIX)) as pool:
         yield pool

@@ -20,7 +20,7 @@ from tests.faults.conftest import PREFIX
 
 @pytest.fixture(scope="module")
 def four_processes(_proxy: Proxy, _behind_proxy: None) -> Iterator[ProcessPoolExecutor]:
-    """Four processes of the application, which reach the engine through the proxy."""
+    """Four processes of the application. They use the engine through the proxy."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(4, context, initializer=begin, initargs=(_proxy.endpoint, PREFIX)) as pool:
         yield pool
@@ -28,7 +28,7 @@ def four_processes(_proxy: Proxy, _behind_proxy: None) -> Iterator[ProcessPoolEx
 
 @pytest.fixture
 def losing(behind_proxy: Proxy) -> Proxy:
-    """A proxy that loses answers and rejects requests now and then."""
+    """A proxy that sometimes loses answers and rejects requests."""
     rules = [Rule(fault=fault, probability=0.01) for fault in ("lose-close", "lose-500", "late")]
     behind_proxy.follow(*rules, Rule(fault="ThrottlingException", probability=0.03), seed=1)
     return behind_proxy

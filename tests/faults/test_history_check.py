@@ -1,4 +1,4 @@
-"""The check of a history accepts what is correct and finds every breach of every law."""
+"""The check of a history accepts correct histories and finds every violation of every law."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AGAIN = {**NEW, "replayed": True}
 
 
 def attempt(token: str, began: float, ended: float | None, **told: Any) -> list[Record]:
-    """The lines of one attempt; without an end it was never answered."""
+    """The lines of one attempt. Without an end the attempt got no answer."""
     about = {"client": token, "scope": "S", "token": token}
     invoke = {**about, "what": "invoke", "at": began, "content": f"{token} wants"}
     return [invoke] if ended is None else [invoke, {**about, "at": ended, **told}]
@@ -129,7 +129,7 @@ def test_a_replay_tells_of_an_earlier_number() -> None:
 
 
 def committed(draw: st.DrawFn, token: str, began: int) -> tuple[list[Record], int | None]:
-    """The attempts of one request, one after the other, and when it was stored, if it was. "ok" lacks its number."""
+    """The attempts of one request, and when it was stored, or None. The lines with "ok" have no number yet."""
     ends = [began]
     for _ in range(draw(st.integers(1, 3))):
         ends += [ends[-1] + 1 + draw(MOMENTS), ends[-1] + 14 + draw(MOMENTS)]
@@ -153,7 +153,7 @@ def committed(draw: st.DrawFn, token: str, began: int) -> tuple[list[Record], in
 
 @st.composite
 def runs(draw: st.DrawFn) -> list[Record]:
-    """The lines of a correct run: some requests of any fate, and one of each fate that the damages need."""
+    """The lines of a correct run: some random requests, and one of each kind that the damages need."""
     records: list[Record] = []
     stored: dict[str, int] = {}
     for token in "abcdef"[: draw(st.integers(0, 6))]:
@@ -189,7 +189,7 @@ def lines(records: list[Record], what: str, *tokens: str) -> list[Record]:
 
 
 def rename(records: list[Record], numbers: dict[int, int]) -> None:
-    """Give other numbers, in what was told and in the table alike."""
+    """Change numbers, both in the answers and in the table."""
     for record in records:
         if record.get("number") in numbers:
             record["number"] = numbers[record["number"]]
@@ -201,30 +201,30 @@ def drawn(records: list[Record], what: str, data: st.DataObject, *tokens: str) -
 
 
 def tell_two_the_same(records: list[Record], data: st.DataObject) -> None:
-    """A request is told the number of another."""
+    """Answer a request with the number of another one."""
     victim = drawn(records, "ok", data)
     other = [record["number"] for record in lines(records, "ok") if record["token"] != victim["token"]]
     victim["number"] = data.draw(st.sampled_from(other))
 
 
 def store_again(token: str) -> Damage:
-    """A request is stored under one more number."""
+    """Store a request under one more number."""
     return lambda records, data: records.append(row(len(lines(records, "stored")) + 1, token))
 
 
 def lose_row(records: list[Record], data: st.DataObject) -> None:
-    """A stored item, not the last one, is gone."""
+    """Remove a stored item, but not the last one."""
     records.remove(data.draw(st.sampled_from(lines(records, "stored")[:-1])))
 
 
 def lose_what_was_told(records: list[Record], data: st.DataObject) -> None:
-    """A stored item of an answered request is gone."""
+    """Remove a stored item of an answered request."""
     token = drawn(records, "ok", data)["token"]
     records.remove(lines(records, "stored", token)[0])
 
 
 def swap(early: str, late: str) -> Damage:
-    """Two requests of which one ended before the other began have each other's number."""
+    """Swap the numbers of two requests. The first ended before the second began."""
 
     def damage(records: list[Record], data: st.DataObject) -> None:
         one, other = (lines(records, "stored", token)[0]["number"] for token in (early, late))
@@ -234,12 +234,12 @@ def swap(early: str, late: str) -> Damage:
 
 
 def change(what: str, field: str, value: object, *tokens: str) -> Damage:
-    """A line says something else."""
+    """Change a field of a line."""
     return lambda records, data: drawn(records, what, data, *tokens).update({field: value})
 
 
 def change_replay(field: str, value: object) -> Damage:
-    """A replay says something else."""
+    """Change a field of a replay."""
     return lambda records, data: lines(records, "ok", "again")[1].update({field: value})
 
 
@@ -293,7 +293,7 @@ def test_the_check_of_the_order_names_the_pair() -> None:
 
 
 def recorded(path: Path) -> History:
-    """The one history of a file."""
+    """The history in a file."""
     with path.open() as file:
         (history,) = read(file)
     return history

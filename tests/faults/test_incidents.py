@@ -1,4 +1,4 @@
-"""Incidents happen when their schedule says it, and are what they are called."""
+"""Incidents happen when their schedule says so, and do what their names say."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from project.proof.faults.incidents import children, fill_disk, kill_worker, why
 from project.proof.faults.stack import living_through_a_full_disk
 from sequences.lab.engine import Engine
 
-# Keeps two children alive, as gunicorn's master does with its workers.
+# Keeps two children alive, like gunicorn's master its workers.
 MASTER = """
 import subprocess
 def child(): return subprocess.Popen(["sleep", "60"])

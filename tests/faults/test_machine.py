@@ -1,8 +1,8 @@
-"""A machine of tickets under faults: after every step the table is what the model says.
+"""A state machine of tickets under faults: after every step the table agrees with the model.
 
-Hypothesis chooses what happens: tickets are filed and filed again, voided, the clock moves past the life of
-the markers, answers get lost, requests are refused, the engine is killed, the application forgets all that
-it had in memory. The model is a list of tickets a project; it knows nothing of how the product works.
+Hypothesis chooses the steps: tickets are filed, repeated and voided, the clock moves past the expiry of markers,
+answers are lost, requests are refused, the engine is killed, and the application loses its memory. The model is a list
+of tickets for each project. It does not know how the product works.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Request:
 
 
 class World:
-    """The engine, the proxy before it, and the clock: what the product lives in."""
+    """The surroundings of the product: the engine, the proxy before it, and the clock."""
 
     def __init__(self, engine: Engine, proxy: Proxy) -> None:
         self.engine = engine
@@ -80,12 +80,12 @@ class World:
         self.runs = 0
 
     def forget(self) -> None:
-        """Start the application anew: nothing that it held in memory is left."""
+        """Restart the application: its memory is lost."""
         strategies.reset()
         strategies["tickets"].markers.wall = lambda: time.time() + self.day * DAY_SECONDS
 
     def rows(self, project: str) -> dict[int, Told]:
-        """The tickets of a project as the engine holds them."""
+        """The stored tickets of a project, read from the engine."""
         self.proxy.settle()
         answer = self.client.query(
             TableName=f"{PREFIX}tickets",
@@ -98,7 +98,7 @@ class World:
 
 
 class Tickets(RuleBasedStateMachine):
-    """Creates, repeats, voids, moves of the clock, crashes, in two projects that are new in every run."""
+    """Creates, repeats, voids, clock moves and crashes, in two projects that are new in every run."""
 
     world: ClassVar[World]
     requests = Bundle[Request]("requests")
@@ -115,7 +115,7 @@ class Tickets(RuleBasedStateMachine):
             services.create_project(key=key, name=key, by=PERSON)
 
     def new_request(self, project: int, title: str) -> Request:
-        """A request whose token is new."""
+        """A request with a new token."""
         self.tokens += 1
         return Request(f"request {self.tokens}", title, project)
 
@@ -136,7 +136,7 @@ class Tickets(RuleBasedStateMachine):
         request.number, request.day = number, self.world.day
 
     def file_new(self, project: int, title: str) -> Request:
-        """A new request and its ticket, which is the next one."""
+        """Add a new request and its ticket, the next one, to the model."""
         request = self.new_request(project, title)
         filed = self.send(request)
         assert not filed.replayed
@@ -145,7 +145,7 @@ class Tickets(RuleBasedStateMachine):
 
     @contextmanager
     def under(self, *rules: Rule) -> Iterator[None]:
-        """A while in which the proxy follows these rules."""
+        """Let the proxy follow these rules during the block."""
         self.world.proxy.follow(*rules)
         yield
         self.world.proxy.calm()
@@ -157,20 +157,20 @@ class Tickets(RuleBasedStateMachine):
 
     @rule(project=projects, title=titles, fault=faults)
     def create_without_token(self, project: int, title: str, fault: Rule) -> None:
-        """A new request without a token gets the next number, whatever fault it meets."""
+        """A new request without a token gets the next number, whatever fault hits it."""
         request = self.new_request(project, title)
         with self.under(fault):
             self.note(request, self.send(request, token=False).ticket.number)
 
     @rule(target=requests, project=projects, title=titles, fault=faults)
     def create_under_fault(self, project: int, title: str, fault: Rule) -> Request:
-        """A new request with a token gets the next number, whatever fault it meets."""
+        """A new request with a token gets the next number, whatever fault hits it."""
         with self.under(fault):
             return self.file_new(project, title)
 
     @rule(target=requests, project=projects, title=titles, fault=faults)
     def create_and_fail(self, project: int, title: str, fault: Rule) -> Request:
-        """A request that ended with an error has a ticket or has none: the next one of its project."""
+        """A request that ended with an error has either the next ticket of its project or none."""
         request = self.new_request(project, title)
         with self.under(fault, Rule(fault="AccessDeniedException", skip=fault.skip)):
             try:
@@ -184,7 +184,7 @@ class Tickets(RuleBasedStateMachine):
 
     @rule(request=requests, fault=faults)
     def repeat(self, request: Request, fault: Rule) -> None:
-        """A repeat brings the same ticket as long as its marker lives, and a new one if there is none."""
+        """A repeat returns the same ticket until its marker expires. Without a marker it returns a new ticket."""
         with self.under(fault):
             filed = self.send(request)
         assert filed.replayed == self.is_remembered(request)
@@ -195,7 +195,7 @@ class Tickets(RuleBasedStateMachine):
             self.note(request, filed.ticket.number)
 
     def is_remembered(self, request: Request) -> bool:
-        """Does the marker of this request still live?"""
+        """Whether the marker of this request has not expired."""
         return request.number is not None and self.world.day - request.day < MARKER_DAYS
 
     @rule(request=requests)
@@ -207,7 +207,7 @@ class Tickets(RuleBasedStateMachine):
 
     @rule(request=requests, reason=st.sampled_from(["a duplicate", ""]), fault=faults)
     def void(self, request: Request, reason: str, fault: Rule) -> None:
-        """A voided ticket keeps its number and its reason, and loses its content; once is for ever."""
+        """A voided ticket keeps its number and its reason, and loses its content. It stays void."""
         if request.number is None:
             return
         key = TicketKey(project=self.keys[request.project], number=request.number)
@@ -219,28 +219,28 @@ class Tickets(RuleBasedStateMachine):
 
     @rule(days=st.sampled_from([3, 5]))
     def move_clock(self, days: int) -> None:
-        """Time passes. No sum of these days is the very moment at which a marker's life ends."""
+        """Time passes. No sum of these days is exactly the time at which a marker expires."""
         self.world.day += days
 
     @rule()
     def crash_engine(self) -> None:
-        """The engine is killed in the middle of its life, and comes back with its file."""
+        """The engine is killed, and starts again with its file."""
         self.world.engine.restart()
 
     @rule()
     def crash_application(self) -> None:
-        """Another process takes over, which knows nothing."""
+        """The application restarts without its memory."""
         self.world.forget()
 
     @invariant()
     def table_agrees_with_model(self) -> None:
-        """Number by number, title by title, reason by reason."""
+        """The table and the model have the same numbers, titles and reasons."""
         assert [self.world.rows(key) for key in self.keys] == self.model
 
 
 @pytest.fixture(scope="module")
 def world(installed_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """An engine with a file, and the product behind a proxy."""
+    """An engine with a file, a proxy before it, and the product."""
     with (
         Engine(tmp_path_factory.mktemp("machine") / "engine.db") as engine,
         proxy_before(engine.endpoint) as proxy,
@@ -263,7 +263,7 @@ def test_model_and_table_agree_at_every_step(world: World) -> None:
         stateful_step_count=25,
         deadline=None,
         database=None,
-        phases=[Phase.generate],  # the steps of a failure are printed; making them few would take minutes
+        phases=[Phase.generate],  # a failure prints its steps; finding a shorter failure would take minutes
         suppress_health_check=[HealthCheck.too_slow],
     )
     run_state_machine_as_test(Tickets, settings=few)

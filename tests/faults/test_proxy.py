@@ -26,13 +26,13 @@ LOST = (
 
 @pytest.fixture
 def through(proxy: Proxy) -> DynamoDBClient:
-    """A client whose requests pass the proxy."""
+    """A client that uses the engine through the proxy."""
     return bare_client(proxy.endpoint)
 
 
 @pytest.fixture
 def direct(engine: Engine, faults_table: None) -> DynamoDBClient:
-    """A client that talks to the engine itself."""
+    """A client that uses the engine directly."""
     return bare_client(engine.endpoint)
 
 
@@ -49,7 +49,7 @@ def put_two(client: DynamoDBClient, key: str) -> None:
 
 
 def is_stored(client: DynamoDBClient, key: str) -> bool:
-    """Is the item there?"""
+    """Whether the item is stored."""
     return "Item" in client.get_item(TableName="faults", Key={"pk": {"S": key}}, ConsistentRead=True)
 
 
@@ -106,7 +106,7 @@ def test_500_after_commit(proxy: Proxy, through: DynamoDBClient, direct: DynamoD
 
 
 def raw(proxy: Proxy, operation: str, body: bytes) -> urllib3.BaseHTTPResponse:
-    """Ask without botocore, which accepts what it should not."""
+    """Send a request without botocore, because botocore accepts damaged answers."""
     scope = "test/20300101/eu-central-1/dynamodb/aws4_request"
     headers = {
         "Content-Type": "application/x-amz-json-1.0",

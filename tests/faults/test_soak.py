@@ -1,4 +1,4 @@
-"""A short soak: the whole product under fire, as `make soak` does it for longer; and the soak's own parts."""
+"""A short soak of the whole product, and the parts of the soak. `make soak` runs a longer one."""
 
 from __future__ import annotations
 

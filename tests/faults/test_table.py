@@ -1,13 +1,12 @@
 """Strategy x fault x (same call, later call, other process): the outcome is the promised one.
 
-A fault strikes one request of a call, and in turn every request that the call makes. "Same call": the call
-goes on after it. "Later call" and "other process": everything after the fault is refused, so that the call
-ends with an error, and then the request is repeated with the same idempotency token. What is promised is
-asked of the strategy's capability flags:
+A fault hits one request of a call, and in turn each request of the call. "Same call": the call goes on after the
+fault. "Later call" and "other process": everything after the fault is refused, so that the call ends with an error.
+Then the request is repeated with the same idempotency token. The flags of the strategy say what is promised:
 
-- always: one request has one item, whose value is the one that was answered; values are unique
-- always: what a call survives costs no value
-- `gapless`: the items carry 1..n, whatever failed and was repeated
+- always: one request has one item, stored under the answered value; values are unique
+- always: a fault that the call survives costs no value
+- `gapless`: the items have the values 1 to n, whatever failed and was repeated
 - `ordered_across_processes`: later requests have larger values
 """
 
@@ -52,16 +51,16 @@ NAMESAKES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "
 """Other names for the fate of another fault; `tests/sequences/test_errors.py` checks the fate of each name."""
 FAULTS = [*LOSSES, *CUTS, *CHANGES, *(name for name in REJECTIONS if name not in NAMESAKES), *CANCELLED]
 CERTAIN = ["ThrottlingException", "cancel-TransactionConflict"]
-"""What ends a sending without a doubt, alone and in a transaction."""
+"""Faults that end one sending for certain, alone and in a transaction."""
 BESIDE = {"lose-close", "late", "delay", *CERTAIN}
-"""What `transactional-beside` meets: it is `transactional` with another key for its counter."""
+"""The faults of `transactional-beside`: it is `transactional` with another key for its counter, so few are enough."""
 WRITES = {"PutItem", "UpdateItem", "TransactWriteItems"}
 SECONDS = {"late": 0.02, "late-hang": 0.2, "delay": 0.02, "duplicate": 0.02}
-"""How long a fault lasts; hangs outlast the client's patience."""
+"""The length of a fault in seconds. Hangs last longer than the client waits."""
 
 
 def can_strike(sequence: str, fault: str, *, marked: bool = True) -> bool:
-    """Does a call of this sequence, with a token or without, make a request that can meet this fault?"""
+    """Whether a call of this sequence, with or without a token, makes a request that this fault can hit."""
     strategy: type[Strategy] = import_string(SEQUENCES[sequence]["STRATEGY"])
     transacts = marked or strategy.needs_transactions
     if fault in {*CANCELLED, "TransactionInProgressException", "forget-request-token"}:
@@ -72,7 +71,7 @@ def can_strike(sequence: str, fault: str, *, marked: bool = True) -> bool:
 
 
 def table(*faults: str, marked: bool = True) -> pytest.MarkDecorator:
-    """The sequences against these faults, without the pairs that cannot meet or need not."""
+    """Pairs of sequences and faults, without the pairs that are impossible or add nothing."""
     pairs = [
         (sequence, fault)
         for sequence, fault in itertools.product(SEQUENCES, faults)
@@ -92,7 +91,7 @@ class Row:
 
 @dataclass
 class Case:
-    """One call under a fault, in a scope of its own; `client` reaches the engine past the proxy."""
+    """One call under a fault, in a scope of its own. `client` uses the engine without the proxy."""
 
     client: DynamoDBClient
     proxy: Proxy
@@ -105,24 +104,24 @@ class Case:
         return put_next(self.sequence, {"title": title}, scope=self.scope, idempotency_token=token)
 
     def strike(self, place: int, *, then_refuse: bool = False) -> None:
-        """Let the fault hit the request at this place of the next call, and refuse what follows if asked."""
+        """Let the fault hit the request at this place of the next call. Optionally refuse all requests after it."""
         rules = [Rule(fault=self.fault, skip=place, count=1, seconds=SECONDS.get(self.fault, 5))]
         if then_refuse:
             rules.append(Rule(fault="AccessDeniedException", skip=place))
         self.proxy.follow(*rules)
 
     def struck(self) -> str | None:
-        """The operation that the fault hit; None when the call had no request at that place."""
+        """The operation that the fault hit; None if the call had no request at that place."""
         faults = self.proxy.log.faults
         return faults[0][1] if faults and faults[0][2] == self.fault else None
 
     def rows(self) -> list[Row]:
-        """The items of the scope as the engine holds them, in the order of their values."""
+        """The stored items of the scope, in the order of their values, after late requests have arrived."""
         self.proxy.settle()
         return self.rows_now()
 
     def rows_now(self) -> list[Row]:
-        """The same without asking the proxy whether a late request is under way."""
+        """The stored items of the scope now, without waiting for late requests."""
         strategy = strategies[self.sequence]
         answer = self.client.query(
             TableName=strategy.schema.table,
@@ -133,7 +132,7 @@ class Case:
         return [Row(int(i["sk"]["N"]), i["token"]["S"], i["title"]["S"]) for i in answer["Items"]]
 
     def judge(self, told: list[int]) -> None:
-        """Each value that was told belongs to one item, in the order of the calls; there is no other."""
+        """Assert that the stored values are the answered ones, with the order and without gaps as promised."""
         values = [row.value for row in self.rows()]
         assert sorted(told) == values
         strategy = strategies[self.sequence]
@@ -145,18 +144,18 @@ class Case:
 
 @pytest.fixture(scope="module")
 def client(engine: Engine) -> DynamoDBClient:
-    """A client that reaches the engine past the proxy."""
+    """A client that uses the engine without the proxy."""
     return bare_client(engine.endpoint)
 
 
 @pytest.fixture
 def cases(client: DynamoDBClient, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
-    """A case for each place of the call, without an end: the test ends it when the fault finds no request."""
+    """A case for each place of a call, without end. The test stops when the call has no request at the place."""
     return (Case(client, behind_proxy, sequence, fault, f"{scope}-{n}") for n in itertools.count())
 
 
 def attempt(case: Case, token: str | None) -> Allocation | SequenceError:
-    """The call's answer or its error; a foreign error is a failure of the test."""
+    """The answer or the error of a call. Errors of other kinds fail the test."""
     try:
         return case.put(token)
     except SequenceError as error:
@@ -225,7 +224,7 @@ def test_other_process(cases: Iterator[Case], other_process: ProcessPoolExecutor
 
 
 def _fail(case: Case, place: int) -> int | None:
-    """Make the call fail at a place: 0 if it failed, its value if it did not, None if it ended before."""
+    """Make the call fail at a place. Returns 0 if it failed, its value if not, None if it has no such place."""
     case.strike(place, then_refuse=True)
     answer = attempt(case, "a token")
     operation = case.struck()
@@ -294,7 +293,7 @@ def writes(fault: str, **rule: Any) -> list[Rule]:
 
 
 def hasty(case: Case) -> Case:
-    """The same case for the same strategy with little patience."""
+    """The same case for the same strategy with a short deadline."""
     return replace(case, sequence=f"hasty-{case.sequence}")
 
 

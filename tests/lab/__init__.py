@@ -1,1 +1,1 @@
-"""The tests of the lab: that the recipes do what their sources say, and that the comparison counts right."""
+"""The tests of the lab: recipes do what their sources say, and the comparison counts correctly."""

@@ -1,4 +1,4 @@
-"""What the tests of the lab share: a table as the recipes want it, a client, and what is stored."""
+"""The fixtures of the lab's tests: a table as the recipes need it, and a client."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ SCOPE = "ABC"
 
 @dataclass(frozen=True)
 class Table:
-    """An empty table with a counter at 0 for the scope ABC, and a client as the reader of an article has it."""
+    """An empty table with a counter at 0 for the scope ABC, and a client like the one in an article."""
 
     name: str
     client: DynamoDBClient
 
     def run(self, recipe: recipes.Recipe, title: str) -> int:
-        """Number one item that is known by its title."""
+        """Number one item with this title."""
         return recipe(self.client, self.name, SCOPE, {"title": {"S": title}})
 
     def take(self, number: recipes.Number) -> int:
@@ -41,7 +41,7 @@ class Table:
 
 @pytest.fixture
 def new_table(endpoint: str) -> Callable[[], Table]:
-    """Makes a table on the engine."""
+    """A function that makes a table on the engine."""
 
     def make() -> Table:
         name = f"lab-{uuid4().hex}"

@@ -1,4 +1,4 @@
-"""The command: clean output, clear errors, and no cost that was not agreed to."""
+"""The command `compare_strategies`: clean output, clear errors, and no cost without consent."""
 
 import json
 import re
@@ -18,7 +18,7 @@ ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
 def rows_of(plan: Plan) -> list[dict[str, Any]]:
-    """Rows as a comparison would give them, with figures that differ."""
+    """Rows like those of a comparison, with different figures."""
     return [
         dict.fromkeys(KEYS, 0)
         | {"strategy": strategy, "writers": writers, "processes": 1, "count": plan.count, "gaps": index % 3}
@@ -35,7 +35,7 @@ def rows_of(plan: Plan) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
-    """The plans that were run: nothing really is."""
+    """The plans that the command would run. Nothing is really compared."""
     plans: list[Plan] = []
 
     def compare(plan: Plan, *, progress: Any) -> list[dict[str, Any]]:
@@ -49,12 +49,12 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
 
 @pytest.fixture
 def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment that names no engine."""
+    """An environment without an engine's address."""
     monkeypatch.delenv(ENDPOINT, raising=False)
 
 
 def run(*arguments: str) -> str:
-    """What the command writes to standard output."""
+    """Run the command, and return its standard output."""
     out = StringIO()
     call_command("compare_strategies", *arguments, stdout=out, stderr=StringIO())
     return out.getvalue()

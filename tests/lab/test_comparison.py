@@ -1,4 +1,4 @@
-"""The comparison on the embedded engine: the rows it gives, and the faults it finds."""
+"""The comparison on the embedded engine: its rows, and the faults that it finds."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ RIGHT = {"duplicates": 0, "gaps": 0, "errors": 0}
 
 
 def faults(row: dict[str, Any]) -> dict[str, int]:
-    """The part of a row that must be 0."""
+    """The figures of a row that must be 0."""
     return {name: row[name] for name in RIGHT}
 
 

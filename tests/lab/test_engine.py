@@ -14,7 +14,7 @@ import pytest
 
 from sequences.lab.engine import Engine, EngineError, find_binary
 
-# Starts an engine on the file it is given, says its process id, and waits to be killed.
+# Starts an engine with the given file, prints its process id, and waits to be killed.
 ORPHAN_MAKER = """
 import sys, time, pathlib
 from sequences.lab.engine import Engine
@@ -25,12 +25,12 @@ time.sleep(60)
 
 
 def client(engine: Engine) -> Any:
-    """A bare client of this engine, with nothing of the application between."""
+    """A client of this engine, without the application."""
     return boto3.client("dynamodb", endpoint_url=engine.endpoint)
 
 
 def make_table(engine: Engine, name: str) -> None:
-    """Make the smallest table there is."""
+    """Make a table with one key attribute."""
     client(engine).create_table(
         TableName=name,
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -40,7 +40,7 @@ def make_table(engine: Engine, name: str) -> None:
 
 
 def comes_true(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether something becomes true in time."""
+    """Whether a condition becomes true in time."""
     deadline = time.monotonic() + seconds
     while not fact():
         if time.monotonic() > deadline:
@@ -50,7 +50,7 @@ def comes_true(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether no process has this id, or a dead one whose parent has not asked yet."""
+    """Whether no process has this id, or only a dead one that its parent has not collected yet."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

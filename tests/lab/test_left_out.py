@@ -33,13 +33,13 @@ execute_from_command_line(["manage.py", "compare_strategies"])
 
 @pytest.fixture
 def without_lab(tmp_path: Path) -> Path:
-    """A folder that holds the app without its lab, and nothing else."""
+    """A folder with the app without its lab, and nothing else."""
     shutil.copytree(Path(sequences.__file__).parent, tmp_path / "sequences", ignore=shutil.ignore_patterns("lab"))
     return tmp_path
 
 
 def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program that finds the app in this folder."""
+    """Run a program that imports the app from this folder."""
     command = [sys.executable, "-c", PREPARE + program]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 

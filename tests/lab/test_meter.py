@@ -1,4 +1,4 @@
-"""What the meter counts: requests, writes among them, and units, reported or estimated."""
+"""The meter counts requests, write requests, and units, reported or estimated."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from tests.lab.conftest import Table
 
 @pytest.fixture
 def meter(table: Table) -> Meter:
-    """A meter that is attached to the table's client."""
+    """A meter, attached to the client of the table."""
     meter = Meter()
     meter.attach(table.client)
     return meter

@@ -1,4 +1,4 @@
-"""Programs that run beside us: that they end, and that their ports are told apart."""
+"""Child processes: their end, and their ports."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""What the published recipes promise, and what breaks each of them: races and lost answers, forced, not awaited."""
+"""The promises of the published recipes, and the races and lost answers that break them. The tests force both."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ SORT_KEY = [recipes.published_sort_key_increment, recipes.published_sort_key_req
 
 @pytest.fixture
 def lose(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Makes the engine's answer to the next request of one operation get lost, for clients made from now on."""
+    """A function that loses the answer to the next request of one operation, for clients made after its call."""
     with losing_proxy(endpoint, 0.0, seed=0) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
         dynamodb.reset()

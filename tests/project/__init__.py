@@ -1,1 +1,1 @@
-"""The tests of the site: its settings, and the whole of it as a person starts and stops it."""
+"""The tests of the site: its settings, its set-up, and the whole site as a person starts and stops it."""

@@ -1,4 +1,4 @@
-"""The product as a person has it: `make run` in a folder of its own, with a browser and a program."""
+"""The product as a person runs it: `make run` in a folder of its own, with a browser and a program as clients."""
 
 import http.cookiejar
 import json
@@ -23,13 +23,13 @@ START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 ANSWER_SECONDS = 60.0
 NO_PROXY = urllib.request.ProxyHandler({})
-# What a run reads: a test's run starts from the defaults.
+# The variables that a run reads. They are removed, so that the run starts with the defaults.
 READ_BY_RUN = re.compile(r"AWS_|TABLE_|SECRET_KEY|DEBUG|ALLOWED_|DATABASE_|PORT$|DJANGO_|DYNOXIDE|MAKE")
 
 
 @dataclass
 class Site:
-    """`make run` in `folder` on `port`; `said` is all that it printed since its last start."""
+    """`make run` in `folder` on `port`. `said` has all lines that it printed since its last start."""
 
     folder: Path
     port: int
@@ -39,19 +39,19 @@ class Site:
 
     @property
     def address(self) -> str:
-        """Where its pages are."""
+        """The address of its pages."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def text(self) -> str:
-        """All that it printed, as one text."""
+        """Everything that it printed, as one text."""
         return "".join(self.said)
 
     def start(self) -> None:
-        """Start it, and return when it has said how to sign in."""
+        """Start it, and return when it has printed how to sign in."""
         inherited = {name: value for name, value in os.environ.items() if not READ_BY_RUN.match(name)}
         self.said.clear()
-        # A process group of its own stands for a terminal, whose Ctrl-C goes to the whole group.
+        # A process group of its own, as in a terminal: Ctrl-C goes to the whole group.
         self._process = subprocess.Popen(
             ["make", "run"],
             cwd=self.folder,
@@ -68,7 +68,7 @@ class Site:
         self.password = found.group(1) if found else ""
 
     def wait_until_said(self, words: str) -> None:
-        """Wait for something that it prints. Raises AssertionError with all it said when it ends before."""
+        """Wait until it prints this. Raises AssertionError with everything that it printed if it ends before."""
         deadline = time.monotonic() + START_SECONDS
         while words not in self.text:
             assert self._reader.is_alive(), f"it ended with {self._process.wait()}:\n{self.text}"
@@ -76,7 +76,7 @@ class Site:
             time.sleep(0.05)
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> int:
-        """Stop it as Ctrl-C in its terminal does, or by another signal to `make` alone; the exit code."""
+        """Stop it like Ctrl-C in its terminal, or by another signal to `make` alone. Returns the exit code."""
         if by is signal.SIGINT:
             os.killpg(self._process.pid, by)
         else:
@@ -84,7 +84,7 @@ class Site:
         return self.wait()
 
     def wait(self) -> int:
-        """Wait until it has ended by itself; the exit code."""
+        """Wait until it ends by itself. Returns the exit code."""
         code = self._process.wait(STOP_SECONDS)
         self._reader.join()
         return code
@@ -97,7 +97,7 @@ class Site:
 
 @contextmanager
 def running_site(site: Site) -> Iterator[Site]:
-    """The site, started, and stopped at the end however that comes."""
+    """The running site. It is stopped at the end of the block, whatever happens."""
     site.start()
     try:
         yield site
@@ -107,19 +107,19 @@ def running_site(site: Site) -> Iterator[Site]:
 
 
 def processes(words: str) -> list[int]:
-    """The ids of the living processes whose command line holds these words."""
+    """The ids of the running processes with these words in their command line."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if words.encode() in path.read_bytes():
                 found.append(int(path.parent.name))
-        except OSError:  # it ended while we looked
+        except OSError:  # the process ended meanwhile
             pass
     return found
 
 
 def free_port() -> int:
-    """A port below those of outgoing connections, on which nobody listens."""
+    """A free port below the range of outgoing connections."""
     return next(port for port in range(18_000 + os.getpid() % 500, 20_000) if port_is_free(port))
 
 
@@ -138,7 +138,7 @@ class Answer:
 
 
 class Browser:
-    """Keeps cookies, follows redirects, and fills in forms with their hidden fields, as a browser does."""
+    """A browser: it keeps cookies, follows redirects, and fills in forms with their hidden fields."""
 
     def __init__(self, site: Site) -> None:
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
@@ -150,7 +150,7 @@ class Browser:
         return self._open(urllib.request.Request(self._site.address + path))
 
     def fill_in(self, path: str, **typed: str) -> Answer:
-        """Open the page, fill in its form that has these fields, and send it."""
+        """Open the page, fill in the form that has these fields, and send it."""
         page = self.get(path)
         forms = re.findall(r"<form.*?</form>", page.text, re.DOTALL)
         form = next(form for form in forms if all(f'name="{name}"' in form for name in typed))
@@ -161,7 +161,7 @@ class Browser:
         return self._open(request)
 
     def sign_in(self) -> Answer:
-        """Sign in as the demo administrator, with the password that was printed."""
+        """Sign in as the demo administrator, with the printed password."""
         return self.fill_in("/login/", username="demo", password=self._site.password)
 
     def _open(self, request: urllib.request.Request) -> Answer:
@@ -169,7 +169,7 @@ class Browser:
 
 
 class Program:
-    """Speaks REST with the token of the demo administrator."""
+    """A client of the REST API with the token of the demo administrator."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -178,15 +178,15 @@ class Program:
         self._token = self.post("/api/auth/token/", **login).content["token"]
 
     def get(self, path: str) -> Answer:
-        """GET."""
+        """Send a GET request."""
         return self._send("GET", path, None)
 
     def post(self, path: str, **content: Any) -> Answer:
-        """POST with a JSON object. Raises OSError when there is no answer."""
+        """Send a POST request with a JSON object. Raises OSError if there is no answer."""
         return self._send("POST", path, json.dumps(content).encode())
 
     def numbers(self, project: str) -> list[int]:
-        """The numbers of all tickets of a project, as the pages of the list give them."""
+        """The numbers of all tickets of a project, in the order of the list."""
         path: str | None = f"/api/projects/{project}/tickets/"
         numbers: list[int] = []
         while path:

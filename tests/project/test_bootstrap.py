@@ -1,4 +1,4 @@
-"""What `make` does before anything runs: one clear line where something is missing, and no work twice."""
+"""The set-up of `make`: one clear line if something is missing, and no work twice."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from project.paths import ROOT
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Call make in the project's folder."""
+    """Run `make` in the project's folder."""
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],
         cwd=ROOT,
@@ -27,7 +27,7 @@ def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def complaints(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """What was said to the person, less make's own last word."""
+    """The lines on standard error, without the last line of `make` itself."""
     return [line for line in done.stderr.splitlines() if not line.startswith("make")]
 
 

@@ -1,4 +1,4 @@
-"""`make run` as people meet it: served over HTTP, stopped and started, and its engine killed under load."""
+"""`make run` as people use it: served over HTTP, stopped and started, and its engine killed under load."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def site(folder: Path) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def engine_file(folder: Path) -> str:
-    """The file of the run's engine, which names its process."""
+    """The data file of the run's engine. It is in the command line of the engine's process."""
     return str(folder / ".local" / "data" / "engine.db")
 
 
@@ -48,7 +48,7 @@ def make_project(program: Program, key: str) -> None:
 
 
 def file_ticket(program: Program, project: str, title: str) -> int:
-    """File a ticket by REST; its number."""
+    """File a ticket by REST. Returns its number."""
     answer = program.post(f"/api/projects/{project}/tickets/", title=title)
     assert answer.status == 201, answer.text
     return int(answer.content["number"])
@@ -109,7 +109,7 @@ def test_a_start_gives_a_new_password(site: Site) -> None:
 
 
 class Clerks:
-    """Clients that file tickets as fast as they can until told to stop, and remember what was confirmed."""
+    """Clients that file tickets as fast as they can until they are stopped, and remember the confirmed ones."""
 
     def __init__(self, site: Site, projects: list[str]) -> None:
         self.confirmed: list[tuple[str, int, str]] = []
@@ -123,13 +123,13 @@ class Clerks:
             thread.start()
 
     def stop(self) -> None:
-        """Let every client come to its end."""
+        """Stop the clients, and wait for them."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
 
     def wait_for_more(self, count: int) -> None:
-        """Return when so many more tickets were confirmed."""
+        """Return when this many more tickets are confirmed."""
         wanted, deadline = len(self.confirmed) + count, time.monotonic() + 60
         while len(self.confirmed) < wanted:
             assert time.monotonic() < deadline, f"{len(self.confirmed)} of {wanted} were confirmed"

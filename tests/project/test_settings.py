@@ -1,4 +1,4 @@
-"""The settings: what they demand, what they make up, and that no page shows what it should not."""
+"""The settings: what they require, what they generate, and what pages must not show."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
 def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a management command with this environment beside the usual one, less what the settings read."""
+    """Run a management command with this environment, and without the usual variables that the settings read."""
     read_by_settings = {"SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "DATABASE_URL", "DJANGO_SETTINGS_MODULE"}
     usual = {name: value for name, value in os.environ.items() if name not in read_by_settings}
     return subprocess.run(
@@ -123,13 +123,13 @@ class TestPlaceholderCredentials:
 
     @pytest.fixture(autouse=True)
     def no_credentials(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Take all credentials away for one test, and give them back afterwards."""
+        """Remove all credentials for one test, and restore them afterwards."""
         for name in self.NAMES:
             monkeypatch.setenv(name, "to be restored")
             monkeypatch.delenv(name)
 
     def given(self) -> list[str]:
-        """Which of the names are set."""
+        """The variables of these names that are set."""
         return [name for name in self.NAMES if name in os.environ]
 
     @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://localhost:8000", "http://[::1]:8000"])

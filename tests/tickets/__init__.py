@@ -1,1 +1,1 @@
-"""The tests of the sample application, by module; nearly all of them on the embedded engine."""
+"""The tests of the sample application, by module. Nearly all of them use the embedded engine."""

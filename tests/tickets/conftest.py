@@ -1,4 +1,4 @@
-"""What the tests of this room share: people, projects, and a store that misbehaves on demand."""
+"""The fixtures of this room's tests: people, projects, and faults of the store."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ WRITES = {"put_item", "update_item", "transact_write_items"}
 
 @pytest.fixture
 def ann(db: None) -> User:
-    """Somebody who may sign in, and no more."""
+    """A person who may sign in, without other permissions."""
     return User.objects.create_user("ann")
 
 
@@ -56,7 +56,7 @@ def ticket(abc: Project) -> Ticket:
 
 @pytest.fixture
 def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[[], None]:
-    """A function after whose call the store does not answer any more; deadlines are short."""
+    """A function that makes the store stop answering. Deadlines are short."""
     tickets = settings.SEQUENCES["tickets"]
     hasty = {**tickets, "OPTIONS": {**tickets["OPTIONS"], "deadline": 0.01}}
     settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
@@ -73,7 +73,7 @@ def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[
 
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[StorageError]], None]:
-    """A function after whose call no single row can be read, for the error given; deadlines are short."""
+    """A function that makes every read of a single row fail with the given error. Deadlines are short."""
     monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=1.0))
 
     def forbid(error: type[StorageError]) -> None:
@@ -91,7 +91,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[StorageError]]
 
 @pytest.fixture
 def lose_answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function after whose call the answer to the next write, which is carried out, is lost."""
+    """A function that loses the answer to the next write. The write is carried out."""
     call = dynamodb.call
     losing = False
 

@@ -27,7 +27,7 @@ ADDRESSES = [
 
 
 def file(api: APIClient, title: str = "x", **headers: str) -> Any:
-    """File a ticket of which only the title matters."""
+    """File a ticket with this title."""
     return api.post(TICKETS, {"title": title}, headers={name.replace("_", "-"): headers[name] for name in headers})
 
 

@@ -25,7 +25,7 @@ def text_of(response: Any) -> str:
 
 
 def hidden(response: Any, name: str) -> str:
-    """What a form on a page sends in a hidden field."""
+    """The value of a hidden field of the form on a page."""
     found = re.search(rf'<input type="hidden" name="{name}" value="([^"]*)"', text_of(response))
     assert found is not None
     return found[1]
@@ -282,7 +282,7 @@ class TestLists:
         """While the store is away every page says so and when to come back, and none is a server error."""
         store_away()
         for address in (*PAGES, "/admin/tickets/ticket/"):
-            if address != "/projects/new/":  # which asks the store nothing
+            if address != "/projects/new/":  # this page asks the store nothing
                 response = browser.get(address)
                 assert response.status_code in {302, 503}
         response = browser.get("/ABC/")

@@ -1,4 +1,4 @@
-"""What every known error is for its reader: the same over REST, on a page, and at a form."""
+"""What every known error means for its reader: the same over REST, on a page, and in a form."""
 
 import html
 import inspect
@@ -31,7 +31,7 @@ CURRENT = Ticket(
 
 @dataclass(frozen=True)
 class Case:
-    """An error, and what every room has to make of it."""
+    """An error, and its meaning in every room."""
 
     error: Exception
     status: int
@@ -51,7 +51,7 @@ def gave_up(kind: type[sequences.GaveUp], *, unknown: bool = False) -> sequences
 
 
 def cancelled(*, after_unknown: bool) -> sequences.WriteCancelled:
-    """A cancelled write; `after_unknown`: an answer was lost before."""
+    """A cancelled write. `after_unknown` means that an earlier answer was lost."""
     error = sequences.WriteCancelled(SECRET, (CancellationReason(code="ValidationError"),))
     error.after_unknown = after_unknown
     return error
@@ -94,7 +94,7 @@ CASES = [
     Case(sequences.AccessRefused(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.NotConfigured(SECRET), 503, "The store refuses this", tell=True),
 ]
-# Those that need no entry of their own: for a reader they are what their parent is.
+# Errors without an entry of their own: they mean the same as their parent.
 LIKE_THEIR_PARENTS = {
     tickets.ProjectNotFound: tickets.NotFound,
     tickets.TicketNotFound: tickets.NotFound,
@@ -114,7 +114,7 @@ Fail = Callable[[Exception], None]
 
 @pytest.fixture
 def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
-    """A function after whose call the list of projects cannot be read, and no ticket filed, for this error."""
+    """A function that makes the list of projects and the filing of tickets fail with this error."""
 
     def fail(error: Exception) -> None:
         def raise_it(*_: object, **__: object) -> None:
@@ -132,14 +132,14 @@ def errors_of(module: ModuleType) -> set[type[Exception]]:
 
 
 def text_of(response: Any) -> str:
-    """An answer as its reader sees it."""
+    """The text of an answer, as its reader sees it."""
     if response["Content-Type"] == "application/json":
         return " ".join(json.dumps(response.json(), ensure_ascii=False).split())
     return html.unescape(response.content.decode())
 
 
 def assert_means(case: Case, response: Any) -> None:
-    """The answer has the case's status, says what happened and what was stored, and tells nothing of our insides."""
+    """Assert that the answer has the right status, says what happened and what was stored, and hides the internals."""
     text = text_of(response)
     assert response.status_code == case.status
     assert case.says in text
@@ -195,7 +195,7 @@ def test_a_form_says_it_and_keeps_what_was_typed(browser: Client, fail: Fail, ca
     response = browser.post("/ABC/new/", {**typed, "token": "t"})
     assert_means(case, response)
     kept = {field.html_name: field.value() for field in response.context["form"]}
-    assert (kept.pop("token") == "t") == (case.status != 422)  # the same request, unless it has to be a new one
+    assert (kept.pop("token") == "t") == (case.status != 422)  # the same request, unless it must be a new one
     assert kept == typed
 
 

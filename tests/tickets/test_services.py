@@ -32,12 +32,12 @@ ABC_1 = TicketKey(project="ABC", number=1)
 
 
 def file(title: str, project: str = "ABC", *, reporter: str = "ann", token: str | None = None) -> TicketCreated:
-    """File a ticket of which only the title matters."""
+    """File a ticket with this title."""
     return services.create_ticket(project, title=title, reporter=reporter, idempotency_token=token)
 
 
 def requests_from_now() -> list[str]:
-    """The names of the operations that are requested after this call, as they come."""
+    """A list that gets the operation of every request after this call."""
     operations: list[str] = []
     events = dynamodb.shared_client().meta.events
     events.register("before-call.dynamodb", lambda model, **_: operations.append(model.name))
@@ -148,7 +148,7 @@ class TestFiling:
 
     def test_an_unknown_project_costs_one_request(self, abc: Project) -> None:
         """The query for the highest number says that there is no project: nothing else is asked."""
-        file("x", "ABC")  # the process knows its table
+        file("x", "ABC")  # this process has used the table before
         operations = requests_from_now()
         with pytest.raises(ProjectNotFound):
             file("x", "XYZ")
@@ -436,7 +436,7 @@ class TestLostChanges:
 
     @staticmethod
     def _lose_and_change(monkeypatch: pytest.MonkeyPatch, *, stored: bool, others: int) -> None:
-        """Change the ticket, have the answer lost, and let others change it before it is sent again."""
+        """Change the ticket and lose the answer. Others change it before the change is sent again."""
         send, lost = dynamodb.call, False
 
         def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the store asks of its table, read from its requests: an engine that is always consistent shows no difference."""
+"""The requests of the store to its table. They are checked directly, because the engine here is always consistent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ Requests = list[tuple[str, Mapping[str, Any]]]
 
 @pytest.fixture
 def requests(ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> Requests:
-    """The requests that are sent from now on, to a table with one project and one ticket."""
+    """The requests sent from now on. The table has one project and one ticket."""
     call, sent = dynamodb.call, []
 
     def note(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What may stand in the fields of projects and tickets."""
+"""The limits of the fields of projects and tickets."""
 
 import pytest
 from django.core.exceptions import ValidationError

@@ -16,7 +16,7 @@ _OFFSET = struct.Struct("<d")
 
 
 def set_offset(file: Path, seconds: float) -> None:
-    """Set the clocks that follow this file ahead by so many seconds; negative seconds set them behind."""
+    """Set the clocks that follow this file ahead by this number of seconds; negative seconds set them behind."""
     opened = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
     os.pwrite(opened, _OFFSET.pack(seconds), 0)
     os.close(opened)

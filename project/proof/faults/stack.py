@@ -70,7 +70,7 @@ class Stack:
         *,
         patience: float = 90,
     ) -> Reply:
-        """Send one request once. Raises urllib3's HTTPError if there is no answer."""
+        """Send one request, without repeats. Raises urllib3's HTTPError if there is no answer."""
         signed = {"Authorization": f"Token {self.token}"} if self.token else {}
         url = path if path.startswith("http") else self.address + path
         reply = self._pool.request(
