@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from .. import dynamodb
@@ -17,6 +18,7 @@ class TableLives:
     def __init__(self, tables: Sequence[str], forget: Callable[[], None]) -> None:
         self.tables = tables
         self.current: tuple[TableLife, ...] = ()
+        self._lock = threading.RLock()  # a signal handler may look them up while its thread does
         self._forget = forget
 
     def __str__(self) -> str:
@@ -24,15 +26,16 @@ class TableLives:
 
     def bind(self, send: Send) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones."""
-        before, lives = self.current, tuple([dynamodb.life_of(table, send=send) for table in self.tables])
-        if lives == before:
+        lives = tuple([dynamodb.life_of(table, send=send) for table in self.tables])
+        if lives == self.current:
             return
-        others = _are_others(before, lives)
-        if others:
-            self._forget()
-        self.current = lives
-        if others:
-            self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
+        with self._lock:  # threads that find it at the same time forget once
+            others = _are_others(self.current, lives)
+            if others:
+                self._forget()
+            self.current = lives
+            if others:
+                self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
 
     def changed(self, send: Send) -> bool:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""
@@ -44,4 +47,5 @@ class TableLives:
 
 
 def _are_others(before: Sequence[TableLife], lives: Sequence[TableLife]) -> bool:
-    return len(before) != len(lives) or any(new.is_another(old) for old, new in zip(before, lives, strict=True))
+    """Whether one of the lives is another than before. Before the first look-up there is none to compare."""
+    return any(new.is_another(old) for old, new in zip(before, lives, strict=False))

@@ -51,7 +51,7 @@ def test_a_broken_promise_is_a_violation() -> None:
     verdict.judge(history)
     assert verdict.violations == [
         "this does not",
-        "S: failed_is_absent: t failed, and is stored under [1]",
+        "S: failed_is_absent: t failed, but is stored under [1]",
         "S: no_wrong_word: t: 422 used",
     ]
     assert "VIOLATION this does not\n" in verdict.summary()

@@ -269,6 +269,15 @@ def test_the_registry_serves_one_allocator() -> None:
     assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1
 
 
+def test_threads_that_come_first(install: Callable[..., Strategy], scope: str) -> None:
+    """Threads that ask a new strategy at the same moment are served from one block."""
+    for number in range(10):
+        install("block", block_size=100)
+        at = f"{scope}-{number}"
+        taken = at_once(8, lambda _, at=at: get_next_value("block", scope=at))  # type: ignore[misc]
+        assert sorted(taken) == list(range(1, 9))
+
+
 @pytest.mark.parametrize("maximum", [1, 3, 13])
 def test_near_the_maximum(install: Callable[..., Strategy], scope: str, maximum: int) -> None:
     """Where no whole block is left, a smaller one is served, up to the last value."""
