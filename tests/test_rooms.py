@@ -24,7 +24,7 @@ FOREIGN = {
 }
 # Modules and folders that may import more, and why.
 EXCEPTIONS = {
-    "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "urllib3"},  # the gate to DynamoDB
+    "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "orjson", "urllib3"},  # the gate to DynamoDB
     "sequences/lab/": {"mypy_boto3_dynamodb", "rich"},  # the recipes' clients are typed; tables for the terminal
     "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
     "sequences/management/": {"rich"},  # progress bars

@@ -25,6 +25,7 @@ SEQUENCES = {
     },
     "orders": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001},
 }
+SEQUENCES_CLIENT = os.environ.get("SEQUENCES_CLIENT", "lean")
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")
 
 INSTALLED_APPS = [

@@ -5,19 +5,21 @@ callers retry (see `retries` and `leader`). In the folder:
 
     client        the client of this process, one request, the engine's clock
     connections   sockets that limit the total time of a request
+    lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
     lives         telling a table from an earlier one of the same name
     tables        creating tables, and looking up their lives
     values        from Python values to attribute values and back
 """
 
-from .client import account, call, now, plain_client, reset, shared_client
+from .client import CLIENTS, account, call, now, plain_client, reset, shared_client
 from .errors import ERROR_FATES, Fate, translate_errors
 from .lives import TableLife
 from .tables import create_table, delete_table, expire_items, forget_lives, keep_items, life_of, table_name
 from .values import fingerprint, item_size, marshal, unmarshal, used_units
 
 __all__ = [
+    "CLIENTS",
     "ERROR_FATES",
     "Fate",
     "TableLife",

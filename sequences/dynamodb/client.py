@@ -8,27 +8,32 @@ from __future__ import annotations
 import threading
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.config
 import botocore.exceptions
+from django.conf import settings
 
 from ..exceptions import OutcomeUnknown, TableMissing
 from .connections import POOLS, within
 from .errors import translate_errors
+from .lean import LeanClient
 from .lives import KnownLives
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client"]
+__all__ = ["CLIENTS", "account", "call", "lives", "now", "plain_client", "reset", "shared_client"]
 
 CONNECT_SECONDS = 1.0
 READ_SECONDS = 3.0
 CONNECTIONS = 64
+CLIENTS = ("lean", "boto3")
+"""The values of the setting SEQUENCES_CLIENT, the default first."""
 
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -45,6 +50,7 @@ class _Client:
     def reset(self) -> None:
         self._lock = threading.RLock()  # a signal handler may send a request while its thread is making the client
         self._client: DynamoDBClient | None = None
+        self.send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
         self.account = ""
         self.lives = KnownLives()
         self.clock = _EngineClock()
@@ -60,7 +66,14 @@ class _Client:
     def _make(self) -> None:
         client = _make_client(boto3.session.Session())
         self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
+        is_lean = getattr(settings, "SEQUENCES_CLIENT", CLIENTS[0]) == CLIENTS[0]
+        self.send = LeanClient(client).call if is_lean else partial(_send, client)
         self._client = client
+
+
+def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = getattr(client, operation)(**request)
+    return answer
 
 
 class _EngineClock:
@@ -157,11 +170,11 @@ def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SE
     It takes at most `seconds`, and never more than READ_SECONDS. Raises the storage errors of `exceptions` and no
     foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     """
-    send = getattr(shared_client(), operation)
+    shared_client()
     with within(min(seconds, READ_SECONDS)) as limit:
         try:
             with translate_errors(operation):
-                answer: dict[str, Any] = send(**request)
+                answer = _shared.send(operation, request)
         except TableMissing:
             _shared.lives.forget()
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -52,7 +53,13 @@ _to_wire = _ToWire()
 
 
 class _FromWire(TypeDeserializer):
-    """Numbers become `int`; a number with a fraction, which we never write, becomes `Decimal`."""
+    """Numbers become `int`; a number with a fraction, which we never write, becomes `Decimal`.
+
+    Bytes may come as base64, the form that they have in JSON.
+    """
+
+    def _deserialize_b(self, value: bytes | str) -> Any:
+        return super()._deserialize_b(b64decode(value) if isinstance(value, str) else value)  # type: ignore[misc]
 
     def _deserialize_n(self, value: str) -> int | Decimal:
         number = Decimal(value)

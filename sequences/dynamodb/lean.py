@@ -1,0 +1,147 @@
+"""A lean client: botocore's credentials, endpoints, signing, HTTP session and events, without its model.
+
+botocore turns a request into JSON, and an answer into Python, member by member along the model of the service. That
+takes a third of the time of a small request. Here a request consists of attribute values already, which are JSON.
+
+Everything that an application can set up for boto3 remains: roles and their refresh, endpoints, proxies, TLS,
+time-outs, and handlers of the events from `provide-client-params` to `after-call`. `request-created` and `needs-retry`
+are not emitted.
+"""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from botocore.awsrequest import AWSRequest
+
+try:
+    import orjson
+except ImportError:
+    import json
+
+    def to_json(value: Any) -> bytes:
+        """The JSON of a request."""
+        return json.dumps(value, default=_base64, separators=(",", ":")).encode()
+
+    from_json: Callable[[bytes], Any] = json.loads
+else:
+
+    def to_json(value: Any) -> bytes:
+        """The JSON of a request."""
+        return orjson.dumps(value, default=_base64)
+
+    from_json = orjson.loads
+
+__all__ = ["LeanClient", "from_json", "to_json"]
+
+
+def _base64(value: Any) -> str:
+    """The JSON of bytes, which an attribute value of type B has."""
+    return b64encode(value).decode()
+
+
+class LeanClient:
+    """Sends requests of a botocore client in a lean way; the client itself still works.
+
+    Only an answer with the right checksum is read as plain JSON. Every other answer and every error goes through
+    botocore's parser. Bytes in an answer are base64 texts, which `values.unmarshal` decodes.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._events = client.meta.events
+        self._signer = client._request_signer
+        self._endpoint = copy.copy(client._endpoint)  # the client keeps its own, with its own parser
+        self._endpoint._response_parser_factory = _Parsers(client._endpoint._response_parser_factory)
+        self._model = cache(self._find_model)
+
+    def _find_model(self, operation: str) -> Any:
+        meta = self._client.meta
+        return meta.service_model.operation_model(meta.method_to_api_mapping[operation])
+
+    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send one request, for example `call("put_item", {...})`, and return the answer.
+
+        Raises what the client's method of that name raises, except for a request that the model would refuse.
+        """
+        model, client = self._model(operation), self._client
+        context = {
+            "client_region": client.meta.region_name,
+            "client_config": client.meta.config,
+            "has_streaming_input": False,
+            "auth_type": model.resolved_auth_type,
+        }
+        params = client._emit_api_params(api_params=request, operation_model=model, context=context)
+        http, answer = self._exchange(model, params, context)
+        self._events.emit(
+            f"after-call.dynamodb.{model.name}", http_response=http, parsed=answer, model=model, context=context
+        )
+        if http.status_code >= 300:
+            raise client.exceptions.from_code(answer.get("Error", {}).get("Code"))(answer, model.name)
+        return answer
+
+    def _exchange(self, model: Any, params: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The response, and what it says."""
+        url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, context)
+        if properties:
+            context["endpoint_properties"] = properties
+        call = {
+            "method": "POST",
+            "url": f"{url.rstrip('/')}/",
+            "headers": {
+                "X-Amz-Target": f"{model.service_model.metadata['targetPrefix']}.{model.name}",
+                "Content-Type": f"application/x-amz-json-{model.service_model.metadata['jsonVersion']}",
+                "User-Agent": self._client.meta.config.user_agent,
+                **headers,
+            },
+            "body": to_json(params),
+        }
+        _, answered = self._events.emit_until_response(
+            f"before-call.dynamodb.{model.name}",
+            model=model,
+            params=call,
+            request_signer=self._signer,
+            context=context,
+        )
+        return answered or self._send(model, call, context)
+
+    def _send(self, model: Any, call: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        request = AWSRequest(call["method"], call["url"], call["headers"], call["body"])
+        request.context = context
+        self._signer.sign(model.name, request)
+        answered: tuple[Any, dict[str, Any]]
+        answered, failure = self._endpoint._get_response(self._endpoint.prepare_request(request), model, context)
+        if failure:
+            raise failure
+        return answered
+
+
+class _Parsers:
+    """Replaces botocore's factory of parsers."""
+
+    def __init__(self, factory: Any) -> None:
+        self._parser = cache(lambda protocol: _Parser(factory.create_parser(protocol)))
+
+    def create_parser(self, protocol: str) -> _Parser:
+        return self._parser(protocol)
+
+
+class _Parser:
+    """Reads an answer with the right checksum as JSON, and leaves all others to botocore's parser."""
+
+    def __init__(self, parser: Any) -> None:
+        self._parser = parser
+
+    def parse(self, response: Mapping[str, Any], shape: Any) -> dict[str, Any]:
+        body, checksum = response["body"], response["headers"].get("x-amz-crc32")
+        if response["status_code"] != 200 or checksum != str(zlib.crc32(body)):
+            parsed: dict[str, Any] = self._parser.parse(response, shape)
+            return parsed
+        answer: dict[str, Any] = from_json(body)
+        answer["ResponseMetadata"] = {"HTTPStatusCode": 200, "HTTPHeaders": response["headers"]}
+        return answer

@@ -1,0 +1,172 @@
+"""The lean client beside botocore's own: the same answers, errors, events and credentials."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.credentials import RefreshableCredentials
+from django.core.checks import run_checks
+from pytest_django import Settings
+
+from sequences import dynamodb
+from sequences.dynamodb import marshal, unmarshal
+from sequences.exceptions import SequenceError, WriteCancelled
+from tests.sequences.support import handled
+
+ITEM: Mapping[str, Any] = {
+    "text": 'Größe 10\u2033 \U0001f525 "quoted" \\ \n',
+    "number": 10**37,
+    "binary": b"\x00\xff bytes",
+    "flag": True,
+    "nothing": None,
+    "texts": {"a", "ä"},
+    "numbers": {1, 22},
+    "binaries": {b"1", b"\xfe"},
+    "list": [1, "a", b"b", [None, {"deep": b"c"}]],
+    "map": {"a.b": {"c": [1]}},
+}
+
+
+@contextmanager
+def by(client: str, settings: Settings) -> Iterator[None]:
+    """Send what the body sends by this client."""
+    settings.SEQUENCES_CLIENT = client
+    dynamodb.reset()
+    yield
+    dynamodb.reset()
+
+
+def put(key: str) -> dict[str, Any]:
+    """A request that puts an item under a key of its own."""
+    item = {"pk": {"S": key}, "sk": {"N": "1"}, **marshal(ITEM)}
+    return {"TableName": dynamodb.table_name("sequence_items"), "Item": item}
+
+
+def outcome(operation: str, request: Mapping[str, Any]) -> object:
+    """What a call answers or raises, without what differs from request to request."""
+    try:
+        answer = dynamodb.call(operation, request)
+    except SequenceError as error:
+        return type(error), str(error), getattr(error, "reasons", None)
+    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+
+
+@pytest.mark.parametrize("writer", dynamodb.CLIENTS)
+@pytest.mark.parametrize("reader", dynamodb.CLIENTS)
+def test_items_of_every_type(configured: str, scope: str, settings: Settings, writer: str, reader: str) -> None:
+    """What one client stores, the other reads, whatever the types of its attributes."""
+    request = put(scope)
+    with by(writer, settings):
+        dynamodb.call("put_item", request)
+    with by(reader, settings):
+        key = {name: request["Item"][name] for name in ("pk", "sk")}
+        answer = dynamodb.call("get_item", {"TableName": request["TableName"], "Key": key, "ConsistentRead": True})
+    stored = unmarshal(answer["Item"])
+    assert {name: stored[name] for name in ITEM} == ITEM
+
+
+def test_answers_and_errors(configured: str, scope: str, settings: Settings) -> None:
+    """Both clients answer alike, and raise the same errors with the same old items."""
+    request = put(scope)
+    taken = {
+        **request,
+        "ConditionExpression": "attribute_not_exists(pk)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    calls: list[tuple[str, Mapping[str, Any]]] = [
+        ("put_item", {**request, "ReturnConsumedCapacity": "TOTAL"}),
+        ("put_item", taken),
+        ("transact_write_items", {"TransactItems": [{"Put": taken}]}),
+        ("put_item", {**request, "TableName": "no_such_table"}),
+        ("put_item", {**request, "Item": {}}),
+        ("query", {"TableName": request["TableName"], "KeyConditionExpression": "pk"}),
+    ]
+    outcomes = []
+    for client in dynamodb.CLIENTS:
+        with by(client, settings):
+            outcomes.append([outcome(*call) for call in calls])
+    assert outcomes[0] == outcomes[1]
+    assert [one[0] for one in outcomes[0][1:3] if isinstance(one, tuple)] == [WriteCancelled] * 2
+
+
+def test_events(configured: str, scope: str, settings: Settings) -> None:
+    """Handlers of a client's events are called in the same order by both clients."""
+    names = ("provide-client-params", "before-parameter-build", "before-call", "before-send", "before-parse",
+             "response-received", "after-call")  # fmt: skip
+    seen: dict[str, list[str]] = {client: [] for client in dynamodb.CLIENTS}
+    for client, events in seen.items():
+
+        def note(event_name: str, events: list[str] = events, **_: object) -> None:
+            events.append(event_name)
+
+        with by(client, settings), handled({f"{name}.dynamodb.PutItem": note for name in names}):
+            dynamodb.call("put_item", put(scope))
+    assert seen["lean"] == seen["boto3"] == [f"{name}.dynamodb.PutItem" for name in names]
+
+
+def test_what_a_handler_answers(configured: str, scope: str, settings: Settings) -> None:
+    """A handler that answers in the engine's place, as a stub does, is believed."""
+
+    class Response:
+        status_code = 200
+
+    answered: dict[str, Any] = {"Item": {}, "ResponseMetadata": {"HTTPHeaders": {}}}
+    for client in dynamodb.CLIENTS:
+        with by(client, settings), handled({"before-call.dynamodb": lambda **_: (Response(), answered)}):
+            assert dynamodb.call("get_item", {"TableName": "nowhere", "Key": {}}) == answered
+
+
+def test_credentials_are_refreshed(configured: str, scope: str, settings: Settings) -> None:
+    """Credentials of a role that have expired are replaced before the next request is signed."""
+    names = iter(["first", "second"])
+
+    def refresh() -> dict[str, str]:
+        expiry = datetime.now(UTC) + timedelta(hours=1)
+        return {"access_key": next(names), "secret_key": "s", "token": "session", "expiry_time": expiry.isoformat()}
+
+    sent: list[Any] = []
+    with by("lean", settings):
+        credentials = RefreshableCredentials.create_from_metadata(refresh(), refresh, "a role")
+        dynamodb.shared_client()._request_signer._credentials = credentials  # type: ignore[attr-defined]
+        with handled({"before-send.dynamodb": lambda request, **_: sent.append(request.headers)}):
+            dynamodb.call("put_item", put(scope))
+            credentials._expiry_time = datetime.now(UTC)  # type: ignore[attr-defined]
+            dynamodb.call("put_item", put(scope))
+    keys = [headers["Authorization"].decode().partition("Credential=")[2].partition("/")[0] for headers in sent]
+    assert keys == ["first", "second"]
+    assert sent[1]["X-Amz-Security-Token"] == b"session"
+
+
+def test_the_clients_own_methods(configured: str, settings: Settings) -> None:
+    """The client that the lean one is made of still answers as botocore's does."""
+    with by("lean", settings):
+        table = dynamodb.shared_client().describe_table(TableName=dynamodb.table_name("sequence_items"))["Table"]
+    assert isinstance(table["CreationDateTime"], datetime)
+
+
+def test_without_orjson() -> None:
+    """Where orjson is missing, the standard library makes the same JSON."""
+    script = """
+import sys
+sys.modules["orjson"] = None
+from sequences.dynamodb import lean
+assert lean.from_json is __import__("json").loads
+print(lean.to_json({"a": {"B": b"bytes"}, "b": ["\u00e4", 1, None, True]}).decode())
+"""
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
+    assert dynamodb.lean.from_json(printed) == dynamodb.lean.from_json(
+        dynamodb.lean.to_json({"a": {"B": b"bytes"}, "b": ["ä", 1, None, True]})
+    )
+
+
+@pytest.mark.parametrize(("client", "errors"), [("lean", 0), ("boto3", 0), ("curl", 1)])
+def test_an_unknown_client(settings: Settings, client: str, errors: int) -> None:
+    """SEQUENCES_CLIENT names one of the two; the check says so."""
+    settings.SEQUENCES_CLIENT = client
+    assert [error.id for error in run_checks()] == ["sequences.E002"] * errors
