@@ -55,7 +55,7 @@ def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int]) -> d
         rows = [unmarshal(item) for item in answer["Responses"].get(schema.table, ())]
         tokens.update({schema.number(row): row.get("token", "") for row in rows})
         left = answer.get("UnprocessedKeys")
-        request = {"RequestItems": left} if left else {}
+        request = expressions.read_rest(left) if left else {}
         if rows:
             deadline = Deadline()
         elif request:

@@ -8,14 +8,14 @@ from .counters import CounterRow, add_to_counter, advance_counter, put_counter
 from .items import (
     FIRST_VERSION,
     MARKER_EXPIRY,
-    REPORT_UNITS,
     marker_number,
     put_if_absent,
     put_marker,
     query_numbers,
     read_item,
     read_many,
-    single_put,
+    read_rest,
+    single_write,
     transaction,
     update_version,
 )
@@ -24,7 +24,6 @@ from .key_schema import KeySchema
 __all__ = [
     "FIRST_VERSION",
     "MARKER_EXPIRY",
-    "REPORT_UNITS",
     "CounterRow",
     "KeySchema",
     "add_to_counter",
@@ -36,7 +35,8 @@ __all__ = [
     "query_numbers",
     "read_item",
     "read_many",
-    "single_put",
+    "read_rest",
+    "single_write",
     "transaction",
     "update_version",
 ]

@@ -24,7 +24,8 @@ __all__ = [
     "query_numbers",
     "read_item",
     "read_many",
-    "single_put",
+    "read_rest",
+    "single_write",
     "transaction",
     "update_version",
 ]
@@ -55,6 +56,11 @@ def read_many(
         "ExpressionAttributeNames": {"#sort": schema.sort_name, **aliases},
     }
     return {"RequestItems": {schema.table: wanted}}
+
+
+def read_rest(unprocessed: Wire) -> dict[str, Any]:
+    """A `BatchGetItem` of what the answer to another one left out."""
+    return {"RequestItems": unprocessed}
 
 
 def query_numbers(
@@ -119,9 +125,9 @@ def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
     }
 
 
-def single_put(put: Wire) -> dict[str, Any]:
-    """One put as a `PutItem` request."""
-    return {**put, **REPORT_UNITS}
+def single_write(write: Wire) -> dict[str, Any]:
+    """One put or update as a request of its own."""
+    return {**write, **REPORT_UNITS}
 
 
 def transaction(actions: Sequence[Wire], *, request_token: str) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class ItemWriter(Committer):
         token = assignment.token or new_token()
         return PreparedWrite(
             operation="put_item" if single else "transact_write_items",
-            request=expressions.single_put(actions[0])
+            request=expressions.single_write(actions[0])
             if single
             else expressions.transaction(actions, request_token=token),
             pendings=tuple(assignment.pendings),

@@ -72,7 +72,7 @@ class _ReadThenWrite(CounterCommitter):
         request = self._build(counter.table, counter.key(scope), row, seen=state.last_value)
         return PreparedWrite(
             operation=self._operation,
-            request={**request, **expressions.REPORT_UNITS},
+            request=expressions.single_write(request),
             pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,

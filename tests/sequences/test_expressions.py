@@ -76,10 +76,10 @@ class TestItems:
         assert put["ExpressionAttributeNames"] == {"#partition": "pk"}
         assert put["Item"] == {"pk": {"S": "a"}}
 
-    def test_single_put(self) -> None:
+    def test_a_single_write(self) -> None:
         """A single put is the same put, and reports its units."""
         put = expressions.put_if_absent(SCHEMA, {})
-        assert expressions.single_put(put) == {**put, "ReturnConsumedCapacity": "TOTAL"}
+        assert expressions.single_write(put) == {**put, "ReturnConsumedCapacity": "TOTAL"}
 
     def test_marker(self) -> None:
         """A marker is put where none is, or where one expired."""
