@@ -52,7 +52,7 @@ class _Check:
     def __init__(self, strategy: Strategy, scope: str | None) -> None:
         self.strategy = strategy
         self.scope = scope
-        self.series = Series(start=strategy.config.start, step=strategy.config.step, schema=strategy.schema)
+        self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
         self.gaps: Findings[Gap] = Findings()
         self.voids: Findings[Void] = Findings()
         self.strays: Findings[Stray] = Findings()
@@ -61,12 +61,12 @@ class _Check:
         self.counter = self._counter_state()
         self.bound = _highest(self.counter) if self.counter else None
         self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
-        self.expected = self.series.start
+        self.expected = self.series.numbers.start
 
     @property
     def wanted(self) -> int:
         """How many values there are to check."""
-        return (self.last_value - self.series.before_start) // self.series.step
+        return (self.last_value - self.series.numbers.before_start) // self.series.numbers.step
 
     def _counter_state(self) -> CounterState | None:
         """The stored counter, even if it went back; None for strategies without counters."""
@@ -81,14 +81,14 @@ class _Check:
         found = pages(self.series.schema, self.strategy.collections.partition(self.scope), 10, newest_first=True)
         numbers = (self.series.schema.number_or_none(row) for page in found for row in page)
         values = (number for number in numbers if number is not None and not self.series.problem(number))
-        return next(values, self.series.before_start)
+        return next(values, self.series.numbers.before_start)
 
     def rows(self, page: Sequence[Row]) -> None:
         """Check one page of items."""
         numbers = [self.series.schema.number_or_none(row) for row in page]
         self._raise_bound(numbers)
         for row, number in zip(page, numbers, strict=True):
-            if number == 0 < self.series.start:
+            if number == 0 < self.series.numbers.start:
                 continue  # the row of the scope itself, for example a project
             problem = self.series.problem(number, bound=self.bound)
             if number is None or problem:
@@ -105,7 +105,7 @@ class _Check:
     def _carries(self, value: int, row: Row) -> None:
         if value <= self.last_value:
             self._missing_before(value)
-            self.expected = value + self.series.step
+            self.expected = value + self.series.numbers.step
             self.carried += 1
         about = row.get("void")
         if isinstance(about, Mapping) and any(
@@ -117,8 +117,8 @@ class _Check:
 
     def _missing_before(self, value: int) -> None:
         if value > self.expected:
-            count = (value - self.expected) // self.series.step
-            self.gaps.add(Gap(first=self.expected, last=value - self.series.step, count=count))
+            count = (value - self.expected) // self.series.numbers.step
+            self.gaps.add(Gap(first=self.expected, last=value - self.series.numbers.step, count=count))
             self.missing += count
 
     def markers(self, page: Sequence[Row]) -> None:
@@ -136,12 +136,12 @@ class _Check:
 
     def report(self) -> AuditReport:
         """The report, with the values that are missing at the end."""
-        self._missing_before(self.last_value + self.series.step)
+        self._missing_before(self.last_value + self.series.numbers.step)
         return AuditReport(
             sequence=self.strategy.alias,
             scope=self.scope,
             strategy=type(self.strategy).__name__,
-            last_value=self.last_value if self.last_value >= self.series.start else None,
+            last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
             carried=self.carried,
             missing=self.missing,
             markers=self.marker_count,
