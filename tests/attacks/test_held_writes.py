@@ -40,7 +40,7 @@ FAULTY_SECONDS = 9.0
 RIVALS = 6
 """How often another process puts into every scope."""
 
-STARTS = [0.0, 0.2, 1.1, 2.3, 3.4, 4.5]
+STARTS = [0.0, 0.1, 0.2, 0.9, 1.1, 2.3, 3.4, 4.5]
 """When the callers of a scope start, in seconds."""
 
 FAULTS: list[dict[str, Any]] = [
