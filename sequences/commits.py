@@ -120,8 +120,8 @@ class Committer(ABC):
 
     most_actions = 100
 
-    def exclusively(self, scope: str | None) -> AbstractContextManager[object]:
-        """Held while one write is prepared and sent. It may make other processes of the host wait."""
+    def exclusively(self, scope: str | None, deadline: Deadline) -> AbstractContextManager[object]:
+        """Held while one write is prepared and sent. Other processes of the host may wait for it, and it for them."""
         return nullcontext()
 
     @abstractmethod

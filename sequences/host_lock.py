@@ -1,123 +1,210 @@
-"""An advisory lock with a hint file: the processes of one host take turns at a scope and pass on its last value.
+"""An advisory lock with a hint: the processes of one host take turns at a scope and pass on its last value.
 
 Without it, the web workers of one host race for every number of a busy scope, and lose most races. The lock only saves
-races: the condition of each write decides what is stored. So a process that does not get the lock within
-`LONGEST_WAIT` seconds, or runs on a system without `flock`, loses a race at worst and never a number. Processes of
-different hosts have only jitter.
+races: the condition of each write decides what is stored. So a process that waits no longer, or runs on a system
+without such locks, loses a race at worst and never a number. Processes of different hosts have only jitter.
 
-The lock is on a small file in the temporary directory. The same file holds the hint.
+The lock is a line of tickets. A process draws a ticket by binding a socket to its number, which the system lets only
+one process do. Then it waits until the socket with the number before is closed, by its holder or by the system when
+the holder dies:
+
+    ticket 7   has the turn --closes
+    ticket 8       waits ----------- has the turn --closes
+    ticket 9               waits ------------------ has the turn --closes
+
+So the first to come has the first turn, and nobody polls. No number is used twice: a process that hangs delays the next
+one by `LONGEST_WAIT` once, and nobody after that. The next number and the hint are in a file in the temporary
+directory. The sockets are in Linux's abstract namespace, so other systems go without locks.
+
+A queue in which each waits for the one before: https://en.wikipedia.org/wiki/Ticket_lock, and the lock of Craig,
+Landin and Hagersten, in "The Art of Multiprocessor Programming", section 7.5.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import socket
 import struct
+import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from random import uniform
-
-try:
-    import fcntl
-except ImportError:  # a system without flock
-    fcntl = None  # type: ignore[assignment]
+from typing import Any
+from weakref import WeakSet
 
 __all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
 
-LONGEST_WAIT = 0.05
-FILES = 1024
-_HINT = struct.Struct("<32sqd")  # the lock's key, the last value, and when it was confirmed (this host's clock)
+SUPPORTED = sys.platform == "linux"
+LONGEST_WAIT = 0.5  # seconds without a new hint
+SLOTS = 1024
+MOST_WAITING = 512  # so many stand in a line at most; others go on without the lock
+
+# A slot of the file: the last number that was given back, and the hint: the lock's key, the last value, when it was
+# confirmed (this host's clock), and a checksum.
+_NUMBER = struct.Struct("<q")
+_HINT = struct.Struct("<32sqdI")
+_SLOT_BYTES = 64
+
+_tickets: WeakSet[socket.socket] = WeakSet()
+
+
+def _close_in_child() -> None:
+    """Close a forked child's copies: a ticket is given back when no process has it open."""
+    for ticket in list(_tickets):
+        ticket.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
 
 
 class HostLock:
-    """The lock of one scope, from `hold_host_lock`. Without a file it has no hints."""
+    """The lock of one scope, from `hold_host_lock`. Without a file it locks nothing and has no hints."""
 
-    def __init__(self, key: bytes, file: int | None) -> None:
-        self._key = key
-        self._file = file
+    def __init__(self, name: str) -> None:
+        self._key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
+        self._slot = int.from_bytes(self._key[:4]) % SLOTS
+        self._file: int | None = None
+        self._ticket: socket.socket | None = None
+        self._number: int | None = None
 
     def hint(self) -> tuple[int, float] | None:
         """The last value that a process of this host confirmed, and when (monotonic seconds); None without one."""
-        if self._file is None:
-            return None
-        try:
-            data = os.pread(self._file, _HINT.size, 0)
-        except OSError:
-            return None
-        if len(data) < _HINT.size:
-            return None
-        key, last_value, known_at = _HINT.unpack(data)
-        return (last_value, known_at) if key == self._key else None
+        key, last_value, known_at, checksum = self._read(_NUMBER.size, _HINT) or (b"", 0, 0.0, 0)
+        whole = checksum == _checksum(_HINT.pack(key, last_value, known_at, 0))
+        return (last_value, known_at) if whole and key == self._key else None
 
     def leave_hint(self, last_value: int, known_at: float) -> None:
         """Leave the last value for the next process. Values of 2**63 and above are not left."""
-        if self._file is not None and last_value < 2**63:
+        if last_value < 2**63:
+            checksum = _checksum(_HINT.pack(self._key, last_value, known_at, 0))
+            self._write(_NUMBER.size, _HINT.pack(self._key, last_value, known_at, checksum))
+
+    def take(self, seconds: float) -> None:
+        """Draw a ticket, and wait for the turn: at most so many seconds, and LONGEST_WAIT without a new hint."""
+        self._file = _open()
+        if self._file is None:
+            return
+        with contextlib.suppress(OSError):  # a system that allows no such sockets
+            self._draw()
+            if self._number is not None and self._number - 1 > self._given_back():
+                self._wait_for(self._number - 1, seconds)
+
+    def release(self) -> None:
+        """Give back the ticket, or leave the line."""
+        if self._number is not None:
+            self._write(0, _NUMBER.pack(self._number))  # before the next one goes on
+        if self._ticket is not None:
+            self._ticket.close()
+        if self._file is not None:
+            os.close(self._file)
+
+    def _draw(self) -> None:
+        """Take the first number after those that are given back or held. The line may be too long for that.
+
+        If the number is given back by now, others have used it since the first look, and newer ones may be held.
+        """
+        number = self._given_back() + 1
+        for _ in range(MOST_WAITING):
+            if not self._bind(number):
+                number += 1
+            elif number > self._given_back():
+                self._number = number
+                return
+            else:
+                number = self._given_back() + 1
+
+    def _bind(self, number: int) -> bool:
+        """Whether the number was free and is now held."""
+        ticket = self._ticket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        _tickets.add(ticket)
+        try:
+            ticket.bind(f"\0sequences-{os.getuid()}-{self._slot}-{number}")
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            return False
+        ticket.listen()
+        return True
+
+    def _given_back(self) -> int:
+        """The last number that was given back; -1 if that is not known."""
+        (number,) = self._read(0, _NUMBER) or (-1,)
+        return int(number)
+
+    def _wait_for(self, number: int, seconds: float) -> None:
+        """Wait until this ticket is given back."""
+        until = time.monotonic() + seconds
+        hint = self.hint()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
+            holder.settimeout(0)
+            holder.connect(self._address(number))  # refused if it is given back
+            while (left := until - time.monotonic()) > 0:
+                holder.settimeout(min(left, LONGEST_WAIT))
+                try:
+                    holder.recv(1)
+                except TimeoutError:
+                    before, hint = hint, self.hint()
+                    if hint == before:
+                        return
+                else:
+                    return
+
+    def _address(self, number: int) -> str:
+        return f"\0sequences-{os.getuid()}-{self._slot}-{number}"
+
+    def _read(self, place: int, part: struct.Struct) -> tuple[Any, ...] | None:
+        if self._file is None:
+            return None
+        try:
+            return part.unpack(os.pread(self._file, part.size, self._slot * _SLOT_BYTES + place))
+        except (OSError, struct.error):  # a disk that fails, or nothing there yet
+            return None
+
+    def _write(self, place: int, data: bytes) -> None:
+        if self._file is not None:
             with contextlib.suppress(OSError):  # on a full disk the next process reads the last value itself
-                os.pwrite(self._file, _HINT.pack(self._key, last_value, known_at), 0)
+                os.pwrite(self._file, data, self._slot * _SLOT_BYTES + place)
 
 
 @contextmanager
-def hold_host_lock(name: str) -> Iterator[HostLock]:
-    """Hold the lock of this name during the block; go on without it after `LONGEST_WAIT` seconds."""
-    key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
-    file = _open(int.from_bytes(key[:4]) % FILES)
+def hold_host_lock(name: str, seconds: float = float("inf")) -> Iterator[HostLock]:
+    """Hold the lock of this name during the block. Go on without it after `seconds`, or if the holder hangs."""
+    lock = HostLock(name)
     try:
-        yield HostLock(key, file if file is not None and _lock(file) else None)
+        lock.take(seconds)
+        yield lock
     finally:
-        if file is not None:
-            _release(file)
+        lock.release()
 
 
-def _lock(file: int) -> bool:
-    deadline = time.monotonic() + LONGEST_WAIT
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(uniform(0.0002, 0.001))  # noqa: S311 - chance here is no secret
-        except OSError:
-            return False
-        else:
-            return True
+def _checksum(hint: bytes) -> int:
+    """The checksum of a packed hint: a process that waited no longer may read half of a new one."""
+    return zlib.crc32(hint)
 
 
-def _release(file: int) -> None:
-    """Unlock before closing: a child that was forked meanwhile would otherwise keep the lock."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_UN)
-    except OSError:
-        pass
-    finally:
-        os.close(file)
-
-
-def _open(number: int) -> int | None:
-    folder = _folder()
-    if folder is None:
-        return None
-    try:
-        return os.open(folder / f"{number:04d}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return None
+def _open() -> int | None:
+    path = _path() if SUPPORTED else None
+    if path:
+        with contextlib.suppress(OSError):
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return None
 
 
 @cache
-def _folder() -> Path | None:
-    """A folder that only this user can enter; None if there is none."""
-    if fcntl is None:
-        return None
+def _path() -> str | None:
+    """The file, in a folder that only this user can enter; None if there is none."""
     with contextlib.suppress(OSError):  # gettempdir raises it if no directory is writable
         folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
-            return folder
+            return str(folder / "turns")
     return None
 
 

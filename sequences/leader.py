@@ -56,7 +56,7 @@ class Leader:
                 self.own.deadline.pause()
 
     def _attempt_exclusively(self) -> StorageError | None:
-        with self.committer.exclusively(self.scope):
+        with self.committer.exclusively(self.scope, self.own.deadline):
             if self.batch.write is None:
                 self._take_along()  # also those who came while another process had its turn
             return self._attempt()

@@ -72,12 +72,12 @@ class ItemWriter(Committer):
         return in_transactions(pendings, self.most_actions)
 
     @contextmanager
-    def exclusively(self, scope: str | None) -> Iterator[None]:
+    def exclusively(self, scope: str | None, deadline: Deadline) -> Iterator[None]:
         """Hold the host lock of the scope. Take over its hint before the block, and leave a new one after it."""
         if not self.locks_host:
             yield
             return
-        with hold_host_lock(f"{self.lives}|{self.collections.partition(scope)}") as lock:
+        with hold_host_lock(f"{self.lives}|{self.collections.partition(scope)}", deadline.left) as lock:
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))

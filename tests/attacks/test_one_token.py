@@ -36,9 +36,7 @@ def settle_in() -> bool:
     """Make the client, and in every other process turn host locks off. Returns whether they are off."""
     leaves = int(multiprocessing.current_process().name.rpartition("-")[2]) % 2 == 0
     if leaves:
-        vars(host_lock)["fcntl"] = None
-        for function in vars(host_lock).values():  # drop what was cached about the host
-            getattr(function, "cache_clear", bool)()
+        vars(host_lock)["SUPPORTED"] = False
     repeat("sort-key", "settling in", f"{os.getpid()}")
     return leaves
 

@@ -151,7 +151,7 @@ from sequences import host_lock
 from sequences.registry import strategies
 clock.set_offset(Path(os.environ[worker.CLOCK]), 7200)
 strategy = strategies["tickets"]
-print(round((strategy.wall() - true()) / 10) * 10, strategy.option["deadline"], bool(host_lock.fcntl))
+print(round((strategy.wall() - true()) / 10) * 10, strategy.option["deadline"], host_lock.SUPPORTED)
 assert strategy.timing.clock is monotonic
 """
 

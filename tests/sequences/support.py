@@ -29,7 +29,7 @@ from sequences import dynamodb, expressions, get_next_value, put_next
 from sequences.exceptions import TableMissing
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import parse_config, strategies
-from sequences.retries import Timing, new_token
+from sequences.retries import Deadline, Timing, new_token
 from sequences.strategies import Strategy, block, item_writer, stored_counter
 from sequences.strategies.lru import LRU
 from sequences.strategies.stored_counter import StoredCounter
@@ -318,11 +318,12 @@ def lock_name(name: str, scope: str | None) -> str:
     names: list[str] = []
     strategies[name].lives.bind(dynamodb.call)
 
-    def note(name: str) -> AbstractContextManager[HostLock]:
+    def note(name: str, seconds: float) -> AbstractContextManager[HostLock]:
         names.append(name)
-        return hold_host_lock(name)
+        return hold_host_lock(name, seconds)
 
-    with mock.patch.object(item_writer, "hold_host_lock", note), strategies[name].item_writer.exclusively(scope):
+    writer = strategies[name].item_writer
+    with mock.patch.object(item_writer, "hold_host_lock", note), writer.exclusively(scope, Deadline()):
         return names[0]
 
 
@@ -412,7 +413,7 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     from sequences import host_lock
 
     django.setup()
-    vars(host_lock)["fcntl"] = None  # as on another machine, where only the conditions of the writes count
+    vars(host_lock)["SUPPORTED"] = False  # as on another machine, where only the conditions of the writes count
     settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, prefix
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import socket
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from unittest import mock
@@ -19,9 +22,12 @@ import pytest
 from sequences import host_lock, put_next
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
-from tests.sequences.support import SEQUENCES, at_once, lock_name, put_some, stored
+from tests.sequences.support import SEQUENCES, at_once, lock_name, put_some, stored, wait_until
 
 FORK = multiprocessing.get_context("fork")
+SOCKETS = Path("/proc/net/unix")
+
+pytestmark = pytest.mark.skipif(not host_lock.SUPPORTED, reason="this system has no abstract sockets")
 
 
 @pytest.fixture
@@ -37,12 +43,24 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def without_flock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A system without flock."""
-    monkeypatch.setattr(host_lock, "fcntl", None)
-    host_lock._folder.cache_clear()
-    yield
-    host_lock._folder.cache_clear()
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns that are hardly waited for."""
+    monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.01)
+
+
+@pytest.fixture
+def unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system without abstract sockets."""
+    monkeypatch.setattr(host_lock, "SUPPORTED", False)
+
+
+@pytest.fixture
+def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """The temporary directory, empty."""
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    host_lock._path.cache_clear()
+    yield tmp_path
+    host_lock._path.cache_clear()
 
 
 def open_files() -> int:
@@ -51,16 +69,16 @@ def open_files() -> int:
     return len(list(listed.iterdir())) if listed.exists() else 0
 
 
-def has_turn(turn: HostLock) -> bool:
-    """Whether it is a real turn, and not one that is done without."""
-    return turn._file is not None
+def in_line(topic: str) -> int:
+    """How many hold a ticket at a name, or at one that shares its slot."""
+    name = f"@sequences-{os.getuid()}-{HostLock(topic)._slot}-"
+    return len({line.split()[-1] for line in SOCKETS.read_text().splitlines() if name in line})
 
 
 def count_up(path: Path, topic: str, times: int) -> None:
     """Read a number from a file and write the next one, each time in a turn of its own."""
     for _ in range(times):
-        with hold_host_lock(topic) as turn:
-            assert has_turn(turn)
+        with hold_host_lock(topic):
             number = int(path.read_text())
             time.sleep(0.0001)
             path.write_text(str(number + 1))
@@ -73,8 +91,23 @@ def hold(topic: str, held: Event, release: Event) -> None:
         release.wait(30)
 
 
+@contextmanager
+def held_elsewhere(topic: str) -> Iterator[tuple[BaseProcess, Event]]:
+    """Another process that holds the turn until the event."""
+    held, release = FORK.Event(), FORK.Event()
+    process = FORK.Process(target=hold, args=(topic, held, release))
+    process.start()
+    assert held.wait(30)
+    try:
+        yield process, release
+    finally:
+        if process.is_alive():
+            release.set()
+        process.join(30)
+
+
 @pytest.mark.usefixtures("patient")
-class TestExclusion:
+class TestTurns:
     def test_processes(self, topic: str, tmp_path: Path) -> None:
         """4 processes never hold a host lock at the same time."""
         path = tmp_path / "number"
@@ -95,73 +128,144 @@ class TestExclusion:
         assert path.read_text() == "100"
 
     def test_other_names_do_not_wait(self, topic: str) -> None:
-        """Turns at other names are to be had meanwhile, but for the few that share a file."""
-        with hold_host_lock(topic) as turn:
-            assert has_turn(turn)
-            host_lock.LONGEST_WAIT = 0.0  # of the fixture's patch
-            had = []
-            for n in range(20):
-                with hold_host_lock(f"{topic}{n}") as other:
-                    had.append(has_turn(other))
-        assert had.count(True) >= 15
+        """Meanwhile the turns of other names are free, except the few that share a slot."""
+        slot = HostLock(topic)._slot
+        others = [name for name in (f"{topic}{n}" for n in range(20)) if HostLock(name)._slot != slot]
+        with hold_host_lock(topic):
+            for name in others:
+                with hold_host_lock(name):
+                    assert in_line(topic) == 1
 
+    def test_the_first_to_come_is_the_first(self, topic: str) -> None:
+        """Turns come in the order in which callers draw their tickets."""
+        order: list[int] = []
 
-class TestDoingWithout:
+        def take(number: int) -> None:
+            with hold_host_lock(topic):
+                order.append(number)
+
+        with hold_host_lock(topic):
+            threads = [threading.Thread(target=take, args=(number,)) for number in range(8)]
+            for number, thread in enumerate(threads):
+                thread.start()
+                wait_until(lambda number=number: in_line(topic) == number + 2)  # type: ignore[misc]
+        for thread in threads:
+            thread.join(30)
+        assert order == list(range(8))
+
     @pytest.mark.parametrize("ending", ["released", "killed"])
-    def test_a_turn_that_is_held_long(self, topic: str, ending: str) -> None:
-        """A turn that cannot be had within LONGEST_WAIT is done without; it is to be had when its holder is gone."""
-        held, release = FORK.Event(), FORK.Event()
-        process = FORK.Process(target=hold, args=(topic, held, release))
-        process.start()
-        assert held.wait(30)
-        with hold_host_lock(topic) as turn:
-            assert not has_turn(turn)
-            assert turn.hint() is None
-            turn.leave_hint(7, 1.0)
-        if ending == "killed":
-            process.kill()
-        else:
-            release.set()
-        process.join(30)
-        with hold_host_lock(topic) as turn:
-            assert has_turn(turn)
-            assert turn.hint() is None
+    def test_a_holder_that_ends(self, topic: str, ending: str) -> None:
+        """The turn is free when its holder gives it back, and when its holder dies."""
+        held, done = FORK.Event(), FORK.Event()
+        with held_elsewhere(topic) as (process, release):
+            waiting = threading.Thread(target=hold, args=(topic, held, done))
+            waiting.start()
+            wait_until(lambda: in_line(topic) == 2)
+            assert not held.is_set()
+            process.kill() if ending == "killed" else release.set()
+            assert held.wait(10)
+            done.set()
+            waiting.join(30)
 
-    def test_numbering_goes_on(self, configured: str, scope: str) -> None:
-        """While another process holds the turn of a scope for long, its numbers are handed out all the same."""
-        topic = lock_name("sort-key", scope)
-        held, release = FORK.Event(), FORK.Event()
-        process = FORK.Process(target=hold, args=(topic, held, release))
-        process.start()
-        assert held.wait(30)
-        assert put_some("sort-key", scope, 3) == [1, 2, 3]
-        release.set()
-        process.join(30)
+    def test_a_waiter_that_dies(self, topic: str, tmp_path: Path) -> None:
+        """After the death of a waiter turns still exclude each other, once those before it are done."""
+        path = tmp_path / "number"
+        path.write_text("0")
+        with hold_host_lock(topic):
+            waiter = FORK.Process(target=count_up, args=(path, topic, 1))
+            waiter.start()
+            wait_until(lambda: in_line(topic) == 2)
+            waiter.kill()
+            waiter.join(30)
+        at_once(4, lambda _: count_up(path, topic, 25))
+        assert path.read_text() == "100"
 
     def test_a_child_that_was_forked_meanwhile(self, topic: str) -> None:
         """A child that was forked while a turn was held does not keep the turn when its holder is done."""
         release = FORK.Event()
-        with hold_host_lock(topic) as turn:
-            assert has_turn(turn)
+        with hold_host_lock(topic):
             child = FORK.Process(target=release.wait, args=(30,))
             child.start()
-        with hold_host_lock(topic) as turn:
-            had = has_turn(turn)
+        wait_until(lambda: in_line(topic) == 0)
         release.set()
         child.join(30)
-        assert had
 
-    @pytest.mark.usefixtures("without_flock")
-    def test_without_flock(self, topic: str) -> None:
-        """Without flock there are no locks and no hints."""
+    def test_an_error_gives_the_turn_back(self, topic: str) -> None:
+        """A host lock is released when its block ends with an error."""
+        with pytest.raises(ZeroDivisionError), hold_host_lock(topic):
+            raise ZeroDivisionError
+        assert in_line(topic) == 0
+
+    def test_no_waiting_beyond_the_callers_time(self, topic: str) -> None:
+        """A caller waits for the turn no longer than it can."""
+        with held_elsewhere(topic), hold_host_lock(topic, 0.01):
+            assert in_line(topic) == 2
+
+
+class TestHanging:
+    @pytest.mark.usefixtures("impatient")
+    def test_a_holder_that_hangs(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A holder that confirms no value for LONGEST_WAIT delays the next caller, and nobody after that."""
+        with held_elsewhere(topic):
+            with hold_host_lock(topic):
+                assert in_line(topic) == 2
+            monkeypatch.setattr(host_lock, "LONGEST_WAIT", 30.0)
+            for _ in range(3):
+                with hold_host_lock(topic, 20.0):
+                    assert in_line(topic) == 2
+
+    def test_a_holder_that_works(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While the holder confirms values, others wait longer than LONGEST_WAIT."""
+        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.2)
+        order: list[str] = []
+
+        def take() -> None:
+            with hold_host_lock(topic):
+                order.append("waiter")
+
+        waiter = threading.Thread(target=take)
         with hold_host_lock(topic) as turn:
-            assert not has_turn(turn)
+            waiter.start()
+            wait_until(lambda: in_line(topic) == 2)
+            for number in range(50):
+                turn.leave_hint(number, 1.0)
+                time.sleep(0.01)
+            order.append("holder")
+        waiter.join(30)
+        assert order == ["holder", "waiter"]
+
+    def test_a_long_line(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A caller that finds MOST_WAITING others in the line goes on without a turn."""
+        monkeypatch.setattr(host_lock, "MOST_WAITING", 1)
+        with held_elsewhere(topic), hold_host_lock(topic):
+            assert in_line(topic) == 1
+
+
+class TestDoingWithout:
+    def test_numbering_goes_on(self, configured: str, scope: str) -> None:
+        """While another process holds the turn of a scope for long, its numbers are handed out all the same."""
+        with held_elsewhere(lock_name("sort-key", scope)):
+            assert put_some("sort-key", scope, 3) == [1, 2, 3]
+
+    @pytest.mark.usefixtures("unsupported")
+    def test_another_system(self, topic: str) -> None:
+        """Without abstract sockets there are no locks and no hints."""
+        with hold_host_lock(topic) as turn:
             turn.leave_hint(7, 1.0)
             assert turn.hint() is None
+            assert in_line(topic) == 0
+
+    def test_a_system_that_forbids_sockets(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where no socket can be made there are no locks; hints are passed on all the same."""
+        monkeypatch.setattr(socket, "socket", mock.Mock(side_effect=PermissionError))
+        with hold_host_lock(topic) as turn:
+            turn.leave_hint(7, 1.0)
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() == (7, 1.0)
 
     @pytest.mark.parametrize("name", ["sort-key", "transactional"])
-    def test_numbering_without_flock(self, configured: str, scope: str, name: str, without_flock: None) -> None:
-        """Without flock the numbers are the same as with it."""
+    def test_numbering_on_another_system(self, configured: str, scope: str, name: str, unsupported: None) -> None:
+        """Without host locks the numbers are the same as with them."""
         assert name in SEQUENCES
         at_once(8, lambda n: put_next(name, {"n": n}, scope=scope))
         assert sorted(stored(name, scope)) == list(range(1, 9))
@@ -177,25 +281,21 @@ class TestDoingWithout:
         monkeypatch.setattr(os, "pwrite", fail)
         assert put_some(name, scope, 3) == [1, 2, 3]
 
-    def test_without_a_folder(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_a_folder(self, topic: str, own_folder: Path) -> None:
         """If no folder can be made there are no host locks."""
-        (tmp_path / "file").write_text("")
-        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "file"))
-        host_lock._folder.cache_clear()
+        (own_folder / f"sequences-{os.getuid()}").write_text("")
         with hold_host_lock(topic) as turn:
-            assert not has_turn(turn)
-        host_lock._folder.cache_clear()
+            turn.leave_hint(7, 1.0)
+            assert turn.hint() is None
 
-    def test_a_folder_of_somebody_else(self, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_folder_of_somebody_else(self, topic: str, own_folder: Path) -> None:
         """A link in the folder's place, which somebody else could have put there, is not followed."""
-        (tmp_path / "elsewhere").mkdir()
-        (tmp_path / f"sequences-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
-        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-        host_lock._folder.cache_clear()
+        (own_folder / "elsewhere").mkdir()
+        (own_folder / f"sequences-{os.getuid()}").symlink_to(own_folder / "elsewhere")
         with hold_host_lock(topic) as turn:
-            assert not has_turn(turn)
-        assert list((tmp_path / "elsewhere").iterdir()) == []
-        host_lock._folder.cache_clear()
+            turn.leave_hint(7, 1.0)
+            assert turn.hint() is None
+        assert list((own_folder / "elsewhere").iterdir()) == []
 
 
 class TestHints:
@@ -217,8 +317,8 @@ class TestHints:
             assert turn.hint() == (42, 2.5)
 
     def test_only_by_the_same_name(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A hint for one name is not read for another, even if they share a file."""
-        monkeypatch.setattr(host_lock, "FILES", 1)
+        """A hint for one name is not read for another, even if they share a slot."""
+        monkeypatch.setattr(host_lock, "SLOTS", 1)
         with hold_host_lock(topic) as turn:
             turn.leave_hint(42, 2.5)
         with hold_host_lock(f"{topic}-another") as turn:
@@ -234,28 +334,27 @@ class TestHints:
             turn.leave_hint(2**63 - 1, 1.0)
             assert turn.hint() == (2**63 - 1, 1.0)
 
-    def test_few_files(self, topic: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        """However many names there are, the files are few, private, and closed again."""
-        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-        monkeypatch.setattr(host_lock, "FILES", 8)
-        host_lock._folder.cache_clear()
+    def test_half_a_hint(self, topic: str) -> None:
+        """A hint that was overwritten while it was read is ignored."""
+        with hold_host_lock(topic) as turn:
+            turn.leave_hint(42, 2.5)
+            turn._write(host_lock._NUMBER.size + 32, (43).to_bytes(8, "little"))
+            assert turn.hint() is None
+            turn.leave_hint(44, 2.5)
+            assert turn.hint() == (44, 2.5)
+
+    def test_one_file(self, topic: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However many names there are, they have one file, which is small, private, and closed again."""
+        monkeypatch.setattr(host_lock, "SLOTS", 8)
         before = open_files()
         for n in range(100):
             with hold_host_lock(f"{topic}{n}") as turn:
                 turn.leave_hint(n, 1.0)
-        host_lock._folder.cache_clear()
-        (folder,) = tmp_path.iterdir()
-        files = list(folder.iterdir())
-        assert len(files) == 8
-        assert {path.stat().st_mode & 0o777 for path in [folder, *files]} == {0o700, 0o600}
+        (folder,) = own_folder.iterdir()
+        (file,) = folder.iterdir()
+        assert file.stat().st_size <= 8 * host_lock._SLOT_BYTES
+        assert {path.stat().st_mode & 0o777 for path in (folder, file)} == {0o700, 0o600}
         assert open_files() == before
-
-    def test_an_error_gives_the_turn_back(self, topic: str) -> None:
-        """A host lock is released when its block ends with an error."""
-        with pytest.raises(ZeroDivisionError), hold_host_lock(topic):
-            raise ZeroDivisionError
-        with hold_host_lock(topic) as turn:
-            assert has_turn(turn)
 
 
 def test_threads_have_names() -> None:
@@ -271,7 +370,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 @pytest.mark.skipif(not BOOT_ID.exists(), reason="this system does not tell one run from another")
 def test_another_run_of_the_machine(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hint from before the machine was started again is ignored, because its clock has started again."""
-    monkeypatch.setattr(host_lock, "FILES", 1)
+    monkeypatch.setattr(host_lock, "SLOTS", 1)
     with hold_host_lock(topic) as turn:
         turn.leave_hint(42, 2.5)
     read_text = Path.read_text

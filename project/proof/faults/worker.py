@@ -42,7 +42,7 @@ def estrange() -> None:
     from sequences import host_lock
     from sequences.registry import strategies
 
-    vars(host_lock)["fcntl"] = None
+    vars(host_lock)["SUPPORTED"] = False
     sequences: dict[str, Any] = dict(settings.SEQUENCES)
     for entry in sequences.values():
         entry["OPTIONS"] = {**entry.get("OPTIONS", {}), "deadline": HASTY_SECONDS}
