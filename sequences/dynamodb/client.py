@@ -19,7 +19,7 @@ import botocore.exceptions
 from django.conf import settings
 
 from ..exceptions import OutcomeUnknown, TableMissing
-from .connections import POOLS, within
+from .connections import LEAN_POOLS, POOLS, within
 from .errors import translate_errors
 from .lean import LeanClient
 from .lives import KnownLives
@@ -64,9 +64,9 @@ class _Client:
         return self._client
 
     def _make(self) -> None:
-        client = _make_client(boto3.session.Session())
-        self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
         is_lean = getattr(settings, "SEQUENCES_CLIENT", CLIENTS[0]) == CLIENTS[0]
+        client = _make_client(boto3.session.Session(), LEAN_POOLS if is_lean else POOLS)
+        self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
         self.send = LeanClient(client).call if is_lean else partial(_send, client)
         self._client = client
 
@@ -95,7 +95,7 @@ class _EngineClock:
         return time.time() if self._ahead is None else self._ahead + time.monotonic()
 
 
-def _make_client(session: boto3.session.Session) -> DynamoDBClient:
+def _make_client(session: boto3.session.Session, pools: Mapping[str, type]) -> DynamoDBClient:
     config = botocore.config.Config(
         retries={"mode": "standard", "total_max_attempts": 1},
         connect_timeout=CONNECT_SECONDS,
@@ -107,7 +107,7 @@ def _make_client(session: boto3.session.Session) -> DynamoDBClient:
     )
     client = session.client("dynamodb", config=config)
     client.meta.events.register("before-parse.dynamodb", _verify_body)
-    client._endpoint.http_session._pool_classes_by_scheme.update(POOLS)  # type: ignore[attr-defined]
+    client._endpoint.http_session._pool_classes_by_scheme.update(pools)  # type: ignore[attr-defined]
     return client
 
 

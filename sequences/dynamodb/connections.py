@@ -11,6 +11,7 @@ import http.client
 import io
 import queue
 import socket
+import ssl
 import threading
 import time
 from collections import deque
@@ -25,8 +26,13 @@ from botocore.awsrequest import (
     AWSHTTPSConnection,
     AWSHTTPSConnectionPool,
 )
+from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 
-__all__ = ["POOLS", "Limit", "within"]
+from .exchange import Answer, request_text, take_answer
+
+__all__ = ["LEAN_POOLS", "POOLS", "Limit", "within"]
+
+_PORTS = {"http": 80, "https": 443}
 
 LEAST_SECONDS = 0.001  # a time-out of 0 would make the socket non-blocking
 
@@ -65,16 +71,21 @@ def _left(otherwise: Any) -> Any:
 
 
 class _Reader(io.RawIOBase):
-    """Reads from a socket within the time left."""
+    """Reads what was received already, and then from a socket within the time left."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, received: bytes = b"") -> None:
         self._raw = raw
         self._socket = sock
+        self._received = received
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
+        if self._received:
+            count = min(len(buffer), len(self._received))
+            buffer[:count], self._received = self._received[:count], self._received[count:]
+            return count
         self._socket.settimeout(_left(self._socket.gettimeout()))
         return self._raw.readinto(buffer)
 
@@ -86,9 +97,9 @@ class _Reader(io.RawIOBase):
 class _Response(http.client.HTTPResponse):
     """An answer that is read within the time left."""
 
-    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, sock: socket.socket, *args: Any, received: bytes = b"", **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock))
+        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock, received))
 
 
 class _Bounded:
@@ -112,6 +123,18 @@ class _Bounded:
         while unsent:
             self.sock.settimeout(_left(self.timeout))
             unsent = unsent[self.sock.send(unsent) :]
+
+    def exchange(self, request: bytes) -> Answer:
+        """Send a request as it is, and read the answer."""
+        self.send(request)
+        sock = self.sock
+        assert sock is not None
+
+        def receive(most: int) -> bytes:
+            sock.settimeout(_left(self.timeout))
+            return sock.recv(most)
+
+        return take_answer(receive, lambda received: _Response(sock, received=received))
 
 
 class _Connection(_Bounded, AWSHTTPConnection):  # type: ignore[misc]
@@ -158,4 +181,46 @@ class _TlsPool(AWSHTTPSConnectionPool):
     QueueCls = _Idle  # type: ignore[assignment]
 
 
+class _Lean:
+    """Sends requests without urllib3's and http.client's layers, except through a proxy.
+
+    The connections are urllib3's, and its errors mean the same.
+    """
+
+    def urlopen(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
+        pool: Any = self
+        plain = pool.proxy is None and isinstance(body, bytes) and not options.get("chunked")
+        request = request_text(method, url, _host(pool), headers, body) if plain else None
+        if request is None:
+            return super().urlopen(method, url, body, headers, **options)  # type: ignore[misc]
+        try:
+            connection = pool._get_conn()  # an exception leaves it out of the pool, which makes new ones
+            answer = connection.exchange(request)
+        except TimeoutError as error:
+            raise ReadTimeoutError(pool, url, "Read timed out.") from error
+        except ssl.SSLError as error:
+            raise SSLError(error) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise ProtocolError("Connection aborted.", error) from error
+        if not answer.reusable:
+            connection.close()
+        pool._put_conn(connection)
+        return answer
+
+
+def _host(pool: Any) -> str:
+    """The Host of the pool's requests, without the port that the scheme implies; botocore signs the same one."""
+    host = f"[{pool.host}]" if ":" in pool.host else pool.host
+    return host if pool.port in (None, _PORTS[pool.scheme]) else f"{host}:{pool.port}"
+
+
+class _LeanPool(_Lean, _Pool):  # type: ignore[misc]
+    pass
+
+
+class _LeanTlsPool(_Lean, _TlsPool):  # type: ignore[misc]
+    pass
+
+
 POOLS = {"http": _Pool, "https": _TlsPool}
+LEAN_POOLS = {"http": _LeanPool, "https": _LeanTlsPool}

@@ -1,0 +1,88 @@
+"""One request and its answer over an open connection, without http.client.
+
+http.client reads the few headers of an answer by the parser for e-mails, and urllib3 wraps it in two more layers; both
+together take longer than the engine. Here a request is one text, and a plain answer is cut at its Content-Length. Any
+other answer (in chunks, up to the end of the connection, damaged) is left to http.client.
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from urllib3.exceptions import ProtocolError
+
+__all__ = ["Answer", "request_text", "take_answer"]
+
+MOST_AT_ONCE = 65536
+MOST_HEADERS = 65536
+_END = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as botocore reads it. `reusable` says whether the connection can take another request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    reusable: bool
+
+    def stream(self) -> Iterator[bytes]:
+        yield self.body
+
+
+def request_text(method: str, target: str, host: str, headers: Mapping[str, str | bytes], body: bytes) -> bytes | None:
+    """The bytes of a request; None if a header has a line break, which only http.client refuses in its own words."""
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity"]
+    lines += [f"{name}: {value if isinstance(value, str) else value.decode()}" for name, value in headers.items()]
+    text = "\r\n".join(lines)
+    if text.count("\r") > len(lines) - 1 or text.count("\n") > len(lines) - 1:
+        return None
+    return text.encode("latin-1") + _END + body
+
+
+def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.client.HTTPResponse]) -> Answer:
+    """Read the answer to one request.
+
+    `receive` waits for some bytes, at most so many, and `rest` is http.client's answer that begins with some bytes and
+    goes on with those still to come. Raises ProtocolError if the connection ends too early.
+    """
+    received = bytearray()
+    while (end := received.find(_END)) < 0 and len(received) < MOST_HEADERS:
+        received += _some(receive, MOST_AT_ONCE)
+    status, headers = _head(received[:end].decode("latin-1")) if end > 0 else (0, {})
+    length = headers.get("content-length", "")
+    if not status or not length.isdecimal() or "transfer-encoding" in headers:
+        return _by_http_client(rest(bytes(received)))
+    whole = end + len(_END) + int(length)
+    while len(received) < whole:
+        received += _some(receive, min(whole - len(received), 2**20))
+    reusable = len(received) == whole and headers.get("connection", "").lower() != "close"
+    return Answer(status, headers, bytes(received[end + len(_END) : whole]), reusable)
+
+
+def _some(receive: Callable[[int], bytes], most: int) -> bytes:
+    data = receive(most)
+    if not data:
+        raise ProtocolError("The connection was closed before the end of the answer.")
+    return data
+
+
+def _head(text: str) -> tuple[int, dict[str, str]]:
+    """The status and the headers, in lower case; the status is 0 for what only http.client can judge."""
+    first, *lines = text.split("\r\n")
+    version, _, status = first.partition(" ")
+    fields = [line.partition(":") for line in lines]
+    plain = version == "HTTP/1.1" and status[:1] in "2345" and status[:3].isdecimal()
+    if not plain or any(not name or name != name.strip() for name, _, _ in fields):
+        return 0, {}
+    return int(status[:3]), {name.lower(): value.strip() for name, _, value in fields}
+
+
+def _by_http_client(response: http.client.HTTPResponse) -> Answer:
+    with response:
+        response.begin()
+        body = response.read()
+    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body, False)
