@@ -50,7 +50,7 @@ class Text:
         if not isinstance(value, str):
             raise ValidationError("This must be text.")
         text = value.replace("\r\n", "\n").strip()
-        if bad := next((character for character in text if not self._allows(character)), None):
+        if bad := next((character for character in dict.fromkeys(text) if not self._allows(character)), None):
             raise ValidationError(f"The character U+{ord(bad):04X} cannot be used here. Remove it.")
         if len(text) < self.least:
             raise ValidationError("This must not be empty.")
