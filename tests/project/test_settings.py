@@ -204,3 +204,15 @@ class TestAnonymous:
     def test_the_sign_in_page_is_open(self, client: Client) -> None:
         """Anybody may see the sign-in page."""
         assert client.get("/login/").status_code == 200
+
+
+def test_a_web_server_starts_with_the_views_loaded() -> None:
+    """Before its first request a web server has loaded all views, and has freed the garbage collector of them."""
+    code = """
+import gc, sys
+import project.wsgi
+view = sys.modules["tickets.api.views"].TicketList
+print(gc.is_tracked(view), any(one is view for one in gc.get_objects()))
+"""
+    done = manage("shell", "-v0", "-c", code)
+    assert done.stdout.split() == ["True", "False"], done.stderr
