@@ -2,9 +2,10 @@
 
 A request passes these modules:
 
-    urls          the addresses
-    views         validate, call, serialize, respond
-    serializers   the shapes of JSON; the limits of the fields are in `tickets.validators`
-    pagination    cursors in addresses
-    exceptions    errors as JSON; their meanings are in `tickets.problems`
+    urls             the addresses
+    views            validate, call, serialize, respond
+    serializers      the shapes of JSON; the limits of the fields are in `tickets.validators`
+    pagination       cursors in addresses
+    exceptions       errors as JSON; their meanings are in `tickets.problems`
+    renderers        JSON as bytes
 """

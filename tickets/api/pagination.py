@@ -8,10 +8,11 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from tickets import selectors
+from tickets.api.serializers import Shape
 from tickets.types import Page
 
 
-class PageQuery(serializers.Serializer[Any]):
+class PageQuery(Shape[Any]):
     """The parameters of an address that choose a page."""
 
     cursor = serializers.CharField(required=False, help_text="Taken from `next` of the previous page.")

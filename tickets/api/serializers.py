@@ -3,9 +3,13 @@
 A request with an unknown field is refused. Otherwise a change with a misspelt name would seem to succeed.
 """
 
-from typing import Any
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar
 
+from django.utils.functional import cached_property
 from rest_framework import serializers
+from rest_framework.utils.serializer_helpers import BindingDict
 
 from sequences import get_last_value
 from sequences.capabilities import flags
@@ -15,8 +19,23 @@ from tickets.types import Project, Status, Ticket, Void
 
 LARGEST_NUMBER = 2**53 - 1  # many JSON readers round larger numbers
 
+T = TypeVar("T")
 
-class Request(serializers.Serializer[Any]):
+
+class Shape(serializers.Serializer[T]):
+    """A serializer whose fields are built once, not for each request. They keep nothing of a request."""
+
+    @cached_property
+    def fields(self) -> BindingDict:
+        return _fields(type(self))
+
+
+@cache
+def _fields(shape: type[Shape[Any]]) -> BindingDict:
+    return super(Shape, shape()).fields
+
+
+class Request(Shape[Any]):
     """The body of a request. Only declared fields are allowed."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -84,7 +103,7 @@ class NextValues(Request):
     scope = serializers.CharField(allow_null=True, trim_whitespace=False, default=None)
 
 
-class ProjectSerializer(serializers.Serializer[Project]):
+class ProjectSerializer(Shape[Project]):
     """A project."""
 
     key = serializers.CharField()
@@ -92,7 +111,7 @@ class ProjectSerializer(serializers.Serializer[Project]):
     description = serializers.CharField()
 
 
-class VoidSerializer(serializers.Serializer[Void]):
+class VoidSerializer(Shape[Void]):
     """Who withdrew a ticket, when and why."""
 
     by = serializers.CharField()
@@ -100,7 +119,7 @@ class VoidSerializer(serializers.Serializer[Void]):
     reason = serializers.CharField()
 
 
-class TicketSerializer(serializers.Serializer[Ticket]):
+class TicketSerializer(Shape[Ticket]):
     """A ticket. A void ticket has no content; its `void` says by whom it was withdrawn, when and why."""
 
     key = serializers.CharField()
@@ -118,12 +137,32 @@ class TicketSerializer(serializers.Serializer[Ticket]):
     void = VoidSerializer(required=False)
 
     def to_representation(self, ticket: Ticket) -> dict[str, Any]:
-        """The fields of the ticket, with `void` only if the ticket is void."""
-        shown = super().to_representation(ticket)
-        return shown if ticket.void else {name: value for name, value in shown.items() if name != "void"}
+        """The fields above, read without a loop over them: a list has hundreds. `void` only if the ticket is void."""
+        shown = {
+            "key": str(ticket.key),
+            "project": ticket.project,
+            "number": ticket.number,
+            "title": ticket.title,
+            "description": ticket.description,
+            "status": ticket.status.value,
+            "assignee": ticket.assignee,
+            "labels": list(ticket.labels),
+            "reporter": ticket.reporter,
+            "created_at": moment(ticket.created_at),
+            "updated_at": moment(ticket.updated_at),
+            "version": ticket.version,
+        }
+        if ticket.void:
+            shown["void"] = {"by": ticket.void.by, "at": moment(ticket.void.at), "reason": ticket.void.reason}
+        return shown
 
 
-class SequenceSerializer(serializers.Serializer[Any]):
+def moment(at: datetime) -> str:
+    """A moment as the API writes it: in UTC."""
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
+
+
+class SequenceSerializer(Shape[Any]):
     """A sequence, given by its name: its strategy, the guarantees of the strategy, and the last value of one scope."""
 
     name = serializers.CharField()
@@ -145,7 +184,7 @@ class SequenceSerializer(serializers.Serializer[Any]):
         return {"name": name, "strategy": strategy.__name__, **flags(strategy), **place}
 
 
-class ValuesSerializer(serializers.Serializer[Any]):
+class ValuesSerializer(Shape[Any]):
     """Values that were handed out, in increasing order."""
 
     values = serializers.ListField(child=serializers.IntegerField())
