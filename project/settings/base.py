@@ -97,7 +97,7 @@ STATIC_URL = "static/"
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         # The first class decides the answer to a request without credentials: 401, not 403.
-        "rest_framework.authentication.TokenAuthentication",
+        "tickets.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -107,6 +107,7 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "EXCEPTION_HANDLER": "tickets.api.exceptions.exception_handler",
 }
+TOKEN_SECONDS = 10  # for so long a process remembers a token and its account
 SPECTACULAR_SETTINGS = {
     "TITLE": "Tickets",
     "DESCRIPTION": "Tickets that are numbered per project, without gaps and without duplicates.",

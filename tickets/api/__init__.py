@@ -3,6 +3,7 @@
 A request passes these modules:
 
     urls             the addresses
+    authentication   who sends the request
     views            validate, call, serialize, respond
     serializers      the shapes of JSON; the limits of the fields are in `tickets.validators`
     pagination       cursors in addresses

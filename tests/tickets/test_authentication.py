@@ -1,0 +1,165 @@
+"""Signing in by token, with the memory that spares look-ups."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
+from rest_framework import authentication as framework
+from rest_framework.authtoken.models import Token, TokenProxy
+from rest_framework.test import APIClient
+
+from tickets.api import authentication
+from tickets.api.authentication import TokenAuthentication
+from tickets.types import Project, Ticket
+
+PROJECTS = "/api/projects/"
+
+
+@pytest.fixture
+def token(ann: User) -> Token:
+    """Ann's token."""
+    return Token.objects.create(user=ann)
+
+
+@pytest.fixture
+def program(token: Token) -> APIClient:
+    """A program that sends Ann's token."""
+    return sending(token.key)
+
+
+def sending(key: str) -> APIClient:
+    """A program that sends this token."""
+    return APIClient(headers={"Authorization": f"Token {key}"})
+
+
+def status(program: APIClient) -> int:
+    """The status of the answer to a request."""
+    return int(program.get(PROJECTS).status_code)
+
+
+def test_a_known_token_needs_no_database(
+    program: APIClient, ticket: Ticket, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """After the first request with a token, a create, a list and a ticket need no query in Django's database."""
+    assert status(program) == 200
+    with django_assert_num_queries(0):
+        assert program.post("/api/projects/ABC/tickets/", {"title": "x"}).status_code == 201
+        assert program.get("/api/projects/ABC/tickets/").status_code == 200
+        assert program.get("/api/tickets/ABC-1/").status_code == 200
+
+
+def deactivate(ann: User) -> None:
+    """Save Ann's account as inactive."""
+    ann.is_active = False
+    ann.save()
+
+
+@pytest.mark.parametrize(
+    "withdraw",
+    [
+        lambda ann: ann.auth_token.delete(),
+        lambda ann: Token.objects.all().delete(),
+        lambda ann: TokenProxy.objects.get().delete(),
+        lambda ann: ann.delete(),
+        deactivate,
+    ],
+)
+def test_a_withdrawn_token_is_refused_at_once(
+    ann: User, program: APIClient, tables: str, withdraw: Callable[[User], Any]
+) -> None:
+    """The process that deletes a token or its account, or makes the account inactive, refuses the next request."""
+    assert status(program) == 200
+    withdraw(ann)
+    assert status(program) == 401
+
+
+@pytest.mark.parametrize("model", [Token, TokenProxy])
+def test_a_token_given_to_somebody_else_is_theirs_at_once(
+    program: APIClient, token: Token, abc: Project, model: type[Token]
+) -> None:
+    """After a token is given to another account, as in the administration, that account is the author of tickets."""
+    bob = User.objects.create_user("bob")
+    assert status(program) == 200
+    given = model.objects.get(key=token.key)
+    given.user = bob
+    given.save()
+    assert program.post("/api/projects/ABC/tickets/", {"title": "x"}).json()["reporter"] == "bob"
+
+
+def test_an_unseen_change_takes_effect_after_some_seconds(
+    program: APIClient, tables: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change that sends no signal, as by another process, is noticed after `TOKEN_SECONDS`."""
+    settings.TOKEN_SECONDS = 5
+    for now, found in ((100.0, 200), (104.9, 200), (105.0, 401)):
+        monkeypatch.setattr(authentication, "monotonic", lambda now=now: now)
+        assert status(program) == found
+        User.objects.update(is_active=False)
+
+
+def test_without_a_memory_each_request_looks_up(
+    program: APIClient, tables: str, settings: Settings, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """With `TOKEN_SECONDS` 0, every request asks the database."""
+    settings.TOKEN_SECONDS = 0
+    with django_assert_num_queries(2):
+        assert [status(program), status(program)] == [200, 200]
+
+
+def test_a_refusal_is_not_remembered(program: APIClient, tables: str) -> None:
+    """A token that was refused is looked up again by the next request."""
+    User.objects.update(is_active=False)
+    assert status(program) == 401
+    User.objects.update(is_active=True)
+    assert status(program) == 200
+
+
+def test_requests_share_no_objects(token: Token) -> None:
+    """What one request sets on its user or its token is not seen by another."""
+    user, given = TokenAuthentication().authenticate_credentials(token.key)
+    user.first_name = given.user.last_name = "changed"  # type: ignore[attr-defined] # Django's own user
+    given.key = "changed"
+    user, given = TokenAuthentication().authenticate_credentials(token.key)
+    assert (user.first_name, given.user.last_name, given.key) == ("", "", token.key)  # type: ignore[attr-defined]
+    assert given.user is user
+
+
+def test_a_look_up_that_was_overtaken_is_not_remembered(
+    ann: User, program: APIClient, tables: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If an account changes between the look-up of its token and the end of the sign-in, the next request notices."""
+    look_up = framework.TokenAuthentication.authenticate_credentials
+
+    def overtaken(self: framework.TokenAuthentication, key: str) -> Any:
+        found = look_up(self, key)
+        deactivate(ann)
+        return found
+
+    monkeypatch.setattr(framework.TokenAuthentication, "authenticate_credentials", overtaken)
+    assert status(program) == 200
+    assert status(program) == 401
+
+
+def test_a_token_looked_up_before_the_commit_is_forgotten(
+    program: APIClient, token: Token, tables: str, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    """Until a deletion is committed, others still see the token: what they remember ends with the commit."""
+    assert status(program) == 200
+    seen_by_others = dict(TokenAuthentication.known)
+    with django_capture_on_commit_callbacks(execute=True):
+        token.delete()
+        TokenAuthentication.known.update(seen_by_others)
+        assert status(program) == 200
+    assert status(program) == 401
+
+
+def test_the_memory_is_bounded(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process remembers at most `MOST_TOKENS` tokens."""
+    monkeypatch.setattr(authentication, "MOST_TOKENS", 2)
+    tokens = [Token.objects.create(user=User.objects.create_user(name)) for name in ("ann", "bob", "carl")]
+    for token in tokens:
+        TokenAuthentication().authenticate_credentials(token.key)
+        assert token.key in TokenAuthentication.known
+        assert len(TokenAuthentication.known) <= 2
