@@ -46,18 +46,23 @@ class Request(Shape[Any]):
         return dict(super().to_internal_value(data))
 
 
-def text(validator: validators.Validator, **options: Any) -> serializers.CharField:
+class Text(serializers.CharField):
+    """A text whose characters are left to the services: they refuse more than the REST framework does."""
+
+    def run_validators(self, value: str) -> None:
+        """Nothing is refused here."""
+
+
+def text(validator: validators.Validator, **options: Any) -> Text:
     """A text field. Its limits are left to the validator. An optional field may be null, which means an empty text."""
     optional = not options.get("required", True)
-    return serializers.CharField(
-        allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=validator.hint, **options
-    )
+    return Text(allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=validator.hint, **options)
 
 
 def label_list(**options: Any) -> serializers.ListField:
     """A list of texts. Its limits are left to the validator."""
     validator = validators.TICKET["labels"]
-    return serializers.ListField(child=serializers.CharField(allow_blank=True), help_text=validator.hint, **options)
+    return serializers.ListField(child=Text(allow_blank=True), help_text=validator.hint, **options)
 
 
 class NewProject(Request):
