@@ -155,6 +155,7 @@ class TestTickets:
             ('{"title": NaN}', "application/json", 400),
             ("\xff", "application/json", 400),
             ('{"title": "\\ud800"}', "application/json", 400),
+            ('{"title": "x", "\\ud800": 7}', "application/json", 400),
             ("[" * 100_000, "application/json", 400),
             ("9" * 10_000, "application/json", 400),
             ("title=x", "application/x-www-form-urlencoded", 415),
