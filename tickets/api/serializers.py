@@ -144,7 +144,7 @@ class TicketSerializer(Shape[Ticket]):
     void = VoidSerializer(required=False)
 
     def to_representation(self, ticket: Ticket) -> dict[str, Any]:
-        """The fields above, read without a loop over them: a list has hundreds. `void` only if the ticket is void."""
+        """The fields above, without asking each of them: a list has hundreds. `void` only if the ticket is void."""
         shown = {
             "key": str(ticket.key),
             "project": ticket.project,
