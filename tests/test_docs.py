@@ -22,6 +22,7 @@ from pytest_django import Settings
 from project.commands.bootstrap import COMMANDS
 from project.paths import ROOT
 from project.proof.bars import BARS
+from project.proof.peers.web import CASES
 from sequences.capabilities import options_table, strategies_table, strategy_classes
 from sequences.exceptions import InvalidSequence
 from sequences.registry import DEFAULT_TABLE, parse_config
@@ -162,6 +163,12 @@ class TestFigures:
         rows = cells(between("docs/proof.md", "bars"))[1:]
         assert [row[:2] for row in rows] == [[bar.text, bar.promise] for bar in BARS]
         assert [bar.text for bar, row in zip(BARS, rows, strict=True) if not bar.holds(number(row[2]))] == []
+
+    def test_the_cases_beside_the_peer_are_those_that_are_measured(self) -> None:
+        """The table has a row for each case of `make bench-peers`, with its bar, and a figure in it reaches the bar."""
+        rows = cells(between("docs/proof.md", "peers"))[1:]
+        assert [row[:2] for row in rows] == [[case.text, f"at least {case.bar:g}"] for case in CASES]
+        assert [row for row, case in zip(rows, CASES, strict=True) if row[2] and number(row[2]) < case.bar] == []
 
     def test_the_figure_of_the_readme_is_the_measured_one(self) -> None:
         """The README says how many times as fast as the published recipe we are, as the table of figures does."""

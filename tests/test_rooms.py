@@ -31,7 +31,8 @@ EXCEPTIONS = {
     "tickets/management/": {"rich"},
     # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
-    "project/proof/bench_peers.py": {"aioboto3", "dynamodb_autoincrement"},
+    "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
+    "project/proof/peers/site/": {"rest_framework"},
     "tickets/api/": {"rest_framework", "drf_spectacular", "orjson"},  # the only room that knows the REST framework
 }
 

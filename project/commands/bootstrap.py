@@ -25,7 +25,7 @@ COMMANDS = {
     "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
-    "bench-peers": ["project.proof.bench_peers"],
+    "bench-peers": ["project.proof.peers.bench"],
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
 }

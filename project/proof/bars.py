@@ -4,7 +4,7 @@
 
 Nearly every bar is a ratio of two figures of the same run, or a figure that does not depend on the machine (requests,
 units). One is a speed: the values per second of `BlockAllocator`. The median of the runs counts. The exit status is 1
-if a bar is missed. The bars against other libraries are in `project.proof.bench_peers`, because these libraries need an
+if a bar is missed. The bars against other libraries are in `project.proof.peers`, because these libraries need an
 environment of their own.
 """
 

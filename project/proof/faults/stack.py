@@ -45,7 +45,10 @@ class Reply:
 
 @dataclass
 class Stack:
-    """A running product. `token`, if set, signs every request. `clock` is the file that the wall clocks follow."""
+    """A running product. `token`, if set, signs every request. `clock` is the file that the wall clocks follow.
+
+    gunicorn imports the site from the folder `home`.
+    """
 
     engine: Engine
     proxy: Proxy
@@ -54,6 +57,7 @@ class Stack:
     environment: Mapping[str, str]
     address: str
     token: str = ""
+    home: Path = ROOT
     web: subprocess.Popen[bytes] = field(init=False)
     _pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=64, retries=False))
 
@@ -92,7 +96,7 @@ class Stack:
     def start_web(self) -> None:
         """Start gunicorn and return when it answers. Raises TimeoutError after a minute."""
         with (self.folder / "web.log").open("ab") as log:
-            self.web = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
+            self.web = subprocess.Popen(self.command, cwd=self.home, env=self.environment, stdout=log, stderr=log)
         self.wait_until_it_answers()
 
     def stop_web(self) -> None:
@@ -133,8 +137,8 @@ def running_stack(
         engine.binary = living_through_a_full_disk(engine.binary, folder)
     with engine, proxy_before(engine.endpoint) as proxy:
         environment = _environment(folder, proxy.endpoint if through_proxy else engine.endpoint)
-        for command in (["migrate", "-v0"], ["create_tables"], ["createsuperuser", "--noinput"]):
-            subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
+        for command in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
+            subprocess.run([sys.executable, "manage.py", *command, "-v0"], cwd=ROOT, env=environment, check=True)
         port = free_port()
         flags = [f"--config=python:{config}"] if config else []
         gunicorn = [*_gunicorn(port, workers, threads), *flags]

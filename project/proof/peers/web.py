@@ -1,0 +1,239 @@
+"""Tickets over HTTP: our site and the peer's answer the same requests in turns. Both run all the time.
+
+Both have the same fields, the same token authentication and the same gunicorn, and log a line for each ticket. Ours
+stores tickets on the embedded engine with a file, the peer's on PostgreSQL with its default settings.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from project.paths import ROOT
+from project.proof.faults.proxy import free_port
+from project.proof.faults.stack import Stack, running_stack
+from project.proof.peers import load
+from project.proof.peers.environment import PEERS_PYTHON, BenchError, say
+from project.proof.peers.figures import Run, count_faults, in_cells, in_turns, over, percentile, summary
+from project.proof.peers.load import Job, Result
+from project.proof.peers.postgresql import postgresql
+from sequences.lab.processes import HOST
+
+SITE = Path(__file__).parent / "site"
+TICKET = {
+    "title": "The export leaves out the last page",
+    "description": "Export a report of more than one page as PDF: the file ends one page early. It began on Monday.",
+}
+PROJECTS = [f"P{number}" for number in range(32)]
+LISTED, TICKETS_LISTED = "LISTED", 60
+WARM_UP = 0.2  # of a run
+
+
+def tickets_of(project: str) -> str:
+    """The address of a project's tickets."""
+    return f"/api/projects/{project}/tickets/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What the clients ask for: `count` requests to these addresses in turn. The bar is our speed over the peer's."""
+
+    text: str
+    bar: float
+    method: str = "POST"
+    paths: Sequence[str]
+    clients: int = 1
+    count: int
+
+    def job(self, stack: Stack, scale: float) -> Job:
+        """The clients' job on one site."""
+        address, creates = urlsplit(stack.address), self.method == "POST"
+        return Job(
+            host=address.hostname or HOST,
+            port=address.port or 80,
+            token=stack.token,
+            method=self.method,
+            paths=list(self.paths),
+            body=json.dumps(TICKET) if creates else "",
+            clients=self.clients,
+            count=max(self.clients, round(self.count * scale)),
+            status=201 if creates else 200,
+        )
+
+
+CASES = (
+    Case(text="create, 1 project, 32 clients", bar=2.0, paths=[tickets_of("HOT")], clients=32, count=1600),
+    Case(text="create, 32 projects, 32 clients", bar=1.3, paths=[*map(tickets_of, PROJECTS)], clients=32, count=1600),
+    Case(text="create, 1 client", bar=1.1, paths=[tickets_of("LONE")], count=400),
+    Case(text="list of 50, 1 client", bar=1.2, method="GET", paths=[tickets_of(LISTED)], count=200),
+    Case(
+        text="one ticket, 1 client",
+        bar=1.2,
+        method="GET",
+        paths=[f"/api/tickets/{LISTED}-{number}/" for number in range(1, TICKETS_LISTED + 1)],
+        count=600,
+    ),
+)
+FILLING = Case(text="fill the list", bar=0, paths=[tickets_of(LISTED)], count=TICKETS_LISTED)
+
+
+@dataclass(kw_only=True)
+class Site:
+    """One of the two sites. `last` is the last number of each project so far."""
+
+    name: str
+    stack: Stack
+    last: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def prepare(self) -> None:
+        """Make the projects, and fill the one whose tickets are listed."""
+        for key in ["HOT", "LONE", LISTED, *PROJECTS]:
+            reply = self.stack.ask("POST", "/api/projects/", {"key": key, "name": f"Project {key}"})
+            if reply.status != 201:
+                raise BenchError(f"{self.name}: no project could be made: {reply.status} {reply.content}")
+        if self.run(FILLING).faults:
+            raise BenchError(f"{self.name}: the list could not be filled.")
+
+    def run(self, case: Case, scale: float = 1.0) -> Run:
+        """Let the clients ask for everything once. Faults are failed requests, and missing or repeated numbers."""
+        result = carried_out(case.job(self.stack, scale))
+        if not result.bodies:
+            raise BenchError(f"{self.name}: {case.text}: no request succeeded: {result.failures}")
+        if result.failures:
+            say(f"{self.name}: {case.text}: failed requests: {result.failures}")
+        missing = self.check_numbers(result.bodies) if case.method == "POST" else 0
+        return Run(
+            per_second=round(len(result.bodies) / result.seconds, 1),
+            faults=sum(result.failures.values()) + missing,
+            p50_ms=round(percentile(result.milliseconds, 0.5), 2),
+            p99_ms=round(percentile(result.milliseconds, 0.99), 2),
+        )
+
+    def check_numbers(self, bodies: Sequence[str]) -> int:
+        """The faults in the numbers of new tickets: those of a project go on from its last number without a gap."""
+        numbers = defaultdict(list)
+        for ticket in map(json.loads, bodies):
+            numbers[ticket["project"]].append(ticket["number"])
+        faults = sum(count_faults(found, after=self.last[project]) for project, found in numbers.items())
+        self.last.update({project: max(found) for project, found in numbers.items()})
+        return faults
+
+
+def measure(runs: int, scale: float) -> list[dict[str, Any]]:
+    """The figures of both sites in each case, and our ratio. `scale` makes the runs shorter or longer."""
+    with running_sites() as (ours, peer):
+        for site in (ours, peer):
+            site.prepare()
+        require_equal_shapes(ours, peer)
+        return [measure_case(case, ours, peer, runs, scale) for case in CASES]
+
+
+def measure_case(case: Case, ours: Site, peer: Site, runs: int, scale: float) -> dict[str, Any]:
+    """The figures of one case. Each site is warmed up before."""
+    found: dict[str, list[Run]] = {ours.name: [], peer.name: []}
+    for site in (ours, peer):
+        site.run(case, scale * WARM_UP)
+    for number, site in in_turns([ours, peer], runs):
+        say(f"round {number + 1} of {runs}: {case.text}: {site.name}")
+        found[site.name].append(site.run(case, scale))
+    ratio = over(found[ours.name], found[peer.name], case.bar)
+    return {"case": case.text, "over": ratio} | {name: summary(rounds) for name, rounds in found.items()}
+
+
+@contextmanager
+def running_sites() -> Iterator[tuple[Site, Site]]:
+    """Our site and the peer's."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        postgresql() as socket_folder,
+        running_stack(Path(folder), through_proxy=False) as ours,
+        running_peer(ours, socket_folder) as peer,
+    ):
+        yield Site(name="ours", stack=ours), Site(name="peer", stack=peer)
+
+
+@contextmanager
+def running_peer(ours: Stack, socket_folder: str) -> Iterator[Stack]:
+    """Our stack with the peer's site in place of ours, on the same gunicorn with the same flags. It is signed in."""
+    own = {"DJANGO_SETTINGS_MODULE": "peer.settings", "PGHOST": socket_folder}
+    environment = {name: value for name, value in ours.environment.items() if name != "PYTHONPATH"} | own
+    for command in (["migrate", "--run-syncdb"], ["createsuperuser", "--noinput"]):
+        django = [str(PEERS_PYTHON), "-m", "django", *command, "-v0"]
+        subprocess.run(django, cwd=SITE, env=environment, check=True)
+    port, folder = free_port(), ours.folder / "peer"
+    folder.mkdir()
+    flags = [flag for flag in ours.command if flag.startswith("--") and not flag.startswith("--bind=")]
+    peer = replace(
+        ours,
+        folder=folder,
+        command=[str(PEERS_PYTHON), "-m", "gunicorn", "peer.wsgi", f"--bind={HOST}:{port}", *flags],
+        environment=environment,
+        address=f"http://{HOST}:{port}",
+        token="",
+        home=SITE,
+    )
+    try:
+        peer.start_web()
+        peer.sign_in()
+        yield peer
+    finally:
+        peer.stop_web()
+
+
+def carried_out(job: Job) -> Result:
+    """The result of a job, which the clients do in a process of their own."""
+    done = subprocess.run(
+        [sys.executable, "-m", load.__name__],
+        input=json.dumps(asdict(job)),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    if done.returncode:
+        raise BenchError("The clients failed, see above.")
+    return Result(**json.loads(done.stdout))
+
+
+def require_equal_shapes(ours: Site, peer: Site) -> None:
+    """Raise BenchError unless both sites answer with JSON of one shape, and the list has 50 tickets."""
+    for path in (tickets_of(LISTED), f"/api/tickets/{LISTED}-1/"):
+        ours_answer, peer_answer = (site.stack.ask("GET", path).content for site in (ours, peer))
+        if shape(ours_answer) != shape(peer_answer):
+            raise BenchError(f"The sites answer {path} differently:\n{ours_answer}\n{peer_answer}")
+        if len(ours_answer.get("results", [0] * 50)) != 50:
+            raise BenchError("The first page of a list does not have 50 tickets.")
+
+
+def shape(value: Any) -> Any:
+    """The names and types in JSON, without the values."""
+    if isinstance(value, dict):
+        return {name: shape(inner) for name, inner in value.items()}
+    return [shape(inner) for inner in value] if isinstance(value, list) else type(value)
+
+
+def as_table(cases: Sequence[dict[str, Any]]) -> str:
+    """The result as a Markdown table."""
+    lines = [
+        "Tickets over HTTP, ours / Django with PostgreSQL and django-sequences",
+        "",
+        "| Case | Bar | Ours over it | Requests/s | p50 ms | p99 ms | Faults |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for case in cases:
+        ours, peer = case["ours"], case["peer"]
+        pairs = " | ".join(
+            f"{ours[figure]:,.{digits}f} / {peer[figure]:,.{digits}f}"
+            for figure, digits in {"per_second": 0, "p50_ms": 1, "p99_ms": 1, "faults": 0}.items()
+        )
+        lines.append(f"| {case['case']} | {in_cells(case['over'])} | {pairs} |")
+    return "\n".join(lines)
