@@ -9,9 +9,9 @@ import pytest
 
 from project.paths import ROOT
 from project.proof.peers.environment import requirements
-from project.proof.peers.figures import Run, count_faults, in_cells, in_turns, over, percentile, summary
-from project.proof.peers.load import Job, Result, carry_out
-from project.proof.peers.web import shape
+from project.proof.peers.figures import LastNumbers, Run, count_faults, in_cells, in_turns, over, percentile, summary
+from project.proof.peers.load import Job, carry_out
+from project.proof.peers.web import carried_out, shape
 
 
 def runs(*rates: float) -> list[Run]:
@@ -37,9 +37,9 @@ class TestFigures:
 
     def test_a_summary_has_medians_and_every_run(self) -> None:
         """Speeds and latencies are medians, faults are added up, and the runs are kept."""
-        found = [Run(per_second=rate, faults=1, p50_ms=rate / 10, p99_ms=rate / 5) for rate in (10, 30, 20)]
+        found = [Run(per_second=rate, faults=1, p50_ms=rate / 10, p99_ms=rate / 5) for rate in (10, 50, 20)]
         told = summary(found)
-        assert [run["per_second"] for run in told.pop("runs")] == [10, 30, 20]
+        assert [run["per_second"] for run in told.pop("runs")] == [10, 50, 20]
         assert told == {"per_second": 20, "p50_ms": 2.0, "p99_ms": 4.0, "faults": 3}
 
     def test_a_percentile_is_one_of_the_values(self) -> None:
@@ -56,6 +56,14 @@ class TestFigures:
     def test_numbers_go_on_without_gaps_and_duplicates(self, numbers: Sequence[int], faults: int) -> None:
         """After number 3 come 4, 5 and so on, in any order; each number that is missing or comes again is a fault."""
         assert count_faults(numbers, after=3) == faults
+
+    def test_numbers_go_on_in_every_project(self) -> None:
+        """Each project has its own numbers from 1, and later tickets go on after those that were seen."""
+        numbers = LastNumbers()
+        assert numbers.go_on([("A", 2), ("B", 1), ("A", 1)]) == 0
+        assert numbers.go_on([("A", 3), ("B", 2), ("C", 1)]) == 0
+        assert numbers.go_on([("A", 3)]) == 1
+        assert numbers.go_on([("A", 4), ("C", 3)]) == 1
 
     def test_the_shape_of_json_is_its_names_and_types(self) -> None:
         """Two answers with other values have one shape; another name, type or length makes another shape."""
@@ -114,27 +122,25 @@ def port() -> Iterator[int]:
         thread.join()
 
 
-def load(port: int, paths: list[str], *, method: str = "POST", clients: int = 1, count: int) -> Result:
-    """The result of a job that wants answers with status 201."""
-    return carry_out(
-        Job(
-            host="127.0.0.1",
-            port=port,
-            token="abc",
-            method=method,
-            paths=paths,
-            body='{"title": "ä"}' if method == "POST" else "",
-            clients=clients,
-            count=count,
-            status=201,
-        )
+def job(port: int, paths: list[str], *, method: str = "POST", clients: int = 1, count: int) -> Job:
+    """A job that wants answers with status 201."""
+    return Job(
+        host="127.0.0.1",
+        port=port,
+        token="abc",
+        method=method,
+        paths=paths,
+        body='{"title": "ä"}' if method == "POST" else "",
+        clients=clients,
+        count=count,
+        status=201,
     )
 
 
 class TestLoad:
     def test_every_request_is_sent_once(self, port: int) -> None:
         """All clients together send `count` requests, signed and with the body, and keep every answer."""
-        result = load(port, ["/201/"], clients=4, count=50)
+        result = carry_out(job(port, ["/201/"], clients=4, count=50))
         assert Answers.seen == [("POST", "/201/", "Token abc", '{"title": "ä"}')] * 50
         assert result.bodies == ["/201/"] * 50
         assert len(result.milliseconds) == 50
@@ -142,12 +148,12 @@ class TestLoad:
 
     def test_a_client_keeps_its_connection(self, port: int) -> None:
         """Each client opens one connection for all its requests."""
-        load(port, ["/201/"], clients=1, count=20)
+        carry_out(job(port, ["/201/"], clients=1, count=20))
         assert len(Answers.connections) == 1
 
     def test_addresses_take_turns(self, port: int) -> None:
         """The requests go to the addresses one after the other; a GET has no body."""
-        load(port, ["/201/", "/200/"], method="GET", count=3)
+        carry_out(job(port, ["/201/", "/200/"], method="GET", count=3))
         assert [(method, path, body) for method, path, _, body in Answers.seen] == [
             ("GET", "/201/", ""),
             ("GET", "/200/", ""),
@@ -156,8 +162,15 @@ class TestLoad:
 
     def test_other_answers_are_failures(self, port: int) -> None:
         """An answer with another status, or none, is counted by its kind, has no latency, and is not sent again."""
-        result = load(port, ["/201/", "/404/", "/0/"], count=9)
+        result = carry_out(job(port, ["/201/", "/404/", "/0/"], count=9))
         assert result.failures == {"404": 3, "RemoteDisconnected": 3}
         assert result.bodies == ["/201/"] * 3
         assert len(result.milliseconds) == 3
         assert len(Answers.seen) == 9
+
+    def test_the_clients_have_a_process_of_their_own(self, port: int) -> None:
+        """The job and its result pass between the processes as they are."""
+        result = carried_out(job(port, ["/201/", "/404/"], clients=2, count=4))
+        assert result.bodies == ["/201/"] * 2
+        assert result.failures == {"404": 2}
+        assert Answers.seen.count(("POST", "/201/", "Token abc", '{"title": "ä"}')) == 2

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
@@ -60,3 +61,20 @@ def count_faults(numbers: Sequence[int], *, after: int) -> int:
     new = {number for number in numbers if number > after}
     gaps = max(new, default=after) - after - len(new)
     return len(numbers) - len(new) + gaps
+
+
+class LastNumbers:
+    """The last number of each project so far. The first number of a project is 1."""
+
+    def __init__(self) -> None:
+        self._last: defaultdict[str, int] = defaultdict(int)
+
+    def go_on(self, new: Iterable[tuple[str, int]]) -> int:
+        """Take the numbers of new tickets, each with its project. Returns how many are missing, or were used before."""
+        numbers = defaultdict(list)
+        for project, number in new:
+            numbers[project].append(number)
+        faults = sum(count_faults(found, after=self._last[project]) for project, found in numbers.items())
+        for project, found in numbers.items():
+            self._last[project] = max(self._last[project], *found)
+        return faults

@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -23,7 +22,7 @@ from project.proof.faults.proxy import free_port
 from project.proof.faults.stack import Stack, running_stack
 from project.proof.peers import load
 from project.proof.peers.environment import PEERS_PYTHON, BenchError, say
-from project.proof.peers.figures import Run, count_faults, in_cells, in_turns, over, percentile, summary
+from project.proof.peers.figures import LastNumbers, Run, in_cells, in_turns, over, percentile, summary
 from project.proof.peers.load import Job, Result
 from project.proof.peers.postgresql import postgresql
 from sequences.lab.processes import HOST
@@ -88,11 +87,11 @@ FILLING = Case(text="fill the list", bar=0, paths=[tickets_of(LISTED)], count=TI
 
 @dataclass(kw_only=True)
 class Site:
-    """One of the two sites. `last` is the last number of each project so far."""
+    """One of the two sites."""
 
     name: str
     stack: Stack
-    last: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    numbers: LastNumbers = field(default_factory=LastNumbers)
 
     def prepare(self) -> None:
         """Make the projects, and fill the one whose tickets are listed."""
@@ -110,22 +109,14 @@ class Site:
             raise BenchError(f"{self.name}: {case.text}: no request succeeded: {result.failures}")
         if result.failures:
             say(f"{self.name}: {case.text}: failed requests: {result.failures}")
-        missing = self.check_numbers(result.bodies) if case.method == "POST" else 0
+        tickets = map(json.loads, result.bodies) if case.method == "POST" else ()
+        wrong = self.numbers.go_on((ticket["project"], ticket["number"]) for ticket in tickets)
         return Run(
             per_second=round(len(result.bodies) / result.seconds, 1),
-            faults=sum(result.failures.values()) + missing,
+            faults=sum(result.failures.values()) + wrong,
             p50_ms=round(percentile(result.milliseconds, 0.5), 2),
             p99_ms=round(percentile(result.milliseconds, 0.99), 2),
         )
-
-    def check_numbers(self, bodies: Sequence[str]) -> int:
-        """The faults in the numbers of new tickets: those of a project go on from its last number without a gap."""
-        numbers = defaultdict(list)
-        for ticket in map(json.loads, bodies):
-            numbers[ticket["project"]].append(ticket["number"])
-        faults = sum(count_faults(found, after=self.last[project]) for project, found in numbers.items())
-        self.last.update({project: max(found) for project, found in numbers.items()})
-        return faults
 
 
 def measure(runs: int, scale: float) -> list[dict[str, Any]]:
