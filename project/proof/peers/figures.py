@@ -42,10 +42,10 @@ def over(ours: Sequence[Run], peer: Sequence[Run], bar: float) -> dict[str, Any]
     return {"ratio": ratio, "bar": bar, "reached": ratio >= bar, "runs": ratios}
 
 
-def in_cells(over: dict[str, Any]) -> str:
-    """A bar and its ratio, with the lowest and the highest round, as two cells of a Markdown table."""
-    spread = f"[{min(over['runs']):,.2f}..{max(over['runs']):,.2f}]"
-    return f"at least {over['bar']:g} | {over['ratio']:,.2f} {spread}{'' if over['reached'] else ' MISSED'}"
+def in_cells(ratio: dict[str, Any]) -> str:
+    """A ratio's bar and the ratio, with the lowest and the highest round, as two cells of a Markdown table."""
+    spread = f"[{min(ratio['runs']):,.2f}..{max(ratio['runs']):,.2f}]"
+    return f"at least {ratio['bar']:g} | {ratio['ratio']:,.2f} {spread}{'' if ratio['reached'] else ' MISSED'}"
 
 
 def percentile(values: Sequence[float], share: float) -> float:
