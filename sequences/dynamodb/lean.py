@@ -14,6 +14,7 @@ import copy
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,15 @@ def _base64(value: Any) -> str:
     return b64encode(value).decode()
 
 
+@dataclass(frozen=True, slots=True)
+class _Destination:
+    """Where requests of an operation go: the address, headers, and what signing must know."""
+
+    url: str
+    headers: Mapping[str, str]
+    context: Mapping[str, Any]
+
+
 class LeanClient:
     """Sends requests of a botocore client in a lean way; the client itself still works.
 
@@ -59,6 +69,7 @@ class LeanClient:
         self._endpoint = copy.copy(client._endpoint)  # the client keeps its own, with its own parser
         self._endpoint._response_parser_factory = _Parsers(client._endpoint._response_parser_factory)
         self._model = cache(self._find_model)
+        self._destinations: dict[str, _Destination] = {}
 
     def _find_model(self, operation: str) -> Any:
         meta = self._client.meta
@@ -87,19 +98,19 @@ class LeanClient:
 
     def _exchange(self, model: Any, params: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The response, and what it says."""
-        url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, context)
-        if properties:
-            context["endpoint_properties"] = properties
+        body = to_json(params)
+        destination = self._destination(model, params, context, body)
+        context.update((name, copy.copy(value)) for name, value in destination.context.items())
         call = {
             "method": "POST",
-            "url": f"{url.rstrip('/')}/",
+            "url": f"{destination.url.rstrip('/')}/",
             "headers": {
                 "X-Amz-Target": f"{model.service_model.metadata['targetPrefix']}.{model.name}",
                 "Content-Type": f"application/x-amz-json-{model.service_model.metadata['jsonVersion']}",
                 "User-Agent": self._client.meta.config.user_agent,
-                **headers,
+                **destination.headers,
             },
-            "body": to_json(params),
+            "body": body,
         }
         _, answered = self._events.emit_until_response(
             f"before-call.dynamodb.{model.name}",
@@ -109,6 +120,26 @@ class LeanClient:
             context=context,
         )
         return answered or self._send(model, call, context)
+
+    def _destination(self, model: Any, params: Any, context: dict[str, Any], body: bytes) -> _Destination:
+        """Where an operation goes, and what botocore's rules add to the context for it.
+
+        The rules look at the operation, and of its parameters only at ARNs. Asking them for each request takes longer
+        than reading the answer for a whole group.
+        """
+        if "signing" in context or b'"arn:' in body:
+            return self._find_destination(model, params, context)
+        if model.name not in self._destinations:
+            self._destinations[model.name] = self._find_destination(model, params, dict(context))
+        return self._destinations[model.name]
+
+    def _find_destination(self, model: Any, params: Any, context: dict[str, Any]) -> _Destination:
+        before = dict(context)
+        url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, context)
+        if properties:
+            context["endpoint_properties"] = properties
+        added = {name: value for name, value in context.items() if before.get(name) is not value}
+        return _Destination(url, headers, added)
 
     def _send(self, model: Any, call: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         request = AWSRequest(call["method"], call["url"], call["headers"], call["body"])

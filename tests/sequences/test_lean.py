@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from botocore.credentials import RefreshableCredentials
@@ -141,6 +142,43 @@ def test_credentials_are_refreshed(configured: str, scope: str, settings: Settin
     keys = [headers["Authorization"].decode().partition("Credential=")[2].partition("/")[0] for headers in sent]
     assert keys == ["first", "second"]
     assert sent[1]["X-Amz-Security-Token"] == b"session"
+
+
+def test_where_requests_go(configured: str, scope: str, settings: Settings) -> None:
+    """botocore's rules are asked once for an operation, and each time for a table that is named by its ARN."""
+    asked: list[str] = []
+    arn = "arn:aws:dynamodb:us-east-1:111122223333:table/elsewhere"
+    with (
+        by("lean", settings),
+        handled({"before-endpoint-resolution.dynamodb": lambda model, **_: asked.append(model.name)}),
+    ):
+        for _ in range(2):
+            dynamodb.call("put_item", put(scope))
+        assert asked == ["PutItem"]
+        for _ in range(2):
+            outcome("get_item", {"TableName": arn, "Key": {}})
+        assert asked == ["PutItem", "GetItem", "GetItem"]
+        outcome("get_item", {"TableName": "not_an_arn", "Key": {}})
+        outcome("get_item", {"TableName": "not_an_arn", "Key": {}})
+        assert asked == ["PutItem", "GetItem", "GetItem", "GetItem"]
+
+
+def test_what_signing_knows_of_the_destination(configured: str, scope: str, settings: Settings) -> None:
+    """What the rules say for signing reaches the signer in every request, in an object of its own."""
+    contexts: list[Any] = []
+    properties = {"authSchemes": [{"name": "sigv4", "signingName": "dynamodb", "signingRegion": "eu-west-3"}]}
+    with by("lean", settings), handled({"before-send.dynamodb": lambda request, **_: contexts.append(request.context)}):
+        client: Any = dynamodb.shared_client()
+        endpoint = client._ruleset_resolver.construct_endpoint
+
+        def elsewhere(**given: Any) -> Any:
+            return endpoint(**given)._replace(properties=properties)
+
+        with mock.patch.object(client._ruleset_resolver, "construct_endpoint", elsewhere):
+            for _ in range(2):
+                dynamodb.call("put_item", put(scope))
+    assert [context["signing"]["region"] for context in contexts] == ["eu-west-3"] * 2
+    assert contexts[0]["signing"] is not contexts[1]["signing"]
 
 
 def test_the_clients_own_methods(configured: str, settings: Settings) -> None:
