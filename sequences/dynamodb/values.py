@@ -24,6 +24,11 @@ REFUSALS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueErr
 class _ToWire(TypeSerializer):
     """Refuses what DynamoDB would refuse: empty sets, names that are not text, text that is not valid Unicode."""
 
+    def serialize(self, value: Any) -> Any:
+        if type(value) is str:  # most values are; boto3 would ask for five other types first
+            return {"S": self._serialize_s(value)}
+        return super().serialize(value)
+
     def _serialize_s(self, value: str) -> str:
         if not value.isascii():
             value.encode()
@@ -58,10 +63,15 @@ class _FromWire(TypeDeserializer):
     Bytes may come as base64, the form that they have in JSON.
     """
 
+    def deserialize(self, value: Any) -> Any:
+        return value["S"] if "S" in value else super().deserialize(value)
+
     def _deserialize_b(self, value: bytes | str) -> Any:
         return super()._deserialize_b(b64decode(value) if isinstance(value, str) else value)  # type: ignore[misc]
 
     def _deserialize_n(self, value: str) -> int | Decimal:
+        if value.isdecimal():
+            return int(value)
         number = Decimal(value)
         return int(number) if number == number.to_integral_value() else number
 
