@@ -42,8 +42,9 @@ from weakref import WeakSet
 __all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
 
 SUPPORTED = sys.platform == "linux"
-LONGEST_WAIT = 0.5  # seconds without a new hint
+LONGEST_WAIT = 0.5  # seconds in which nobody gives a turn back
 SLOTS = 1024
+CONNECT_ATTEMPTS = 20
 MOST_WAITING = 512  # so many stand in a line at most; others go on without the lock
 
 # A slot of the file: the last number that was given back, and the hint: the lock's key, the last value, when it was
@@ -87,7 +88,7 @@ class HostLock:
             self._write(_NUMBER.size, _HINT.pack(self._key, last_value, known_at, checksum))
 
     def take(self, seconds: float) -> None:
-        """Draw a ticket, and wait for the turn: at most so many seconds, and LONGEST_WAIT without a new hint."""
+        """Draw a ticket, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
         self._file = _open()
         if self._file is None:
             return
@@ -125,7 +126,7 @@ class HostLock:
         ticket = self._ticket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         _tickets.add(ticket)
         try:
-            ticket.bind(f"\0sequences-{os.getuid()}-{self._slot}-{number}")
+            ticket.bind(_address(self._slot, number))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
@@ -139,25 +140,37 @@ class HostLock:
         return int(number)
 
     def _wait_for(self, number: int, seconds: float) -> None:
-        """Wait until this ticket is given back."""
+        """Wait until this ticket is given back, at most so many seconds.
+
+        The first in the line goes on without its turn if nothing is given back for LONGEST_WAIT, the second after twice
+        that time, and so on: those behind a holder that hangs do not all go on at once.
+        """
         until = time.monotonic() + seconds
-        hint = self.hint()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
-            holder.settimeout(0)
-            holder.connect(self._address(number))  # refused if it is given back
-            while (left := until - time.monotonic()) > 0:
-                holder.settimeout(min(left, LONGEST_WAIT))
-                try:
+            before, held = None, self._connect(holder, number)
+            while held and (left := until - time.monotonic()) > 0:
+                given_back = self._given_back()
+                if given_back == before:
+                    return
+                before = given_back
+                holder.settimeout(min(left, LONGEST_WAIT * max(number - given_back, 1)))
+                with contextlib.suppress(TimeoutError):
                     holder.recv(1)
-                except TimeoutError:
-                    before, hint = hint, self.hint()
-                    if hint == before:
-                        return
-                else:
                     return
 
-    def _address(self, number: int) -> str:
-        return f"\0sequences-{os.getuid()}-{self._slot}-{number}"
+    def _connect(self, holder: socket.socket, number: int) -> bool:
+        """Connect to the holder of a ticket. Returns False if it is given back, or its holder has died."""
+        holder.settimeout(0)
+        for _ in range(CONNECT_ATTEMPTS):
+            if self._given_back() >= number:
+                break
+            try:
+                holder.connect(_address(self._slot, number))
+            except ConnectionRefusedError:  # not yet: it was drawn a moment ago
+                time.sleep(0.0005)
+            else:
+                return True
+        return False
 
     def _read(self, place: int, part: struct.Struct) -> tuple[Any, ...] | None:
         if self._file is None:
@@ -182,6 +195,10 @@ def hold_host_lock(name: str, seconds: float = float("inf")) -> Iterator[HostLoc
         yield lock
     finally:
         lock.release()
+
+
+def _address(slot: int, number: int) -> str:
+    return f"\0sequences-{os.getuid()}-{slot}-{number}"
 
 
 def _checksum(hint: bytes) -> int:

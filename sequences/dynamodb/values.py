@@ -7,6 +7,7 @@ import json
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSerializer
@@ -48,6 +49,7 @@ class _ToWire(TypeSerializer):
         return [self.serialize(member)["N"] for member in value]
 
 
+@lru_cache(1024)  # an application has few names, and uses them in every item
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name:
         raise TypeError(f"the name {name!r} is not a text of at least one character")

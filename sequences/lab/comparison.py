@@ -46,6 +46,8 @@ KEYS = (
     "read_units_per_number",
     "p50_ms",
     "p99_ms",
+    "refused_share",
+    "slowest_over_fastest",
     "duplicates",
     "gaps",
     "errors",
@@ -208,6 +210,8 @@ def _row(case: Case, shares: Sequence[Share], stored: Stored) -> Row:
         "read_units_per_number": _each(usage.read_units, numbers),
         "p50_ms": _milliseconds(latencies, 0.50),
         "p99_ms": _milliseconds(latencies, 0.99),
+        "refused_share": _each(usage.refused_writes, usage.write_requests),
+        "slowest_over_fastest": _balance(shares),
         **_checked(shares, stored),
         "errors": sum(share.errors.total() for share in shares),
     }
@@ -245,6 +249,12 @@ def _copies(items: Sequence[tuple[int, str]]) -> int:
 
 def _each(total: float, numbers: int) -> float:
     return round(total / numbers, 8) if numbers else 0.0
+
+
+def _balance(shares: Sequence[Share]) -> float:
+    """The speed of the slowest process over that of the fastest; all have the same count, give or take one."""
+    seconds = [share.ended - share.started for share in shares]
+    return round(min(seconds) / max(seconds), 4)
 
 
 def _milliseconds(latencies: Sequence[int], share: float) -> float:

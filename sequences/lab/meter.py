@@ -25,10 +25,14 @@ UNIT_BYTES = 1024
 
 @dataclass(kw_only=True, slots=True)
 class Usage:
-    """The requests that were sent, how many of them write, and their capacity units."""
+    """The requests that were sent, how many of them write, how many writes were refused, and the capacity units.
+
+    A write is refused mostly because another one was faster.
+    """
 
     requests: int = 0
     write_requests: int = 0
+    refused_writes: int = 0
     write_units: float = 0.0
     read_units: float = 0.0
 
@@ -36,6 +40,7 @@ class Usage:
         return Usage(
             requests=self.requests + other.requests,
             write_requests=self.write_requests + other.write_requests,
+            refused_writes=self.refused_writes + other.refused_writes,
             write_units=self.write_units + other.write_units,
             read_units=self.read_units + other.read_units,
         )
@@ -78,6 +83,7 @@ class Meter:
             self.usage.requests += 1
             if operation in WRITES:
                 self.usage.write_requests += 1
+                self.usage.refused_writes += "Error" in (parsed_response or ())
                 self.usage.write_units += _estimated_units(context) if reported is None else reported
             else:
                 self.usage.read_units += reported or 0.0

@@ -12,7 +12,7 @@ from sequences.lab.recipes import BARE_PUT_ITEM
 DESIGNED = [
     "strategy", "writers", "processes", "count", "seconds", "per_second", "requests_per_number",
     "write_requests_per_number", "write_units_per_number", "read_units_per_number", "p50_ms", "p99_ms",
-    "duplicates", "gaps", "errors",
+    "refused_share", "slowest_over_fastest", "duplicates", "gaps", "errors",
 ]  # fmt: skip
 RIGHT = {"duplicates": 0, "gaps": 0, "errors": 0}
 
@@ -28,6 +28,7 @@ def test_a_row(endpoint: str) -> None:
     assert list(row) == list(KEYS) == DESIGNED
     assert (row["strategy"], row["writers"], row["processes"], row["count"]) == ("SortKeyMaximum", 1, 1, 12)
     assert row["requests_per_number"] == row["write_requests_per_number"] == row["write_units_per_number"] == 1
+    assert (row["refused_share"], row["slowest_over_fastest"]) == (0, 1)
     assert 0 < row["p50_ms"] <= row["p99_ms"] <= row["seconds"] * 1000
     assert faults(row) == RIGHT
 
@@ -39,6 +40,8 @@ def test_several_processes(endpoint: str) -> None:
     )
     assert [row["strategy"] for row in rows] == ["published-sort-key-increment", "SortKeyMaximum"]
     assert [faults(row) for row in rows] == [RIGHT, RIGHT]
+    assert all(0 < row["slowest_over_fastest"] <= 1 for row in rows)
+    assert rows[1]["refused_share"] == 0  # processes of one machine take turns
 
 
 def test_scopes(endpoint: str) -> None:

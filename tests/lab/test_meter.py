@@ -45,7 +45,7 @@ def test_refused_writes_are_charged(table: Table, meter: Meter, new_table: Calla
             Item={"pk": {"S": "ABC"}, "sk": {"N": "1"}},
             ConditionExpression="attribute_not_exists(pk)",
         )
-    assert meter.usage == Usage(requests=1, write_requests=1, write_units=1)
+    assert meter.usage == Usage(requests=1, write_requests=1, refused_writes=1, write_units=1)
 
 
 def test_cancelled_transactions_are_charged_double(table: Table, meter: Meter) -> None:
@@ -58,10 +58,10 @@ def test_cancelled_transactions_are_charged_double(table: Table, meter: Meter) -
     }
     with pytest.raises(table.client.exceptions.TransactionCanceledException):
         table.client.transact_write_items(TransactItems=[{"Put": put}, {"Put": check}])  # type: ignore[typeddict-item]
-    assert meter.usage == Usage(requests=1, write_requests=1, write_units=4)
+    assert meter.usage == Usage(requests=1, write_requests=1, refused_writes=1, write_units=4)
 
 
 def test_sums() -> None:
     """The usage of several processes adds up figure by figure."""
-    one = Usage(requests=1, write_requests=2, write_units=3.5, read_units=4)
-    assert one + one == Usage(requests=2, write_requests=4, write_units=7, read_units=8)
+    one = Usage(requests=1, write_requests=2, refused_writes=5, write_units=3.5, read_units=4)
+    assert one + one == Usage(requests=2, write_requests=4, refused_writes=10, write_units=7, read_units=8)

@@ -214,25 +214,42 @@ class TestHanging:
                 with hold_host_lock(topic, 20.0):
                     assert in_line(topic) == 2
 
-    def test_a_holder_that_works(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """While the holder confirms values, others wait longer than LONGEST_WAIT."""
-        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.2)
-        order: list[str] = []
+    def test_a_line_that_moves(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While turns are given back, others wait longer than LONGEST_WAIT."""
+        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 1.0)
+        turns: list[str] = []
 
-        def take() -> None:
+        def take(number: int) -> None:
             with hold_host_lock(topic):
-                order.append("waiter")
+                turns.append(f"{number} begins")
+                time.sleep(0.1)
+                turns.append(f"{number} ends")
 
-        waiter = threading.Thread(target=take)
-        with hold_host_lock(topic) as turn:
-            waiter.start()
-            wait_until(lambda: in_line(topic) == 2)
-            for number in range(50):
-                turn.leave_hint(number, 1.0)
+        threads = [threading.Thread(target=take, args=(number,)) for number in range(15)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
+
+    def test_those_behind_a_holder_that_hangs(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The first in the line goes on without its turn. The others wait for the first, and go on one by one."""
+        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.3)
+        turns: list[str] = []
+
+        def take(number: int) -> None:
+            with hold_host_lock(topic):
+                turns.append(f"{number} begins")
                 time.sleep(0.01)
-            order.append("holder")
-        waiter.join(30)
-        assert order == ["holder", "waiter"]
+                turns.append(f"{number} ends")
+
+        with held_elsewhere(topic):
+            threads = [threading.Thread(target=take, args=(number,)) for number in range(5)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(30)
+        assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
 
     def test_a_long_line(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A caller that finds MOST_WAITING others in the line goes on without a turn."""
