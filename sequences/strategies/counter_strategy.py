@@ -79,9 +79,7 @@ class CounterStrategy(Strategy):
         for pending in pendings:
             if pending.request.marked:
                 self.item_writer.answer_repeat(scope, pending, deadline)
-        fresh = [pending for pending in pendings if pending.answer is None]
-        if fresh:
-            self.items.submit(scope, fresh, deadline)
+        self.items.submit(scope, [pending for pending in pendings if pending.answer is None], deadline)
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Take values for the requests without one. A request keeps its value until another item is found under it."""
