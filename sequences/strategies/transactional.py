@@ -100,7 +100,6 @@ class TransactionalCounter(Strategy):
         """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
         if state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
-            self._states.forget(scope)
             state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)
 
