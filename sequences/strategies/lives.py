@@ -27,9 +27,7 @@ class TableLives:
     def bind(self, send: Send) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones."""
         lives = tuple([dynamodb.life_of(table, send=send) for table in self.tables])
-        if lives == self.current:
-            return
-        with self._lock:  # threads that find it at the same time forget once
+        with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
             if others:
                 self._forget()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -14,6 +16,7 @@ from moto import mock_aws
 from sequences import dynamodb, put_next
 from sequences.exceptions import AccessRefused, NotWritten, OutcomeUnknown, SequenceWentBack, TableMissing
 from sequences.registry import strategies
+from sequences.strategies.lives import TableLives
 from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, put_some, set_counter, take_some
 
 NAMES = [*COUNTERS, *SORT_KEYS]
@@ -23,7 +26,7 @@ RESERVING = [name for name in COUNTERS if "transactional" not in name]
 @pytest.fixture
 def own_tables(configured: str) -> Iterator[str]:
     """Tables of one test alone, which it may delete."""
-    prefix = f"{configured}own_"
+    prefix = f"{configured}{uuid4().hex[:6]}_"
     with override_settings(TABLE_PREFIX=prefix):
         call_command("create_tables", verbosity=0)
         yield prefix
@@ -75,11 +78,18 @@ class TestMadeAgain:
 
     @pytest.mark.parametrize("name", RESERVING)
     def test_values_without_items(self, name: str, own_tables: str) -> None:
-        """In tables that another process made again, values without items begin at START."""
+        """After `create_tables` values without items begin at START at once, whatever was remembered."""
         assert take_some(name, "a", 10) == list(range(1, 11))
         delete_tables()
         call_command("create_tables", verbosity=0)
         assert take_some(name, "a", 3) == [1, 2, 3]
+
+    def test_the_second_half_of_a_block(self, own_tables: str) -> None:
+        """The second half of a block is not begun once the process knows that the tables were made again."""
+        assert take_some("block", "a", 4) == [1, 2, 3, 4]
+        make_tables_again()
+        dynamodb.forget_lives()
+        assert take_some("block", "a", 1) == [1]
 
     @pytest.mark.parametrize("name", NAMES)
     def test_missing_meanwhile(self, name: str, own_tables: str) -> None:
@@ -131,8 +141,9 @@ class TestIdentity:
         assert take_some("atomic", scope, 5) == [1, 2, 3, 4, 5]
         set_counter("atomic", scope, last_value=2, highest=2)
         unreadable(not unreadable_first)
-        with pytest.raises(SequenceWentBack):
-            take_some("atomic", scope, 1)
+        for _ in range(2):
+            with pytest.raises(SequenceWentBack):
+                take_some("atomic", scope, 1)
 
     @pytest.mark.parametrize("name", ["sort-key", "atomic"])
     def test_a_table_that_was_missing(self, name: str, own_tables: str, unreadable: Callable[[bool], None]) -> None:
@@ -180,12 +191,71 @@ class TestIdentity:
         assert lock_name("sort-key", scope) == before
         assert "another key" not in before
 
+    def test_the_name_of_a_turn(self, configured: str, scope: str) -> None:
+        """Releases of the application share their turns: a turn is named, literally, for its tables and its scope."""
+        names = []
+        for table in strategies["transactional"].lives.tables:
+            about = dynamodb.call("describe_table", {"TableName": table})["Table"]
+            names.append(f"{dynamodb.account()}|{table}|{about['TableArn']}|{about['TableId']}")
+        assert lock_name("transactional", scope) == f"{names[0]}|{names[1]}|transactional#{scope}"
+
     def test_a_turn_belongs_to_one_life(self, own_tables: str) -> None:
         """A table that is made again has turns, and so hints, of its own."""
         before = lock_name("sort-key", "a")
         delete_tables()
         call_command("create_tables", verbosity=0)
         assert lock_name("sort-key", "a") != before
+
+
+class TestForgetting:
+    @pytest.fixture
+    def forgotten(self) -> list[str]:
+        """The current life at each time that something is forgotten."""
+        return []
+
+    @pytest.fixture
+    def lives(self, configured: str, forgotten: list[str]) -> TableLives:
+        """The lives of one table."""
+        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)))
+        look_up(lives, "first")
+        return lives
+
+    def test_before_and_after(self, lives: TableLives, forgotten: list[str]) -> None:
+        """All is forgotten before another life is current, and again what threads remembered meanwhile."""
+        look_up(lives, "second")
+        assert forgotten == ["first", "second"]
+
+    def test_the_same_life(self, lives: TableLives, forgotten: list[str]) -> None:
+        """Nothing is forgotten at the first look-up, or when a later one finds the same life."""
+        look_up(lives, "first")
+        assert forgotten == []
+
+    def test_two_threads(self, lives: TableLives, forgotten: list[str]) -> None:
+        """A thread that finds another life while one forgets waits for it, and does not forget once more."""
+        other = threading.Thread(target=look_up, args=(lives, "second"))
+        note = lives._forget
+
+        def forget() -> None:
+            note()
+            if len(forgotten) == 1:
+                other.start()
+                other.join(0.1)
+
+        lives._forget = forget
+        look_up(lives, "second")
+        other.join(30)
+        assert forgotten == ["first", "second"]
+
+
+def look_up(lives: TableLives, identity: str) -> None:
+    """Look up the lives anew, on an engine whose table has this identity."""
+    dynamodb.forget_lives()
+    lives.bind(lambda operation, request: {"Table": {"TableId": identity}})
+
+
+def identity(lives: TableLives) -> str:
+    """The `TableId` of the current life."""
+    return lives.current[0].identity.rpartition("|")[2]
 
 
 class TestLateWrites:
