@@ -35,6 +35,7 @@ from sequences.exceptions import (
     TableMissing,
     WriteCancelled,
 )
+from sequences.leader import Leader
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.types import Allocation
@@ -270,6 +271,45 @@ class TestWhoLeads:
         monkeypatch.setattr(house.queues, "_hand_over", watched)
         house.put("a")
         assert locked == [True]
+
+    def test_within_a_turn(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A write is prepared and sent within the committer's turn, and each attempt takes a turn of its own."""
+        prepare, events = house.ledger.prepare, list[str]()
+
+        @contextmanager
+        def turn(*_: object) -> Iterator[None]:
+            events.append("begin")
+            yield
+            events.append("end")
+
+        def noted(*arguments: Any) -> PreparedWrite:
+            events.append("prepare")
+            return prepare(*arguments)
+
+        def refuse() -> None:
+            events.append("send")
+            raise THROTTLED
+
+        monkeypatch.setattr(house.ledger, "exclusively", turn)
+        monkeypatch.setattr(house.ledger, "prepare", noted)
+        house.line.plan = [refuse, lambda: events.append("send")]
+        house.put("a")
+        assert events == ["begin", "prepare", "send", "end"] * 2
+
+    def test_who_is_answered_is_woken(self, house: House) -> None:
+        """A leader wakes the callers whose requests are answered: they need not wait until they look."""
+        leader, other = (Waiter([wanted(name)], house.deadline()) for name in ("leader", "other"))
+        queue = Queue(leader)
+        queue.batch.waiters.append(other)
+        Leader(house.ledger, "s", queue, threading.Lock()).run()
+        assert other.latch.acquire(blocking=False)
+
+    def test_who_is_awake_may_be_woken(self, house: House) -> None:
+        """A caller that is woken twice, with its answer and with the lead, is awake."""
+        waiter = Waiter([], house.deadline())
+        waiter.wake()
+        waiter.wake()
+        assert waiter.latch.acquire(blocking=False)
 
     def test_units_are_shared(self, house: House) -> None:
         """The units of a group are shared by its requests, and so are its attempts."""
@@ -582,6 +622,19 @@ class TestGivingUp:
         assert value(second.result()) == 2
         assert set(map(tuple, house.line.items[1:])) == {("first", "b")}
         assert house.queues._queues == {}
+
+    def test_who_came_after_a_write_of_unknown_outcome(self, house: House) -> None:
+        """A caller that came after a write was sent whose outcome stays unknown knows that nothing of it is stored."""
+        house.line.always = LOST
+        with house.busy() as first:
+            second = house.join("b")
+        unknown = []
+        for future in (first, second):
+            answer = future.result().answer
+            assert isinstance(answer, SequenceUnavailable)
+            unknown.append(answer.outcome_unknown)
+        assert unknown == [True, False]
+        assert set(map(tuple, house.line.items)) == {("first",)}
 
     def test_who_is_late_in_a_write_under_way(self, house: House) -> None:
         """If the leader gets no answer from the engine, a caller gets an unknown outcome at its deadline."""
