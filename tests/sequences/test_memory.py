@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -100,13 +100,14 @@ class TestRecent:
             recent.put(name, 1)
         assert [recent.get(name) for name in ("busy", "a", "b", "c")] == [1, None, 1, 1]
 
-    def test_forgetting_meanwhile(self) -> None:
-        """A thread that forgets a scope while another one writes it comes before or after it, and not between."""
+    @pytest.mark.parametrize("forget_it", [lambda recent: recent.forget("a"), LRU.clear], ids=["one", "all"])
+    def test_forgetting_meanwhile(self, forget_it: Callable[[LRU[int]], None]) -> None:
+        """A thread that forgets a scope, or all, while another one writes comes before or after it, and not between."""
         recent: LRU[int] = LRU()
         scope, threads = Meeting("a"), []
 
         def forget() -> None:
-            threads.append(threading.Thread(target=recent.forget, args=("a",)))
+            threads.append(threading.Thread(target=forget_it, args=(recent,)))
             threads[-1].start()
             threads[-1].join(0.1)
 

@@ -66,7 +66,10 @@ MISTAKES: list[tuple[Any, str]] = [
         {"STRATEGY": ATOMIC, "OPTIONS": {"on_conflict": "requery"}},
         r"AtomicCounter has no option 'on_conflict'; it has check_items, .*, width\.$",
     ),
-    ({"STRATEGY": ATOMIC, "OPTIONS": {"group": "yes"}}, r"\['group'\] is 'yes'; it must be True or False"),
+    (
+        {"STRATEGY": ATOMIC, "OPTIONS": {"group": "yes"}},
+        r"^SEQUENCES\['mine'\]\['OPTIONS'\]\['group'\] is 'yes'; it must be True or False\.$",
+    ),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"deadline": 0}}, r"\['deadline'\] is 0; it must be a number above 0"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": True}}, r"\['marker_seconds'\] is True"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"partition": "all"}}, r"\['partition'\].*\{scope\}"),

@@ -80,6 +80,12 @@ class TestFingerprint:
         assert (again.value, again.replayed) == (first.value, True)
 
 
+@pytest.mark.parametrize("wire", [b"\x00\xff", "AP8="])
+def test_bytes(wire: bytes | str) -> None:
+    """Bytes are read as bytes and as base64, alone and in sets."""
+    assert dynamodb.unmarshal({"one": {"B": wire}, "set": {"BS": [wire]}}) == {"one": b"\x00\xff", "set": {b"\x00\xff"}}
+
+
 class TestRefusals:
     @pytest.mark.parametrize("token", [None, "a token"])
     @pytest.mark.parametrize(

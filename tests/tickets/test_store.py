@@ -36,6 +36,11 @@ def test_every_read_is_consistent(abc: Project, ticket: Ticket, requests: Reques
     assert [request["ConsistentRead"] for _, request in requests] == [True] * 4
 
 
+def test_places_in_the_register_stay() -> None:
+    """The place of a project in the register is its key as a number in base 37: at another one it would be missing."""
+    assert store.place_in_register("ABC") == 1472963005595628
+
+
 def test_a_list_reads_one_row_more(requests: Requests) -> None:
     """One row more than wanted tells whether the list goes on; more would only cost."""
     store.find_tickets("ABC", None, 5, attributes=store.SUMMARY)
