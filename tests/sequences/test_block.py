@@ -141,6 +141,18 @@ class TestFetching:
             assert first.result() == 1
         assert get_next_value("block", scope=scope) == 2
 
+    def test_a_fetch_ahead_that_takes_too_long(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """A caller that waits too long for the block fetched ahead gives up, and the block stays for other callers."""
+        take_some("block", scope, 5)
+        fetches.open.clear()
+        take_some("block", scope, 5)
+        with pytest.raises(SequenceUnavailable, match="nothing was stored"):
+            allocator.reserve(scope, 1, Deadline(seconds=0.05))
+        fetches.open.set()
+        wait_until(lambda: fetches.settled)
+        assert get_next_value("block", scope=scope) == 11
+        assert len(fetches.sizes) == 2
+
     @pytest.mark.parametrize("count", [3, 7, 10])
     def test_many_at_once(self, allocator: BlockAllocator, scope: str, count: int) -> None:
         """Many values at once are larger than those handed out before, and smaller than those that follow."""

@@ -28,6 +28,7 @@ from sequences.types import Allocation, Counter
 from tests.sequences.support import (
     COUNTERS,
     STEPPING,
+    Clock,
     Wire,
     counter_of,
     delete_counter,
@@ -192,6 +193,14 @@ class TestRogueWriters:
         put_some(name, scope, 1)
         assert wire.operations.count("Query") == 1
 
+    def test_items_are_paid_for(self, scope: str, wire: Wire) -> None:
+        """The first allocation of a scope says what it cost to look for its newest item among imported rows too."""
+        import_row("transactional", scope, 50)
+        wire.clear()
+        allocation = put_next("transactional", {}, scope=scope)
+        assert wire.operations == ["Query", "Query", "GetItem", "TransactWriteItems"]
+        assert allocation.read_units + allocation.write_units == wire.units
+
     @pytest.mark.parametrize("name", RESERVING)
     def test_values_need_no_table_of_items(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """Without `check_items` values are handed out also where there is no table of items at all."""
@@ -279,10 +288,16 @@ class TestRogueWriters:
         assert seen >= told[0]
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
-    def test_a_hint_saves_the_read(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
-        """A process that follows another one of its machine knows the counter without reading it."""
+    @pytest.mark.parametrize("seen", [None, 3])
+    def test_a_hint_saves_the_read(
+        self, name: str, scope: str, seen: int | None, install: Callable[..., Strategy], clock: Clock, wire: Wire
+    ) -> None:
+        """A process that follows another one of its machine, however soon, knows the counter without reading it."""
+        install(name, clock=clock)
         put_some(name, scope, 3)
-        install(name)
+        install(name, clock=clock)
+        if seen:
+            counter_of(name).seen(scope, nth(name, seen))
         wire.clear()
         assert put_some(name, scope, 1) == [nth(name, 4)]
         assert wire.operations == ["Query", "TransactWriteItems"]
@@ -371,6 +386,15 @@ class TestOwnKeys:
         assert get_last_value(name, scope=scope) == nth(name, 1)
         assert self._row(name, scope, 7)["title"] == "a"
         assert self._put(name, scope, 8).value == nth(name, 2)
+
+    @pytest.mark.parametrize("name", OWN_KEYS)
+    def test_a_counter_set_back(self, name: str, scope: str) -> None:
+        """A counter that was set back is refused, although no item would be found under a value that comes again."""
+        for n in range(3):
+            self._put(name, scope, n)
+        set_counter(name, scope, last_value=nth(name, 1), highest=nth(name, 1))
+        with pytest.raises(SequenceWentBack):
+            self._put(name, scope, 3)
 
     @pytest.mark.parametrize("name", OWN_KEYS)
     def test_a_repeat_with_its_own_key(self, name: str, scope: str) -> None:
