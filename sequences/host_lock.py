@@ -4,20 +4,20 @@ Without it, the web workers of one host race for every number of a busy scope, a
 races: the condition of each write decides what is stored. So a process that waits no longer, or runs on a system
 without such locks, loses a race at worst and never a number. Processes of different hosts have only jitter.
 
-The lock is a line of tickets. A process draws a ticket by binding a socket to its number, which the system lets only
-one process do. Then it waits until the socket with the number before is closed, by its holder or by the system when
+The lock is a line of numbered places. A process takes a place by binding a socket to its number, which the system lets
+only one process do. Then it waits until the socket of the number before is closed, by its holder or by the system when
 the holder dies:
 
-    ticket 7   has the turn --closes
-    ticket 8       waits ----------- has the turn --closes
-    ticket 9               waits ------------------ has the turn --closes
+    place 7   has the turn --closes
+    place 8       waits ----------- has the turn --closes
+    place 9               waits ------------------ has the turn --closes
 
 So the first to come has the first turn, and nobody polls. No number is used twice: a process that hangs delays the next
-one by `LONGEST_WAIT` once, and nobody after that. The next number and the hint are in a file in the temporary
+one by `LONGEST_WAIT` once, and nobody after that. The last number and the hint are in a file in the temporary
 directory. The sockets are in Linux's abstract namespace, so other systems go without locks.
 
-A queue in which each waits for the one before: https://en.wikipedia.org/wiki/Ticket_lock, and the lock of Craig,
-Landin and Hagersten, in "The Art of Multiprocessor Programming", section 7.5.
+A queue in which each waits for the one before is the lock of Craig, Landin and Hagersten; see "The Art of
+Multiprocessor Programming", section 7.5.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _NUMBER = struct.Struct("<q")
 _HINT = struct.Struct("<32sqdI")
 _SLOT_BYTES = 64
 
-_tickets: WeakSet[socket.socket] = WeakSet()
+_places: WeakSet[socket.socket] = WeakSet()
 
 
 def _close_in_child() -> None:
-    """Close a forked child's copies: a ticket is given back when no process has it open."""
-    for ticket in list(_tickets):
-        ticket.close()
+    """Close a forked child's copies: a place is given back when no process has it open."""
+    for place in list(_places):
+        place.close()
 
 
 os.register_at_fork(after_in_child=_close_in_child)
@@ -72,7 +72,7 @@ class HostLock:
         self._key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
         self._slot = int.from_bytes(self._key[:4]) % SLOTS
         self._file: int | None = None
-        self._ticket: socket.socket | None = None
+        self._place: socket.socket | None = None
         self._number: int | None = None
 
     def hint(self) -> tuple[int, float] | None:
@@ -88,25 +88,25 @@ class HostLock:
             self._write(_NUMBER.size, _HINT.pack(self._key, last_value, known_at, checksum))
 
     def take(self, seconds: float) -> None:
-        """Draw a ticket, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
+        """Take a place, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
         self._file = _open()
         if self._file is None:
             return
         with contextlib.suppress(OSError):  # a system that allows no such sockets
-            self._draw()
+            self._line_up()
             if self._number is not None and self._number - 1 > self._given_back():
                 self._wait_for(self._number - 1, seconds)
 
     def release(self) -> None:
-        """Give back the ticket, or leave the line."""
+        """Give back the turn, or the place in the line."""
         if self._number is not None:
             self._write(0, _NUMBER.pack(self._number))  # before the next one goes on
-        if self._ticket is not None:
-            self._ticket.close()
+        if self._place is not None:
+            self._place.close()
         if self._file is not None:
             os.close(self._file)
 
-    def _draw(self) -> None:
+    def _line_up(self) -> None:
         """Take the first number after those that are given back or held. The line may be too long for that.
 
         If the number is given back by now, others have used it since the first look, and newer ones may be held.
@@ -123,15 +123,15 @@ class HostLock:
 
     def _bind(self, number: int) -> bool:
         """Whether the number was free and is now held."""
-        ticket = self._ticket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        _tickets.add(ticket)
+        place = self._place = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        _places.add(place)
         try:
-            ticket.bind(_address(self._slot, number))
+            place.bind(_address(self._slot, number))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
             return False
-        ticket.listen()
+        place.listen()
         return True
 
     def _given_back(self) -> int:
@@ -140,7 +140,7 @@ class HostLock:
         return int(number)
 
     def _wait_for(self, number: int, seconds: float) -> None:
-        """Wait until this ticket is given back, at most so many seconds.
+        """Wait until the place with this number is given back, at most so many seconds.
 
         The first in the line goes on without its turn if nothing is given back for LONGEST_WAIT, the second after twice
         that time, and so on: those behind a holder that hangs do not all go on at once.
@@ -159,31 +159,31 @@ class HostLock:
                     return
 
     def _connect(self, holder: socket.socket, number: int) -> bool:
-        """Connect to the holder of a ticket. Returns False if it is given back, or its holder has died."""
+        """Connect to the holder of a place. Returns False if it is given back, or its holder has died."""
         holder.settimeout(0)
         for _ in range(CONNECT_ATTEMPTS):
             if self._given_back() >= number:
                 break
             try:
                 holder.connect(_address(self._slot, number))
-            except ConnectionRefusedError:  # not yet: it was drawn a moment ago
+            except ConnectionRefusedError:  # not yet: it was taken a moment ago
                 time.sleep(0.0005)
             else:
                 return True
         return False
 
-    def _read(self, place: int, part: struct.Struct) -> tuple[Any, ...] | None:
+    def _read(self, offset: int, part: struct.Struct) -> tuple[Any, ...] | None:
         if self._file is None:
             return None
         try:
-            return part.unpack(os.pread(self._file, part.size, self._slot * _SLOT_BYTES + place))
+            return part.unpack(os.pread(self._file, part.size, self._slot * _SLOT_BYTES + offset))
         except (OSError, struct.error):  # a disk that fails, or nothing there yet
             return None
 
-    def _write(self, place: int, data: bytes) -> None:
+    def _write(self, offset: int, data: bytes) -> None:
         if self._file is not None:
             with contextlib.suppress(OSError):  # on a full disk the next process reads the last value itself
-                os.pwrite(self._file, data, self._slot * _SLOT_BYTES + place)
+                os.pwrite(self._file, data, self._slot * _SLOT_BYTES + offset)
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def open_files() -> int:
 
 
 def in_line(topic: str) -> int:
-    """How many hold a ticket at a name, or at one that shares its slot."""
+    """how many stand in the line of a name, or of one that shares its slot."""
     name = f"@sequences-{os.getuid()}-{HostLock(topic)._slot}-"
     return len({line.split()[-1] for line in SOCKETS.read_text().splitlines() if name in line})
 
@@ -137,7 +137,7 @@ class TestTurns:
                     assert in_line(topic) == 1
 
     def test_the_first_to_come_is_the_first(self, topic: str) -> None:
-        """Turns come in the order in which callers draw their tickets."""
+        """Turns come in the order in which callers line up."""
         order: list[int] = []
 
         def take(number: int) -> None:
