@@ -162,7 +162,11 @@ class TestTurns:
             waiting.start()
             wait_until(lambda: in_line(topic) == 2)
             assert not held.is_set()
-            process.kill() if ending == "killed" else release.set()
+            if ending == "killed":
+                process.kill()
+                process.join(30)
+            else:
+                release.set()
             assert held.wait(10)
             done.set()
             waiting.join(30)
