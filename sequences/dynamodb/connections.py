@@ -26,6 +26,7 @@ from botocore.awsrequest import (
     AWSHTTPSConnection,
     AWSHTTPSConnectionPool,
 )
+from urllib3 import Timeout
 from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 
 from .exchange import Answer, request_text, take_answer
@@ -124,14 +125,14 @@ class _Bounded:
             self.sock.settimeout(_left(self.timeout))
             unsent = unsent[self.sock.send(unsent) :]
 
-    def exchange(self, request: bytes) -> Answer:
-        """Send a request as it is, and read the answer."""
+    def exchange(self, request: bytes, *, read_seconds: float | None) -> Answer:
+        """Send a request as it is, and read the answer. Without a limit each read may take `read_seconds`."""
         self.send(request)
         sock = self.sock
         assert sock is not None
 
         def receive(most: int) -> bytes:
-            sock.settimeout(_left(self.timeout))
+            sock.settimeout(_left(read_seconds))
             return sock.recv(most)
 
         return take_answer(receive, lambda received: _Response(sock, received=received))
@@ -182,20 +183,22 @@ class _TlsPool(AWSHTTPSConnectionPool):
 
 
 class _Lean:
-    """Sends requests without urllib3's and http.client's layers, except through a proxy.
+    """Sends requests without urllib3's and http.client's layers, except through a proxy or with a time-out of its own.
 
     The connections are urllib3's, and its errors mean the same.
     """
 
     def urlopen(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
         pool: Any = self
-        plain = pool.proxy is None and isinstance(body, bytes) and not options.get("chunked")
-        request = request_text(method, url, _host(pool), headers, body) if plain else None
+        special = pool.proxy or options.get("chunked") or options.get("timeout") or not isinstance(body, bytes)
+        request = request_text(method, url, _host(pool), headers, body) if not special else None
         if request is None:
             return super().urlopen(method, url, body, headers, **options)  # type: ignore[misc]
         try:
             connection = pool._get_conn()  # an exception leaves it out of the pool, which makes new ones
-            answer = connection.exchange(request)
+            connection.timeout = Timeout.resolve_default_timeout(pool.timeout.connect_timeout)
+            read_seconds = Timeout.resolve_default_timeout(pool.timeout.read_timeout)
+            answer = connection.exchange(request, read_seconds=read_seconds)
         except TimeoutError as error:
             raise ReadTimeoutError(pool, url, "Read timed out.") from error
         except ssl.SSLError as error:
