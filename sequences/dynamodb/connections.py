@@ -74,7 +74,7 @@ def _left(otherwise: Any) -> Any:
 class _Reader(io.RawIOBase):
     """Reads what was received already, and then from a socket within the time left."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, received: bytes = b"") -> None:
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, received: bytes) -> None:
         self._raw = raw
         self._socket = sock
         self._received = received

@@ -51,20 +51,20 @@ def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.cl
     """
     received = bytearray()
     while (end := received.find(_END)) < 0 and len(received) < MOST_HEADERS:
-        received += _some(receive, MOST_AT_ONCE)
+        received += _some(receive)
     status, headers = _head(received[:end].decode("latin-1")) if end > 0 else (0, {})
     length = headers.get("content-length", "")
     if not status or not length.isdecimal() or "transfer-encoding" in headers:
         return _by_http_client(rest(bytes(received)))
     whole = end + len(_END) + int(length)
     while len(received) < whole:
-        received += _some(receive, min(whole - len(received), 2**20))
+        received += _some(receive)
     reusable = len(received) == whole and headers.get("connection", "").lower() != "close"
     return Answer(status, headers, bytes(received[end + len(_END) : whole]), reusable)
 
 
-def _some(receive: Callable[[int], bytes], most: int) -> bytes:
-    data = receive(most)
+def _some(receive: Callable[[int], bytes]) -> bytes:
+    data = receive(MOST_AT_ONCE)
     if not data:
         raise ProtocolError("The connection was closed before the end of the answer.")
     return data
@@ -82,7 +82,6 @@ def _head(text: str) -> tuple[int, dict[str, str]]:
 
 
 def _by_http_client(response: http.client.HTTPResponse) -> Answer:
-    with response:
-        response.begin()
-        body = response.read()
+    response.begin()
+    body = response.read()
     return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body, False)

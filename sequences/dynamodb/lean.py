@@ -84,7 +84,6 @@ class LeanClient:
         context = {
             "client_region": client.meta.region_name,
             "client_config": client.meta.config,
-            "has_streaming_input": False,
             "auth_type": model.resolved_auth_type,
         }
         params = client._emit_api_params(api_params=request, operation_model=model, context=context)
@@ -136,8 +135,7 @@ class LeanClient:
     def _find_destination(self, model: Any, params: Any, context: dict[str, Any]) -> _Destination:
         before = dict(context)
         url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, context)
-        if properties:
-            context["endpoint_properties"] = properties
+        context["endpoint_properties"] = properties
         added = {name: value for name, value in context.items() if before.get(name) is not value}
         return _Destination(url, headers, added)
 

@@ -6,13 +6,25 @@ from __future__ import annotations
 import io
 import queue
 import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import botocore.httpsession
 import pytest
+from botocore import auth
+from urllib3 import PoolManager, ProxyManager, Timeout
+from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError, SSLError
 
+from project.proof.faults.proxy import free_port
 from sequences.dynamodb import connections
-from sequences.dynamodb.connections import LEAST_SECONDS, within
+from sequences.dynamodb.connections import LEAN_POOLS, LEAST_SECONDS, _host, within
 
 SOCKET = mock.Mock(spec=socket.socket)
 
@@ -66,5 +78,158 @@ def test_both_schemes() -> None:
 def test_a_closed_answer_lets_go_of_its_socket() -> None:
     """Closing an answer closes what it reads from."""
     raw = io.FileIO("/dev/null")
-    connections._Reader(raw, SOCKET).close()
+    connections._Reader(raw, SOCKET, b"").close()
     assert raw.closed
+
+
+# A certificate for 127.0.0.1 that signs itself, and its key.
+CERTIFICATE = """\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgU5zJlS4niBD72hgQ
+VdscTaIZwJZ9qhwJb3S5R775TbihRANCAATMvte6cxJCmg/H8yfC9WQuYEwAZWW8
+DEvKhyvjlXvOaqUS0/r2SHvwUX1bk+YzSzcEhk+SvNys5T7/7aWic3Uh
+-----END PRIVATE KEY-----
+-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUff4CLA/EsVKPkeWiyvxY3aF3RR8wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjAzMTQ1NloYDzIxMjYxMDI5
+MDMxNDU2WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATMvte6cxJCmg/H8yfC9WQuYEwAZWW8DEvKhyvjlXvOaqUS0/r2SHvw
+UX1bk+YzSzcEhk+SvNys5T7/7aWic3Uho28wbTAdBgNVHQ4EFgQUfAiCOCZjtVlE
+JNggfr+0vaY26EUwHwYDVR0jBBgwFoAUfAiCOCZjtVlEJNggfr+0vaY26EUwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARhwR/AAABgglsb2NhbGhvc3QwCgYIKoZI
+zj0EAwIDSAAwRQIgGKLSqzV+eF3O+iBKvh+C7GsRYmVjlbaqvtly0Wi3EdACIQD0
+kpIiHwYZKbQ6Uy0UutTxvLkCm0P+GMPAqjoi4MGouA==
+-----END CERTIFICATE-----
+"""
+
+
+class _Server(BaseHTTPRequestHandler):
+    """Answers with what it was asked, and notes from which port each request came."""
+
+    protocol_version = "HTTP/1.1"
+    closes = False
+    extra = b""
+    pause = 0.0
+    ports: list[int]
+    paths: list[str]
+
+    def do_POST(self) -> None:
+        self.ports.append(self.client_address[1])
+        self.paths.append(self.path)
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(self.pause)
+        with suppress(OSError):  # the client has hung up
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body + self.extra)
+        self.close_connection = self.closes
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    """A server on this machine."""
+    handler = type("Handler", (_Server,), {"ports": [], "paths": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> str:
+    """The path of the certificate."""
+    path = tmp_path / "certificate.pem"
+    path.write_text(CERTIFICATE)
+    return str(path)
+
+
+class TestPool:
+    def ask(self, pool: Any, body: bytes = b"hello") -> Any:
+        return pool.urlopen("POST", "/", body=body, headers={"Content-Length": str(len(body))}, retries=False)
+
+    def test_one_connection(self, server: ThreadingHTTPServer) -> None:
+        """Requests one after the other go over one connection."""
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
+            assert [self.ask(pool, body).body for body in (b"a", b"b" * 100_000, b"")] == [b"a", b"b" * 100_000, b""]
+        assert len(set(server.RequestHandlerClass.ports)) == 1  # type: ignore[attr-defined]
+
+    def test_a_connection_that_the_server_closed(self, server: ThreadingHTTPServer) -> None:
+        """A connection that was closed while it was unused is replaced, without an error."""
+        handler: Any = server.RequestHandlerClass
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
+            handler.closes = True
+            self.ask(pool)
+            idle = pool.pool.get()
+            assert idle.sock.recv(1) == b""  # the end has arrived
+            pool.pool.put(idle)
+            self.ask(pool)
+        assert len(set(handler.ports)) == 2
+
+    def test_more_than_the_answer(self, server: ThreadingHTTPServer) -> None:
+        """What follows an answer is not taken for the next answer: the connection is closed."""
+        server.RequestHandlerClass.extra = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n!"  # type: ignore[attr-defined]
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
+            assert [self.ask(pool, body).body for body in (b"a", b"b")] == [b"a", b"b"]
+        assert len(set(server.RequestHandlerClass.ports)) == 2  # type: ignore[attr-defined]
+
+    def test_encrypted(self, server: ThreadingHTTPServer, certificate: str) -> None:
+        """Over TLS a request goes only to a server whose certificate is trusted."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        with LEAN_POOLS["https"]("127.0.0.1", server.server_port, ca_certs=certificate) as pool:
+            assert [self.ask(pool, body).body for body in (b"a", b"b" * 100_000)] == [b"a", b"b" * 100_000]
+        with LEAN_POOLS["https"]("127.0.0.1", server.server_port) as pool, pytest.raises(SSLError):
+            self.ask(pool)
+        assert len(set(server.RequestHandlerClass.ports)) == 1  # type: ignore[attr-defined]
+
+    def test_through_a_proxy(self, server: ThreadingHTTPServer) -> None:
+        """Through a proxy requests go by urllib3, with the whole address."""
+        with ProxyManager(f"http://127.0.0.1:{server.server_port}") as manager:
+            manager.pool_classes_by_scheme = LEAN_POOLS
+            reply = manager.request("POST", "http://elsewhere.example/x", body=b"hello", retries=False)
+        assert reply.data == b"hello"
+        assert server.RequestHandlerClass.paths == ["http://elsewhere.example/x"]  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("own", [False, True])
+    def test_a_server_that_is_silent(self, server: ThreadingHTTPServer, own: bool) -> None:
+        """A read takes no longer than the pool's time-out for reading, or than that of the request."""
+        handler: Any = server.RequestHandlerClass
+        handler.pause = 0.5
+        seconds, options = (30.0, {"timeout": 0.05}) if own else (0.05, {})
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port, timeout=Timeout(connect=30, read=seconds)) as pool:
+            with pytest.raises(ReadTimeoutError):
+                pool.urlopen("POST", "/", body=b"hello", headers={"Content-Length": "5"}, retries=False, **options)
+            handler.pause = 0.0
+
+    def test_nobody_listens(self) -> None:
+        """A server that is away is an error of connecting, after which botocore says that nothing was sent."""
+        with LEAN_POOLS["http"]("127.0.0.1", free_port()) as pool, pytest.raises(NewConnectionError):
+            self.ask(pool)
+
+    @pytest.mark.parametrize("headers", [{"A": "b\r\nc: d"}])
+    def test_a_header_that_is_none(self, server: ThreadingHTTPServer, headers: dict[str, str]) -> None:
+        """A header with a line break is refused by http.client, and nothing is sent."""
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool, pytest.raises((ValueError, HTTPError)):
+            pool.urlopen("POST", "/", body=b"", headers=headers, retries=False)
+        assert server.RequestHandlerClass.ports == []  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://localhost:8000/",
+            "http://localhost:80/",
+            "https://dynamodb.eu-central-1.amazonaws.com/",
+            "https://localhost:8443/",
+            "http://[::1]:8000/",
+        ],
+    )
+    def test_the_host(self, url: str) -> None:
+        """The host of a request is the one that botocore signs."""
+        manager = PoolManager()
+        manager.pool_classes_by_scheme = LEAN_POOLS
+        assert _host(manager.connection_from_url(url)) == auth._host_from_url(url)  # type: ignore[attr-defined]

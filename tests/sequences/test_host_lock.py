@@ -27,7 +27,7 @@ from tests.sequences.support import SEQUENCES, at_once, lock_name, put_some, sto
 FORK = multiprocessing.get_context("fork")
 SOCKETS = Path("/proc/net/unix")
 
-pytestmark = pytest.mark.skipif(not host_lock.SUPPORTED, reason="this system has no abstract sockets")
+pytestmark = pytest.mark.skipif(not SOCKETS.exists(), reason="this system has no abstract sockets")
 
 
 @pytest.fixture
@@ -277,10 +277,12 @@ class TestDoingWithout:
             assert in_line(topic) == 0
 
     def test_a_system_that_forbids_sockets(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where no socket can be made there are no locks; hints are passed on all the same."""
-        monkeypatch.setattr(socket, "socket", mock.Mock(side_effect=PermissionError))
+        """Where no socket can be bound there are no locks; hints are passed on all the same."""
+        forbidden = mock.Mock(side_effect=PermissionError)
+        monkeypatch.setattr(socket, "socket", mock.Mock(return_value=mock.Mock(bind=forbidden)))
         with hold_host_lock(topic) as turn:
             turn.leave_hint(7, 1.0)
+        assert forbidden.call_count == 1
         with hold_host_lock(topic) as turn:
             assert turn.hint() == (7, 1.0)
 

@@ -15,9 +15,10 @@ from botocore.credentials import RefreshableCredentials
 from django.core.checks import run_checks
 from pytest_django import Settings
 
+from project.proof.faults.proxy import free_port
 from sequences import dynamodb
 from sequences.dynamodb import marshal, unmarshal
-from sequences.exceptions import SequenceError, WriteCancelled
+from sequences.exceptions import NotWritten, SequenceError, WriteCancelled
 from tests.sequences.support import handled
 
 ITEM: Mapping[str, Any] = {
@@ -94,6 +95,18 @@ def test_answers_and_errors(configured: str, scope: str, settings: Settings) -> 
             outcomes.append([outcome(*call) for call in calls])
     assert outcomes[0] == outcomes[1]
     assert [one[0] for one in outcomes[0][1:3] if isinstance(one, tuple)] == [WriteCancelled] * 2
+
+
+def test_an_engine_that_is_away(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both clients say that nothing was written if nobody listens."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port()}")
+    outcomes = []
+    for client in dynamodb.CLIENTS:
+        with by(client, settings):
+            outcomes.append(outcome("put_item", {"TableName": "nowhere", "Item": {}}))
+    assert outcomes[0] == outcomes[1]
+    assert isinstance(outcomes[0], tuple)
+    assert outcomes[0][0] is NotWritten
 
 
 def test_events(configured: str, scope: str, settings: Settings) -> None:
