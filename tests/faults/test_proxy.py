@@ -25,7 +25,7 @@ LOST = (
 
 
 @pytest.fixture
-def through(proxy: Proxy) -> DynamoDBClient:
+def through(proxy: Proxy, faults_table: None) -> DynamoDBClient:
     """A client that uses the engine through the proxy."""
     return bare_client(proxy.endpoint)
 
