@@ -12,9 +12,9 @@ the holder dies:
     place 8       waits ----------- has the turn --closes
     place 9               waits ------------------ has the turn --closes
 
-So the first to come has the first turn, and nobody polls. No number is used twice: a process that hangs delays the next
-one by `LONGEST_WAIT` once, and nobody after that. The last number and the hint are in a file in the temporary
-directory. The sockets are in Linux's abstract namespace, so other systems go without locks.
+So the first to come has the first turn, and nobody polls. Those who come later take later numbers: a process that hangs
+delays the next one by `LONGEST_WAIT` once, and nobody after that. The last number and the hint are in a file in the
+temporary directory. The sockets are in Linux's abstract namespace, so other systems go without locks.
 
 A queue in which each waits for the one before is the lock of Craig, Landin and Hagersten; see "The Art of
 Multiprocessor Programming", section 7.5.
@@ -78,13 +78,13 @@ class HostLock:
     def hint(self) -> tuple[int, float] | None:
         """The last value that a process of this host confirmed, and when (monotonic seconds); None without one."""
         key, last_value, known_at, checksum = self._read(_NUMBER.size, _HINT) or (b"", 0, 0.0, 0)
-        whole = checksum == _checksum(_HINT.pack(key, last_value, known_at, 0))
+        whole = checksum == _checksum(key, last_value, known_at)
         return (last_value, known_at) if whole and key == self._key else None
 
     def leave_hint(self, last_value: int, known_at: float) -> None:
         """Leave the last value for the next process. Values of 2**63 and above are not left."""
         if last_value < 2**63:
-            checksum = _checksum(_HINT.pack(self._key, last_value, known_at, 0))
+            checksum = _checksum(self._key, last_value, known_at)
             self._write(_NUMBER.size, _HINT.pack(self._key, last_value, known_at, checksum))
 
     def take(self, seconds: float) -> None:
@@ -201,9 +201,9 @@ def _address(slot: int, number: int) -> str:
     return f"\0sequences-{os.getuid()}-{slot}-{number}"
 
 
-def _checksum(hint: bytes) -> int:
-    """The checksum of a packed hint: a process that waited no longer may read half of a new one."""
-    return zlib.crc32(hint)
+def _checksum(key: bytes, last_value: int, known_at: float) -> int:
+    """The checksum of a hint: a process that waited no longer may read half of a new one."""
+    return zlib.crc32(_HINT.pack(key, last_value, known_at, 0))
 
 
 def _open() -> int | None:

@@ -5,6 +5,7 @@ callers retry (see `retries` and `leader`). In the folder:
 
     client        the client of this process, one request, the engine's clock
     connections   sockets that limit the total time of a request
+    exchange      one request and its answer over an open connection
     lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
     lives         telling a table from an earlier one of the same name

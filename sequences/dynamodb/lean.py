@@ -129,14 +129,14 @@ class LeanClient:
         if "signing" in context or b'"arn:' in body:
             return self._find_destination(model, params, context)
         if model.name not in self._destinations:
-            self._destinations[model.name] = self._find_destination(model, params, dict(context))
+            self._destinations[model.name] = self._find_destination(model, params, context)
         return self._destinations[model.name]
 
     def _find_destination(self, model: Any, params: Any, context: dict[str, Any]) -> _Destination:
-        before = dict(context)
-        url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, context)
-        context["endpoint_properties"] = properties
-        added = {name: value for name, value in context.items() if before.get(name) is not value}
+        learned = dict(context)
+        url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, learned)
+        learned["endpoint_properties"] = properties
+        added = {name: value for name, value in learned.items() if context.get(name) is not value}
         return _Destination(url, headers, added)
 
     def _send(self, model: Any, call: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

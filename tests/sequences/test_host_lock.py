@@ -106,6 +106,20 @@ def held_elsewhere(topic: str) -> Iterator[tuple[BaseProcess, Event]]:
         process.join(30)
 
 
+def turns_of(count: int, topic: str, seconds: float) -> list[str]:
+    """How the turns of so many threads begin and end, each of which keeps its turn for some seconds."""
+    turns: list[str] = []
+
+    def take(number: int) -> None:
+        with hold_host_lock(topic):
+            turns.append(f"{number} begins")
+            time.sleep(seconds)
+            turns.append(f"{number} ends")
+
+    at_once(count, take)
+    return turns
+
+
 @pytest.mark.usefixtures("patient")
 class TestTurns:
     def test_processes(self, topic: str, tmp_path: Path) -> None:
@@ -209,7 +223,7 @@ class TestTurns:
 class TestHanging:
     @pytest.mark.usefixtures("impatient")
     def test_a_holder_that_hangs(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A holder that confirms no value for LONGEST_WAIT delays the next caller, and nobody after that."""
+        """A holder that keeps its turn for LONGEST_WAIT delays the next caller, and nobody after that."""
         with held_elsewhere(topic):
             with hold_host_lock(topic):
                 assert in_line(topic) == 2
@@ -221,38 +235,14 @@ class TestHanging:
     def test_a_line_that_moves(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """While turns are given back, others wait longer than LONGEST_WAIT."""
         monkeypatch.setattr(host_lock, "LONGEST_WAIT", 1.0)
-        turns: list[str] = []
-
-        def take(number: int) -> None:
-            with hold_host_lock(topic):
-                turns.append(f"{number} begins")
-                time.sleep(0.1)
-                turns.append(f"{number} ends")
-
-        threads = [threading.Thread(target=take, args=(number,)) for number in range(15)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
+        turns = turns_of(15, topic, 0.1)
         assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
 
     def test_those_behind_a_holder_that_hangs(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first in the line goes on without its turn. The others wait for the first, and go on one by one."""
         monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.3)
-        turns: list[str] = []
-
-        def take(number: int) -> None:
-            with hold_host_lock(topic):
-                turns.append(f"{number} begins")
-                time.sleep(0.01)
-                turns.append(f"{number} ends")
-
         with held_elsewhere(topic):
-            threads = [threading.Thread(target=take, args=(number,)) for number in range(5)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(30)
+            turns = turns_of(5, topic, 0.01)
         assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
 
     def test_a_long_line(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
