@@ -5,8 +5,9 @@
     caller C           --joins, waits----------+-> B leads: [write B C D]
     caller D              --joins, waits------/
 
-There is no timer and no thread of our own. A lone caller leads at once and waits for nobody. The first caller after a
-group only lets the threads run that the group has answered. A `Committer` knows what a write contains and what its
+There is no timer and no thread of our own. A lone caller leads at once and waits for nobody. The callers of a group
+wake each other, one after the other, and the last one hands over the lead: so threads do not compete to run, and those
+that call again at once are in the next group together. A `Committer` knows what a write contains and what its
 answer means. This module knows who leads and who waits; `leader` knows when a write is sent again.
 
 The guarantees, each with a test:
@@ -22,7 +23,6 @@ The guarantees, each with a test:
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +53,6 @@ class CommitQueues:
         self._joins = joins
         self._lock = threading.Lock()
         self._queues: dict[str | None, Queue] = {}
-        self._shared: tuple[str | None, ...] = ()  # the scope whose last batch had several waiters
 
     def submit(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
         """Return when every request is answered, by this caller as the leader of a group or by another leader.
@@ -83,9 +82,6 @@ class CommitQueues:
                 queue = self._queues[scope] = Queue(waiter)
             else:
                 queue.waiting.append(waiter)
-            follows_group = not waits and scope in self._shared
-        if follows_group:
-            _let_others_come()
         while not waiter.answered:
             if queue.leader is waiter:
                 Leader(self._committer, scope, queue, self._lock).run(waited=waits)
@@ -95,7 +91,7 @@ class CommitQueues:
     def _wait(self, scope: str | None, queue: Queue, waiter: Waiter) -> None:
         """Wait for an answer or for the lead, at most GLANCE_SECONDS; then look at the leader and the deadline.
 
-        A leader that is lost is replaced, and a waiter past its deadline gives up.
+        A leader that is lost or does not hand over is replaced, and a waiter past its deadline gives up.
         """
         left = waiter.deadline.left
         if waiter.latch.acquire(timeout=min(GLANCE_SECONDS, left if left > 0 else max(left + LATE_SECONDS, 0.001))):
@@ -103,7 +99,7 @@ class CommitQueues:
         with self._lock:
             if queue.leader is waiter or waiter.answered:
                 return
-            if queue.leader.lost:
+            if queue.unled:
                 self._hand_over(scope, queue)
             if waiter.deadline.over and queue.leader is not waiter:
                 self._give_up(queue, waiter)
@@ -122,12 +118,14 @@ class CommitQueues:
             waiter.give_up(TOOK_TOO_LONG, outcome_unknown=batch.write is not None or waiter not in batch.waiters)
 
     def _leave(self, scope: str | None, waiter: Waiter) -> None:
-        """Leave the queue, and hand over the lead if this caller had it. Safe to call twice.
+        """Leave the queue, wake who follows, and hand over the lead if this caller had it. Safe to call twice.
 
         A signal handler may store an item in between: while the lock is held, this thread must count as inside.
         """
         waiter.gone = True
         with self._lock:
+            if waiter.following is not None:
+                waiter.following.wake()
             queue = self._queues.get(scope)
             if queue is not None:
                 if queue.leader is waiter or queue.leader.lost:
@@ -143,13 +141,3 @@ class CommitQueues:
             following.wake()
         elif self._queues.get(scope) is queue:
             del self._queues[scope]
-            self._shared = (scope,) if queue.shared else ()
-
-
-def _let_others_come() -> None:
-    """Let the threads run that the last group has just answered, so that those who call again share the next write.
-
-    Otherwise the first to call again would write alone while all the others wait for it. With no thread to run, this
-    takes a microsecond.
-    """
-    time.sleep(0)

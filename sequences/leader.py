@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from . import dynamodb
@@ -70,7 +71,6 @@ class Leader:
                 room, space = room - waiting[0].actions, space - waiting[0].size
                 self.batch.waiters.append(waiting[0])
                 waiting.popleft()  # last: an exception from a signal handler must not lose a waiter
-            self.queue.shared = len(self.batch.waiters) > 1
 
     def _unanswered(self) -> list[Pending[Any]]:
         """The requests without an answer; of those that share a token or a key, the first."""
@@ -172,8 +172,18 @@ class Leader:
                 waiter.give_up(failure, outcome_unknown=self.batch.outcome_unknown)
 
     def _release(self) -> None:
-        """Wake the answered waiters and take them out of the batch."""
-        for waiter in self.batch.waiters:
-            if waiter.answered and waiter is not self.own:
-                waiter.wake()
-        self.batch.waiters = [waiter for waiter in self.batch.waiters if not waiter.answered]
+        """Take the answered waiters out of the batch, and wake the first: each wakes the next one when it leaves.
+
+        If nobody is left in the batch, the last of them hands over the lead.
+        """
+        with self.lock:
+            answered = [waiter for waiter in self.batch.waiters if waiter.answered]
+            self.batch.waiters = [waiter for waiter in self.batch.waiters if not waiter.answered]
+            leaving = [waiter for waiter in answered if waiter is not self.own and not waiter.gone]
+            if not leaving:
+                return
+            for waiter, following in pairwise(leaving):
+                waiter.following = following
+            if self.leads and not self.batch.waiters:
+                self.queue.leader = leaving[-1]
+            leaving[0].wake()

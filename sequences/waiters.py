@@ -22,13 +22,14 @@ TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
 class Waiter:
     """One caller with its requests, which one batch takes together, and the latch at which the caller waits."""
 
-    __slots__ = ("actions", "deadline", "gone", "latch", "left", "pendings", "size")
+    __slots__ = ("actions", "deadline", "following", "gone", "latch", "left", "pendings", "size")
 
     def __init__(self, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
         self.pendings = pendings
         self.deadline = deadline
         self.gone = False  # the caller wants no answer any more
         self.left = False  # and has left the queue, or handed over the lead
+        self.following: Waiter | None = None  # whom this caller wakes when it leaves
         self.actions = sum(pending.request.actions for pending in pendings)
         self.size = sum(pending.request.size for pending in pendings)
         self.latch = threading.Lock()
@@ -113,16 +114,20 @@ class Batch:
 class Queue:
     """The waiters of one scope: the leader, its batch, and those that wait for a later write.
 
-    `shared` is true if the last batch had several waiters.
+    After a batch the leader is its last caller, which only hands over the lead.
     """
 
-    __slots__ = ("batch", "leader", "shared", "waiting")
+    __slots__ = ("batch", "leader", "waiting")
 
     def __init__(self, leader: Waiter) -> None:
         self.leader = leader
         self.batch = Batch([leader])
-        self.shared = False
         self.waiting: deque[Waiter] = deque()
+
+    @property
+    def unled(self) -> bool:
+        """Whether nobody works for the waiters: the leader is lost, or its batch is over and the lead not taken."""
+        return self.leader.lost or not self.batch.waiters
 
     def next_leader(self) -> Waiter | None:
         """Make the longest-waiting caller the leader, of the batch left behind or a new one; None if nobody waits."""

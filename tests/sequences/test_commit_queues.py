@@ -163,6 +163,22 @@ class House:
         yield future
         self.line.open.set()
 
+    @contextmanager
+    def held(self, name: str) -> Iterator[threading.Event]:
+        """While the body runs, and until the event, the caller of this item has its answer but does not leave."""
+        go, leave = threading.Event(), self.queues._leave
+
+        def hold(scope: str | None, waiter: Waiter) -> None:
+            if waiter.pendings[0].request.item["name"] == name:
+                assert go.wait(timeout=30)
+            leave(scope, waiter)
+
+        self.queues._leave = hold  # type: ignore[method-assign]
+        try:
+            yield go
+        finally:
+            go.set()
+
 
 @pytest.fixture
 def line(monkeypatch: pytest.MonkeyPatch) -> Line:
@@ -191,6 +207,11 @@ def value(pending: Pending[PutRequest]) -> int:
     return pending.answer.value
 
 
+def awake(waiters: list[Waiter]) -> list[bool]:
+    """Which of these callers were woken."""
+    return [waiter.latch.acquire(blocking=False) for waiter in waiters]
+
+
 class TestWhoLeads:
     def test_a_lone_caller(self, house: House) -> None:
         """A lone caller is written at once, by one request, without a pause."""
@@ -205,38 +226,30 @@ class TestWhoLeads:
         assert [value(future.result()) for future in [first, *others]] == list(range(1, 12))
         assert house.line.items == [["first"], [f"{n}" for n in range(10)]]
 
-    def test_the_first_after_a_group(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The first caller after a group lets the threads run that the group answered, and writes for them too."""
-        with house.busy() as first:
-            others = [house.join("a"), house.join("b")]
-        for future in [first, *others]:
-            future.result()
-        monkeypatch.setattr(commit_queues, "_let_others_come", lambda: others.append(house.join("d")))
-        house.put("c")
-        assert value(others[-1].result()) == 5
+    def test_those_who_come_after_a_group(self, house: House) -> None:
+        """While the callers of a group wake each other, new callers wait, and the next write takes them all."""
+        with house.held("b") as go, house.busy() as first:
+            group = [house.join("a"), house.join("b")]
+            house.line.open.set()
+            others = [first, group[0]]
+            values = [value(future.result()) for future in others]
+            after = [house.join("c"), house.join("d")]
+            go.set()
+        assert values + [value(future.result()) for future in [group[1], *after]] == [1, 2, 3, 4, 5]
         assert house.line.items == [["first"], ["a", "b"], ["c", "d"]]
 
-    @pytest.mark.parametrize(("scopes", "times"), [(["s"], 0), (["t"], 1), (["t", "t"], 1)])
-    def test_who_lets_nobody_run(
-        self, house: House, monkeypatch: pytest.MonkeyPatch, scopes: list[str], times: int
-    ) -> None:
-        """A caller that follows a group of another scope, or a lone caller, leads at once."""
-        let_run: list[None] = []
-        monkeypatch.setattr(commit_queues, "_let_others_come", lambda: let_run.append(None))
-        with house.busy(scope="t") as first:
-            others = [house.join(f"{n}", scope="t") for n in range(2)]
-        for future in [first, *others]:
-            future.result()
-        for scope in scopes:
-            house.put("a", scope=scope)
-        assert len(let_run) == times
-
-    def test_letting_others_run_takes_no_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Whoever lets others run does not pause."""
-        pauses: list[float] = []
-        monkeypatch.setattr(time, "sleep", pauses.append)
-        commit_queues._let_others_come()
-        assert pauses == [0]
+    @pytest.mark.parametrize("held", ["a", "b", "c"])
+    def test_a_caller_that_does_not_leave(self, house: House, held: str) -> None:
+        """Whoever follows a caller that does not go on, in the group or after it, looks for itself and goes on."""
+        with house.held(held), house.busy():
+            group = {name: house.join(name) for name in "abc"}
+            house.line.open.set()
+            wait_until(lambda: len(house.line.requests) == 2)
+            after = house.threads.submit(house.put, "after")
+            assert value(after.result(timeout=30)) == 5
+            for name in set(group) - {held}:
+                group[name].result(timeout=30)
+        assert house.line.items == [["first"], ["a", "b", "c"], ["after"]]
 
     def test_a_call_inside_a_call(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
         """A call that a signal handler makes inside a group of its own thread is written alone, at once."""
@@ -297,12 +310,22 @@ class TestWhoLeads:
         assert events == ["begin", "prepare", "send", "end"] * 2
 
     def test_who_is_answered_is_woken(self, house: House) -> None:
-        """A leader wakes the callers whose requests are answered: they need not wait until they look."""
-        leader, other = (Waiter([wanted(name)], house.deadline()) for name in ("leader", "other"))
-        queue = Queue(leader)
-        queue.batch.waiters.append(other)
+        """The callers that a leader answered wake each other; they need not wait until they look.
+
+        The last of them that is still there hands over the lead.
+        """
+        leader, gone, one, two, late = (Waiter([wanted(name)], house.deadline()) for name in "abcde")
+        queue = house.queues._queues["s"] = Queue(leader)
+        queue.batch.waiters += [gone, one, two, late]
+        gone.gone = late.gone = True
         Leader(house.ledger, "s", queue, threading.Lock()).run()
-        assert other.latch.acquire(blocking=False)
+        assert awake([one, two]) == [True, False]
+        house.queues._leave("s", leader)
+        house.queues._leave("s", one)
+        assert awake([two]) == [True]
+        assert queue.leader is two
+        house.queues._leave("s", two)
+        assert house.queues._queues == {}
 
     def test_who_is_awake_may_be_woken(self, house: House) -> None:
         """A caller that is woken twice, with its answer and with the lead, is awake."""
