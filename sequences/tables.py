@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator, Mapping
 
 from . import dynamodb
 from .exceptions import StorageRefused
-from .expressions import MARKER_EXPIRY
+from .expressions import MARKER_EXPIRY, KeySchema, KeyType
 from .registry import strategies
-from .strategies.stored_counter import COUNTER_KEY_NAMES
+from .strategies.base import Strategy
+from .strategies.stored_counter import counter_schema
 
 __all__ = ["create_tables"]
 
@@ -17,24 +18,49 @@ def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
     """Create the tables that are missing, and return whether each was created, by its name. Safe to run again.
 
     Markers expire by an attribute that items cannot have. A table that deletes items by another attribute is refused;
-    with `move_expiry` that is turned off first. Raises StorageRefused for such a table, NotConfigured, AccessRefused,
-    InvalidSequence, and NotWritten when the engine is not reachable.
+    with `move_expiry` that is turned off first. Raises StorageRefused for such a table, and for one with other keys
+    than its sequence is configured for; NotConfigured, AccessRefused, InvalidSequence, and NotWritten when the engine
+    is not reachable.
     """
-    wanted: dict[str, tuple[tuple[str, str], Literal["N", "S"]]] = {}
-    for alias in strategies:
-        strategy = strategies[alias]
-        schema = strategy.schema
-        sort_type: Literal["N", "S"] = "S" if schema.padded_width else "N"
-        wanted[schema.table] = ((schema.partition_name, schema.sort_name), sort_type)
-        if strategy.counter and strategy.counter.table not in wanted:
-            wanted[strategy.counter.table] = (COUNTER_KEY_NAMES, "S")
-    created = {name: dynamodb.create_table(name, *shape) for name, shape in wanted.items()}
+    made = [strategies[alias] for alias in strategies]
+    created: dict[str, bool] = {}
+    for strategy in made:
+        for schema in _schemas(strategy):
+            if schema.table not in created:
+                created[schema.table] = dynamodb.create_table(schema.table, _keys(schema))
+            _check_keys(strategy.alias, schema)
     if any(created.values()):
         strategies.forget()
-    for name, (key_names, _) in wanted.items():
-        if key_names != COUNTER_KEY_NAMES:
-            _expire_markers(name, move=move_expiry)
+    for table in dict.fromkeys(strategy.markers.schema.table for strategy in made):
+        _expire_markers(table, move=move_expiry)
     return created
+
+
+def _schemas(strategy: Strategy) -> Iterator[KeySchema]:
+    """The tables of a sequence: of its items, its counters and its markers."""
+    yield strategy.schema
+    if strategy.counter and not strategy.counter.beside_items:
+        yield counter_schema(strategy.counter.table)
+    if strategy.markers.schema.table != strategy.schema.table:
+        yield strategy.markers.schema
+
+
+def _check_keys(alias: str, schema: KeySchema) -> None:
+    """Raise StorageRefused for a table with other keys."""
+    keys = dynamodb.table_keys(schema.table)
+    if list(keys.items()) != list(_keys(schema).items()):
+        raise StorageRefused(
+            f"The table {schema.table!r} has the keys {_shown(keys)}; the sequence {alias!r} is configured for "
+            f"{_shown(_keys(schema))}: set 'key_names' and 'key_types' in its OPTIONS, or name another table."
+        )
+
+
+def _keys(schema: KeySchema) -> Mapping[str, KeyType]:
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def _shown(keys: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in keys.items())
 
 
 def _expire_markers(table: str, *, move: bool) -> None:

@@ -76,7 +76,7 @@ OWN_TESTS = {
     "sequences/strategies/base.py": ("registry", "sort_key", "counters", "contract"),
     "sequences/strategies/block.py": ("registry", "lives"),
     "sequences/strategies/counter_strategy.py": ("registry", "counters", "contract"),
-    "sequences/strategies/item_collections.py": ("stored_rows", "sort_key"),
+    "sequences/strategies/layout.py": ("stored_rows", "sort_key"),
     "sequences/strategies/item_writer.py": ("services", "sort_key", "counters", "lives", "contract"),
     "sequences/strategies/lives.py": ("lives",),
     "sequences/strategies/lru.py": ("memory",),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .. import expressions
 from ..dynamodb import unmarshal
-from ..exceptions import ScopeNotFound
+from ..exceptions import OperationNotSupported, ScopeNotFound
 from ..retries import read
 from ..strategies.base import Strategy
 from ..strategies.stored_counter import CounterState
@@ -28,16 +28,22 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
     """Read one scope from end to end and report on it.
 
     Cost: the consistent read units of its items, of its markers, and again of the items that have markers.
-    Raises ScopeNotFound for an empty scope if the option `scope_must_exist` is set, SequenceUnavailable and
-    StorageRefused.
+    Raises OperationNotSupported for items that are not in collections, ScopeNotFound for an empty scope if the option
+    `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
     """
+    if not strategy.layout.in_collections:
+        raise OperationNotSupported(
+            f"The items of {strategy.alias!r} are not in collections (its option 'value_in' is "
+            f"{strategy.layout.value_in!r}): the audit cannot list them."
+        )
+    strategy.layout.check_scope(scope)
     check = _Check(strategy, scope)
     done = 0
-    for page in pages(strategy.schema, strategy.collections.partition(scope), ROWS_A_PAGE, "void"):
+    for page in pages(strategy.schema, strategy.layout.partition(scope), ROWS_A_PAGE, "void"):
         check.rows(page)
         done += len(page)
         progress(done, check.wanted)
-    for page in pages(strategy.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value"):
+    for page in pages(strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value"):
         check.markers(page)
         done += len(page)
         progress(done, check.wanted)
@@ -78,7 +84,7 @@ class _Check:
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
-        found = pages(self.series.schema, self.strategy.collections.partition(self.scope), 10, newest_first=True)
+        found = pages(self.series.schema, self.strategy.layout.partition(self.scope), 10, newest_first=True)
         numbers = (self.series.schema.number_or_none(row) for page in found for row in page)
         values = (number for number in numbers if number is not None and not self.series.problem(number))
         return next(values, self.series.numbers.before_start)
@@ -125,8 +131,9 @@ class _Check:
         """Check one page of markers: each needs an item with its value and its token."""
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
-        partition = self.strategy.collections.partition(self.scope)
-        tokens = stored_tokens(self.series.schema, partition, values) if values else {}
+        partition = self.strategy.layout.partition(self.scope)
+        token_name = self.strategy.layout.token_name
+        tokens = stored_tokens(self.series.schema, partition, values, token_name) if values else {}
         for row in page:
             token = str(row.get("token", ""))
             value = row["value"] if isinstance(row.get("value"), int) else None

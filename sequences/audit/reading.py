@@ -45,15 +45,15 @@ def pages(
             return
 
 
-def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int]) -> dict[int, str]:
+def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int], token_name: str) -> dict[int, str]:
     """The tokens of the items with these values, at most 100. Asks again for what a batch leaves out."""
-    request = expressions.read_many(schema, partition, values, attributes=["token"])
+    request = expressions.read_many(schema, partition, values, attributes=[token_name])
     tokens: dict[int, str] = {}
     deadline = Deadline()
     while request:
         answer = read("batch_get_item", request)
         rows = [unmarshal(item) for item in answer["Responses"].get(schema.table, ())]
-        tokens.update({schema.number(row): row.get("token", "") for row in rows})
+        tokens.update({schema.number(row): row.get(token_name, "") for row in rows})
         left = answer.get("UnprocessedKeys")
         request = expressions.read_rest(left) if left else {}
         if rows:

@@ -16,7 +16,7 @@ callers retry (see `retries` and `leader`). In the folder:
 from .client import CLIENTS, account, call, now, plain_client, reset, shared_client
 from .errors import ERROR_FATES, Fate, translate_errors
 from .lives import TableLife
-from .tables import create_table, delete_table, expire_items, forget_lives, keep_items, life_of, table_name
+from .tables import create_table, delete_table, expire_items, forget_lives, keep_items, life_of, table_keys, table_name
 from .values import fingerprint, item_size, marshal, unmarshal, used_units
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "plain_client",
     "reset",
     "shared_client",
+    "table_keys",
     "table_name",
     "translate_errors",
     "unmarshal",

@@ -14,7 +14,16 @@ from . import client
 from .errors import translate_errors
 from .lives import TableLife
 
-__all__ = ["create_table", "delete_table", "expire_items", "forget_lives", "keep_items", "life_of", "table_name"]
+__all__ = [
+    "create_table",
+    "delete_table",
+    "expire_items",
+    "forget_lives",
+    "keep_items",
+    "life_of",
+    "table_keys",
+    "table_name",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -59,10 +68,10 @@ def forget_lives() -> None:
     client.lives().forget()
 
 
-def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", "S"]) -> bool:
-    """Create one on-demand table with a string partition key, and wait until it is ready; False if it exists.
+def create_table(name: str, keys: Mapping[str, Literal["S", "N"]]) -> bool:
+    """Create one on-demand table, and wait until it is ready; False if it exists.
 
-    `sort_type` is "N" or "S".
+    `keys` has the names of one or two key attributes and their types, "S" or "N".
     """
     with translate_errors("create_table"):
         dynamodb = client.shared_client()
@@ -70,13 +79,9 @@ def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", 
             dynamodb.create_table(
                 TableName=name,
                 KeySchema=[
-                    {"AttributeName": key_names[0], "KeyType": "HASH"},
-                    {"AttributeName": key_names[1], "KeyType": "RANGE"},
+                    {"AttributeName": name, "KeyType": "RANGE" if index else "HASH"} for index, name in enumerate(keys)
                 ],
-                AttributeDefinitions=[
-                    {"AttributeName": key_names[0], "AttributeType": "S"},
-                    {"AttributeName": key_names[1], "AttributeType": sort_type},
-                ],
+                AttributeDefinitions=[{"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()],
                 BillingMode="PAY_PER_REQUEST",
             )
         except dynamodb.exceptions.ResourceInUseException:
@@ -84,6 +89,14 @@ def create_table(name: str, key_names: tuple[str, str], sort_type: Literal["N", 
         dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
     forget_lives()
     return True
+
+
+def table_keys(table: str) -> dict[str, str]:
+    """The names of a table's key attributes, the partition key first, and their types. One `DescribeTable`."""
+    about = client.call("describe_table", {"TableName": table})["Table"]
+    types = {key["AttributeName"]: key["AttributeType"] for key in about["AttributeDefinitions"]}
+    names = sorted(about["KeySchema"], key=lambda key: str(key["KeyType"]))  # HASH before RANGE
+    return {key["AttributeName"]: types[key["AttributeName"]] for key in names}
 
 
 def expire_items(table: str, attribute: str) -> str:

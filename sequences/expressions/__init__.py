@@ -19,13 +19,14 @@ from .items import (
     transaction,
     update_version,
 )
-from .key_schema import KeySchema
+from .key_schema import KeySchema, KeyType
 
 __all__ = [
     "FIRST_VERSION",
     "MARKER_EXPIRY",
     "CounterRow",
     "KeySchema",
+    "KeyType",
     "add_to_counter",
     "advance_counter",
     "marker_number",

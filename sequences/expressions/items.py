@@ -85,7 +85,7 @@ def query_numbers(
         "KeyConditionExpression": "#partition = :partition",
         "ProjectionExpression": ", ".join(aliases),
         "ExpressionAttributeNames": {"#partition": schema.partition_name, **aliases},
-        "ExpressionAttributeValues": {":partition": {"S": partition}},
+        "ExpressionAttributeValues": {":partition": {schema.partition_type: partition}},
         "ScanIndexForward": not newest_first,
         "Limit": limit,
         "ConsistentRead": consistent,

@@ -4,29 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..exceptions import StorageRefused
 
-__all__ = ["KeySchema"]
+__all__ = ["KeySchema", "KeyType"]
+
+KeyType = Literal["S", "N"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeySchema:
-    """The keys of one table of items: its full name, its key names, and how a number becomes a sort key."""
+    """The keys of one table of items: its full name, its key names, and how a number becomes a sort key.
+
+    A sort key that is a text has the number with zeros before it, up to `padded_width` digits. A table without a sort
+    key (`sort_name` is empty) has the number at the end of the partition key.
+    """
 
     table: str
     partition_name: str = "pk"
     sort_name: str = "sk"
     padded_width: int = 0
+    partition_type: KeyType = "S"
+    sort_type: KeyType = "N"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the key attributes."""
+        return (self.partition_name, self.sort_name) if self.sort_name else (self.partition_name,)
+
+    @property
+    def types(self) -> tuple[KeyType, ...]:
+        """The types of the key attributes."""
+        return (self.partition_type, self.sort_type)[: len(self.names)]
+
+    @property
+    def sorts_numbers(self) -> bool:
+        """Whether the sort key has numbers in their order."""
+        return bool(self.sort_name) and (self.sort_type == "S") == (self.padded_width > 0)
 
     def key(self, partition: str, number: int) -> dict[str, Any]:
         """The key of one number, as attribute values."""
-        return {self.partition_name: {"S": partition}, self.sort_name: self.sort_value(number)}
+        if not self.sort_name:
+            return {self.partition_name: {"S": f"{partition}#{number}"}}
+        return {self.partition_name: {self.partition_type: partition}, self.sort_name: self.sort_value(number)}
 
     def sort_value(self, number: int) -> dict[str, str]:
         """A number as a sort key. Padded numbers sort correctly up to `padded_width` digits."""
-        return {"S": f"{number:0{self.padded_width}d}"} if self.padded_width else {"N": str(number)}
+        return {"N": str(number)} if self.sort_type == "N" else {"S": f"{number:0{self.padded_width}d}"}
 
     def number(self, item: Mapping[str, Any]) -> int:
         """The number of a stored item, from its unmarshalled sort key. Raises StorageRefused for a stray row."""

@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from sequences import dynamodb
 from sequences.exceptions import TableMissing
+from sequences.expressions import KeyType
 from sequences.lab import recipes
 from sequences.lab.losses import LosingProxy, losing_proxy
 from sequences.lab.plan import OURS, Plan, Row
@@ -52,10 +53,10 @@ KEYS = (
     "gaps",
     "errors",
 )
-TABLES: Sequence[tuple[str, tuple[str, str], Literal["N", "S"]]] = (
-    ("items", ("pk", "sk"), "N"),
-    ("sequences", ("sequence", "scope"), "S"),
-)
+TABLES: Mapping[str, Mapping[str, KeyType]] = {
+    "items": {"pk": "S", "sk": "N"},
+    "sequences": {"sequence": "S", "scope": "S"},
+}
 FAULTS = ("duplicates", "gaps", "errors", "written_twice")
 Stored = Mapping[str, Sequence[tuple[int, str]]]  # scope -> number and request of each item
 
@@ -126,9 +127,9 @@ def _tables() -> Iterator[str]:
     prefix = f"{getattr(settings, 'TABLE_PREFIX', '')}lab-{secrets.token_hex(4)}-"
     begun: list[str] = []
     try:
-        for name, keys, sort_type in TABLES:
+        for name, keys in TABLES.items():
             begun.append(f"{prefix}{name}")
-            dynamodb.create_table(f"{prefix}{name}", keys, sort_type)
+            dynamodb.create_table(f"{prefix}{name}", keys)
         yield prefix
     finally:
         for name in begun:

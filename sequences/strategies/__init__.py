@@ -2,7 +2,7 @@
 
 `base` defines what every strategy is. `counter_strategy` has what the strategies share that take a value before they
 store its item. Strategies are built from `item_writer`, `assignments`, `markers`, `stored_counter`, `supply` (of
-blocks), `item_collections`, `numbers`, `lives` (of tables), `lru`, `options` and `put_requests`.
+blocks), `layout`, `numbers`, `lives` (of tables), `lru`, `options` and `put_requests`.
 
 Everything that a strategy of your own needs can be imported from here.
 """

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
 from ..retries import Deadline
-from .item_collections import Send
+from .layout import Send
 
 __all__ = ["Assigner", "Assignment", "Hint"]
 

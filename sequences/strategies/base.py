@@ -16,17 +16,17 @@ from .. import dynamodb
 from ..commit_queues import CommitQueues
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason, InvalidSequence, OperationNotSupported
-from ..expressions import KeySchema
+from ..expressions import KeySchema, KeyType
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
 from ..types import Counter, SequenceConfig
 from .assignments import Assignment, Hint
-from .item_collections import ItemCollections, Send
 from .item_writer import ItemWriter
+from .layout import VALUE_IN, ItemLayout, Send
 from .lives import TableLives
-from .markers import Markers
+from .markers import Markers, marker_schema
 from .numbers import Numbers
-from .options import Option, boolean, checked_options, is_names, one_of, positive, whole
-from .stored_counter import StoredCounter
+from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
+from .stored_counter import COUNTER_OPTIONS, StoredCounter
 
 __all__ = ["COSTS", "FLAGS", "Strategy"]
 
@@ -70,13 +70,22 @@ class Strategy(ABC):
     options: ClassVar[Mapping[str, Option]] = {
         "partition": Option(
             "{sequence}#{scope}",
-            lambda value: isinstance(value, str) and "{scope}" in value,
+            is_name,
             'a text with "{scope}" in it, and with "{sequence}" if other sequences share the table',
         ),
-        "key_names": Option(("pk", "sk"), lambda v: is_names(v) and len(v) == 2, "two names, as ('pk', 'sk')"),
+        "key_names": Option(
+            ("pk", "sk"), lambda v: is_names(v) and len(v) in (1, 2), "one or two names, as ('pk', 'sk')"
+        ),
+        "key_types": Option(
+            None, lambda v: v is None or (is_names(v) and {*v} <= {"S", "N"}), "for each key name 'S' or 'N', or None"
+        ),
+        "value_in": one_of(*VALUE_IN),
+        "value_name": Option("value", is_name, "a name"),
+        "token_name": Option("token", is_name, "a name"),
         "sort_key": one_of("number", "padded"),
         "width": Option(10, lambda v: isinstance(v, int) and 1 <= v <= 38, "a whole number from 1 to 38"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
+        "marker_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "marker_seconds": whole(WEEK_SECONDS, 1, "a whole number above 0"),
         "deadline": positive(DEADLINE_SECONDS),
         "group": boolean(True),
@@ -98,11 +107,20 @@ class Strategy(ABC):
         self.wall = wall
         self.schema = _key_schema(config, self.option)
         self.numbers = _numbers(config, self.schema.padded_width)
-        self.collections = ItemCollections(alias=config.alias, schema=self.schema, template=self.option["partition"])
-        self.lives = TableLives([self.schema.table], self.forget)
+        self.layout = ItemLayout(
+            alias=config.alias,
+            schema=self.schema,
+            template=self.option["partition"],
+            value_in=self.option["value_in"],
+            value_name=self.option["value_name"],
+            token_name=self.option["token_name"],
+            own_keys=self.takes_own_keys,
+        )
+        marker_schema = _marker_schema(self.schema, self.option["marker_table"])
+        self.lives = TableLives(list(dict.fromkeys([self.schema.table, marker_schema.table])), self.forget)
         self.markers = Markers(
             config.alias,
-            self.schema,
+            marker_schema,
             seconds=self.option["marker_seconds"],
             ignored=self.option["ignore_in_repeat"],
             wall=wall,
@@ -110,11 +128,10 @@ class Strategy(ABC):
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(
             self,
-            self.collections,
+            self.layout,
             self.markers,
             self.lives,
             most_actions=self.most_actions,
-            takes_own_keys=self.takes_own_keys,
             locks_host=joins,
             clock=self.timing.clock,
         )
@@ -129,6 +146,7 @@ class Strategy(ABC):
 
     def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
+        self.layout.check_scope(scope)
         self.lives.bind(deadline.send)
         self.items.submit(scope, pendings, deadline)
 
@@ -199,13 +217,28 @@ class Strategy(ABC):
 
 
 def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
-    partition_name, sort_name = option["key_names"]
+    names, is_padded = option["key_names"], option["sort_key"] == "padded" and option["value_in"] == "sort_key"
+    default: tuple[KeyType, ...] = ("S", "S" if is_padded else "N")
+    types: Sequence[KeyType] = option["key_types"] or default[: len(names)]
+    if len(types) != len(names):
+        where = f"SEQUENCES[{config.alias!r}]['OPTIONS']['key_types']"
+        raise InvalidSequence(f"{where} is {types!r}; it must have a type for each of {names!r}.")
     return KeySchema(
         table=dynamodb.table_name(config.table),
-        partition_name=partition_name,
-        sort_name=sort_name,
-        padded_width=option["width"] if option["sort_key"] == "padded" else 0,
+        partition_name=names[0],
+        sort_name=names[1] if len(names) == 2 else "",
+        padded_width=option["width"] if is_padded else 0,
+        partition_type=types[0],
+        sort_type=types[-1],
     )
+
+
+def _marker_schema(schema: KeySchema, table: str | None) -> KeySchema:
+    """Where markers are: beside the items, or in a table of its own shape, if the items' partition key is a number."""
+    if table is None and schema.partition_type == "S":
+        return schema
+    name = dynamodb.table_name(table or COUNTER_OPTIONS["counter_table"].default)
+    return schema if name == schema.table else marker_schema(name)
 
 
 def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:

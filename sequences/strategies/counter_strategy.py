@@ -28,7 +28,7 @@ def stored_counter(strategy: Strategy) -> StoredCounter:
     """The counters of a strategy that has COUNTER_OPTIONS."""
     return StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
-        strategy.collections,
+        strategy.layout,
         strategy.numbers,
         strategy.lives,
         check_items=strategy.option["check_items"],
@@ -47,6 +47,7 @@ class CounterStrategy(Strategy):
     gapless = False
     supports_reserve = True
     exactly_once = False
+    takes_own_keys = True
     writes_together = False
     joins_reservations: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Option]] = {**Strategy.options, **COUNTER_OPTIONS}
@@ -75,6 +76,7 @@ class CounterStrategy(Strategy):
 
     def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Answer a repeat from its marker first, so that it takes no value."""
+        self.layout.check_scope(scope)
         self.lives.bind(deadline.send)
         for pending in pendings:
             if pending.request.marked:
@@ -95,7 +97,7 @@ class CounterStrategy(Strategy):
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
         """An imported row has this number: the counter is behind the stored items."""
         pending.value = None
-        self.counter.fell_behind(scope)
+        self.counter.fell_behind(scope, value)
 
     def last_value(self, scope: str | None) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value

@@ -24,7 +24,7 @@ from ..host_lock import hold_host_lock
 from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
 from ..types import Allocation
 from .assignments import Assigner, Hint
-from .item_collections import ItemCollections
+from .layout import ItemLayout
 from .lives import TableLives
 from .markers import Markers
 from .put_requests import in_transactions, put_request
@@ -38,34 +38,25 @@ class ItemWriter(Committer):
     def __init__(
         self,
         assigner: Assigner,
-        collections: ItemCollections,
+        layout: ItemLayout,
         markers: Markers,
         lives: TableLives,
         *,
         most_actions: int,
-        takes_own_keys: bool,
         locks_host: bool,
         clock: Callable[[], float],
     ) -> None:
         self.assigner = assigner
-        self.collections = collections
+        self.layout = layout
         self.markers = markers
         self.lives = lives
         self.most_actions = most_actions
-        self.takes_own_keys = takes_own_keys
         self.locks_host = locks_host
         self.clock = clock
 
     def request(self, item: Mapping[str, Any], token: str | None) -> PutRequest:
         """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
-        schema = self.collections.schema
-        return put_request(
-            item,
-            token,
-            key_names=(schema.partition_name, schema.sort_name),
-            takes_own_keys=self.takes_own_keys,
-            digest=self.markers.digest,
-        )
+        return put_request(item, token, own_key=self.layout.own_key, digest=self.markers.digest)
 
     def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
         """Split requests, in their order, into as few parts as single writes can hold."""
@@ -77,7 +68,7 @@ class ItemWriter(Committer):
         if not self.locks_host:
             yield
             return
-        with hold_host_lock(f"{self.lives}|{self.collections.partition(scope)}", deadline.left) as lock:
+        with hold_host_lock(f"{self.lives}|{self.layout.partition(scope)}", deadline.left) as lock:
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))
@@ -95,7 +86,7 @@ class ItemWriter(Committer):
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             pending.charge(read_units=assignment.read_units / len(assignment.pendings))
             item = self._item(scope, pending.request, value)
-            actions.append(expressions.put_if_absent(self.collections.schema, item))
+            actions.append(expressions.put_if_absent(self.layout.schema, item))
             roles.append(("item", index))
             if pending.request.marked:
                 actions.append(self.markers.put(scope, pending.request, value))
@@ -115,8 +106,8 @@ class ItemWriter(Committer):
         )
 
     def _item(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
-        key = request.own_key and {"value": {"N": str(value)}}
-        return {**request.item, **(key or self.collections.key(scope, value)), "token": {"S": request.token}}
+        written = self.layout.written(scope, value, request.token, own_key=request.own_key is not None)
+        return {**request.item, **written}
 
     def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
@@ -145,7 +136,7 @@ class ItemWriter(Committer):
         one match settles every request.
         """
         reasons = list(zip(write.roles, error.reasons, strict=False))
-        if any(_is_ours(write, role, index, reason) for (role, index), reason in reasons):
+        if any(self._is_ours(write, role, index, reason) for (role, index), reason in reasons):
             self.committed(scope, write, {})
             return
         if write.life != self.lives.current:
@@ -161,6 +152,21 @@ class ItemWriter(Committer):
             else:
                 self._refused_action(scope, role, write.pendings[index], write.values[index], reason)
 
+    def _is_ours(self, write: PreparedWrite, role: str, index: int, reason: CancellationReason) -> bool:
+        """Whether this write itself stored what its condition found."""
+        old = reason.old or {}
+        match role:
+            case "counter":
+                return old.get("token") == write.token
+            case "marker":
+                return (old.get("request"), old.get("value")) == (
+                    write.pendings[index].request.request_id,
+                    write.values[index],
+                )
+            case _:
+                request = write.pendings[index].request
+                return not request.marked and old.get(self.layout.token_name) == request.token
+
     def _refused_action(
         self, scope: str | None, role: str, pending: Pending[PutRequest], value: int, reason: CancellationReason
     ) -> None:
@@ -170,7 +176,7 @@ class ItemWriter(Committer):
             if reason.old:  # without the old marker the next attempt asks again
                 self._repeat(scope, pending, reason.old)
         elif pending.request.own_key:
-            pending.settle(_item_exists(pending.request.own_key))
+            pending.settle(_item_exists(pending))
         else:
             self.assigner.number_taken(scope, pending, value)
 
@@ -195,22 +201,7 @@ class ItemWriter(Committer):
             self.assigner.handed_out(scope, int(marker["value"]))
 
 
-def _is_ours(write: PreparedWrite, role: str, index: int, reason: CancellationReason) -> bool:
-    """Whether this write itself stored what its condition found."""
-    old = reason.old or {}
-    match role:
-        case "counter":
-            return old.get("token") == write.token
-        case "marker":
-            return (old.get("request"), old.get("value")) == (
-                write.pendings[index].request.request_id,
-                write.values[index],
-            )
-        case _:
-            request = write.pendings[index].request
-            return not request.marked and old.get("token") == request.token
-
-
-def _item_exists(own_key: Mapping[str, Any]) -> ItemExists:
-    key = dynamodb.unmarshal(own_key)
-    return ItemExists(f"An item with the key {key} is already stored; no value was used.")
+def _item_exists(pending: Pending[PutRequest]) -> ItemExists:
+    key = dynamodb.unmarshal(pending.request.own_key or {})
+    value = "no value was used" if pending.value is None else f"the value {pending.value} stays unused"
+    return ItemExists(f"An item with the key {key} is already stored; {value}.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from .. import dynamodb
 from ..dynamodb import TableLife
-from .item_collections import Send
+from .layout import Send
 
 __all__ = ["TableLives"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..exceptions import InvalidSequence
 from ..types import SequenceConfig
 
-__all__ = ["Option", "boolean", "checked_options", "is_names", "one_of", "positive", "whole"]
+__all__ = ["Option", "boolean", "checked_options", "is_name", "is_names", "one_of", "positive", "whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,14 @@ def whole(default: int, least: int, wanted: str) -> Option:
     return Option(default, lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least, wanted)
 
 
+def is_name(value: Any) -> bool:
+    """Whether a value is a text of at least one character."""
+    return isinstance(value, str) and value != ""
+
+
 def is_names(value: Any) -> bool:
     """Whether a value is a list of names."""
-    return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
+    return isinstance(value, list | tuple) and all(map(is_name, value))
 
 
 def checked_options(known: Mapping[str, Option], config: SequenceConfig) -> dict[str, Any]:

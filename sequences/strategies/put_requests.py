@@ -8,7 +8,6 @@ from typing import Any
 from ..commits import MOST_BYTES, Pending, PutRequest
 from ..dynamodb import item_size, marshal
 from ..exceptions import InvalidItem
-from ..expressions import MARKER_EXPIRY
 from ..retries import new_token
 
 __all__ = ["in_transactions", "put_request"]
@@ -18,28 +17,24 @@ def put_request(
     item: Mapping[str, Any],
     token: str | None,
     *,
-    key_names: Sequence[str],
-    takes_own_keys: bool,
+    own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None],
     digest: Callable[[Mapping[str, Any]], str],
 ) -> PutRequest:
-    """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
+    """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
+
+    `own_key` gives the key that an item brings, and `digest` what a repeat must have alike.
+    """
     if not isinstance(item, Mapping):
         raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
-    given = [name for name in key_names if name in item]
-    brings_key = len(given) == 2 and takes_own_keys
-    for name in ("token", MARKER_EXPIRY, *(["value"] if brings_key else given)):
-        if name in item:
-            raise InvalidItem(f"The item has the attribute {name!r}, which the sequence writes itself: leave it out.")
     wire = marshal(item)
-    size = item_size(wire)
-    own_key = {name: wire[name] for name in key_names} if brings_key else None
+    key, size = own_key(wire), item_size(wire)
     if token is None:
-        return PutRequest(item=wire, token=new_token(), size=size, own_key=own_key)
+        return PutRequest(item=wire, token=new_token(), size=size, own_key=key)
     return PutRequest(
         item=wire,
         token=token,
         size=size,
-        own_key=own_key,
+        own_key=key,
         marked=True,
         digest=digest(wire),
         request_id=new_token(),

@@ -13,7 +13,7 @@ from ..retries import Deadline, read
 from ..types import SequenceConfig
 from .assignments import Assignment, Hint
 from .base import Strategy
-from .item_collections import Send
+from .layout import Send
 from .lru import LRU
 from .options import boolean, one_of, positive
 
@@ -86,7 +86,7 @@ class SortKeyMaximum(Strategy):
             return remembered.last_value, 0.0
         # An eventually consistent read after a lost race could miss the winner again.
         consistent = self.option["consistent"] or self._lost_race_at.get(scope) is not None
-        number, read_units = self.collections.highest(scope, send, consistent=consistent)
+        number, read_units = self.layout.highest(scope, send, consistent=consistent)
         if number is None:
             if self.option["scope_must_exist"]:
                 raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before you use it.")
@@ -122,5 +122,5 @@ class SortKeyMaximum(Strategy):
             self._tails.put(scope, hint)
 
     def last_value(self, scope: str | None) -> int | None:
-        number, _ = self.collections.highest(scope, partial(read, deadline=self.deadline()))
+        number, _ = self.layout.highest(scope, partial(read, deadline=self.deadline()))
         return None if number is None or number < self.config.start else number

@@ -12,27 +12,31 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..exceptions import SequenceWentBack, StorageRefused, WriteCancelled
+from ..exceptions import InvalidSequence, SequenceWentBack, StorageRefused, WriteCancelled
 from ..expressions import CounterRow, KeySchema
 from ..retries import new_token, read
 from ..types import Counter
-from .item_collections import ItemCollections, Send, scope_text
+from .layout import ItemLayout, Send, scope_text
 from .lives import TableLives
 from .lru import LRU
 from .numbers import Numbers
 from .options import Option, boolean
 
-__all__ = ["COUNTER_KEY_NAMES", "COUNTER_OPTIONS", "CounterState", "StoredCounter"]
+__all__ = ["COUNTER_OPTIONS", "CounterState", "StoredCounter", "counter_schema"]
 
 logger = logging.getLogger(__name__)
 
-COUNTER_KEY_NAMES = ("sequence", "scope")
 COUNTER_OPTIONS: Mapping[str, Option] = {
     "counter_table": Option("sequences", lambda v: isinstance(v, str) and v != "", "the name of a table"),
     "check_items": boolean(True),
 }
 SCOPES_CHECKED = 65_536  # more scopes than have remembered values: checking the items of a scope again costs a query
 NEWEST_ITEMS = 100
+
+
+def counter_schema(table: str) -> KeySchema:
+    """The keys of a table of counters."""
+    return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ class StoredCounter:
     def __init__(
         self,
         table: str,
-        collections: ItemCollections,
+        layout: ItemLayout,
         numbers: Numbers,
         lives: TableLives,
         *,
@@ -88,7 +92,10 @@ class StoredCounter:
     ) -> None:
         self.alias = numbers.alias
         self.table = table
-        self.collections = collections
+        if table == layout.schema.table and layout.schema.partition_type == "N":
+            where = f"SEQUENCES[{self.alias!r}]['OPTIONS']['counter_table']"
+            raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
+        self.layout = layout
         self.numbers = numbers
         self.lives = lives
         lives.tables = [table, *(lives.tables if check_items else [])]
@@ -96,7 +103,7 @@ class StoredCounter:
         self.wall = wall
         self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
         self._highest_seen: LRU[int] = LRU()
-        self._behind: LRU[bool] = LRU()
+        self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
 
     def forget(self) -> None:
         """Forget everything about every scope."""
@@ -106,12 +113,12 @@ class StoredCounter:
     @property
     def beside_items(self) -> bool:
         """Whether the counters are in the table of the items."""
-        return self.table == self.collections.schema.table
+        return self.table == self.layout.schema.table
 
     def key(self, scope: str | None) -> dict[str, Any]:
         """The counter's key: in the table of counters, or beside the items under a key that items cannot have."""
         if self.beside_items:
-            return self.collections.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
+            return self.layout.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
 
     def state(self, scope: str | None, send: Send) -> CounterState:
@@ -153,7 +160,7 @@ class StoredCounter:
 
         The items are read before the counter, so that the counter has reached the value of every item that is found.
         """
-        if not self._checks_items or self._checked.get(scope):
+        if not self._checks_items or not self.layout.in_collections or self._checked.get(scope):
             return 0.0
         carried, read_units = self._highest_with_token(scope, send)
         if carried is not None:
@@ -163,32 +170,34 @@ class StoredCounter:
 
     def _highest_with_token(self, scope: str | None, send: Send) -> tuple[int | None, float]:
         """The highest value among the newest items with a token, and the read units. Imported rows have no token."""
-        schema, read_units = self.collections.schema, 0.0
+        schema, token_name, read_units = self.layout.schema, self.layout.token_name, 0.0
         for limit in (1, NEWEST_ITEMS):
             request = expressions.query_numbers(
-                schema, self.collections.partition(scope), newest_first=True, limit=limit, attributes=["token"]
+                schema, self.layout.partition(scope), newest_first=True, limit=limit, attributes=[token_name]
             )
             answer = send("query", request)
             read_units += dynamodb.used_units(answer)
             rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
-            found = (schema.number_or_none(row) for row in rows if "token" in row)
+            found = (schema.number_or_none(row) for row in rows if token_name in row)
             carried = next((number for number in found if number is not None), None)
             if carried is not None or not rows:
                 break
         return carried, read_units
 
-    def fell_behind(self, scope: str | None) -> None:
-        """Note that an imported row has a number above the counter, so that `catch_up` moves the counter."""
-        self._behind.put(scope, True)
+    def fell_behind(self, scope: str | None, value: int) -> None:
+        """Note that an imported row has this value, so that `catch_up` moves the counter past it."""
+        self._behind.put(scope, max(value, self._behind.get(scope) or 0))
 
     def catch_up(self, scope: str | None, send: Send) -> None:
         """If the counter is behind an imported row, move it past the highest stored value."""
-        if self._behind.get(scope) is None:
+        behind = self._behind.get(scope)
+        if behind is None:
             return
         state = self.state(scope, send)
-        highest, _ = self.collections.highest(scope, send)
+        stored, _ = self.layout.highest(scope, send)
+        highest = behind if stored is None else stored
         last_value, step = self.last_value(state), self.numbers.step
-        if highest is not None and highest > last_value:
+        if highest > last_value:
             reached = last_value - (last_value - highest) // step * step
             request = expressions.advance_counter(
                 self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
@@ -206,9 +215,9 @@ class StoredCounter:
     def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
         """Some counters from their table, in the order of their scopes, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
-        schema = KeySchema(table=self.table, partition_name="sequence", sort_name="scope")
+        schema, attributes = counter_schema(self.table), ("last_value", "updated_at")
         request = expressions.query_numbers(
-            schema, self.alias, newest_first=False, limit=limit, after=after, attributes=("last_value", "updated_at")
+            schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
         )
         answer = read("query", request)
         rows = [dynamodb.unmarshal(item) for item in answer["Items"]]

@@ -15,7 +15,7 @@ from ..types import SequenceConfig
 from .assignments import Assignment, Hint
 from .base import Strategy
 from .counter_strategy import stored_counter
-from .item_collections import Send
+from .layout import Send
 from .lru import LRU
 from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 
@@ -105,7 +105,7 @@ class TransactionalCounter(Strategy):
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
         """An imported row has this number: the counter is behind the stored items."""
-        self.counter.fell_behind(scope)
+        self.counter.fell_behind(scope, value)
         self._states.forget(scope)
 
     def last_value(self, scope: str | None) -> int | None:

@@ -67,7 +67,7 @@ class Sprinkled:
         """All rows of items and of markers, in the form of the engine."""
         strategy = strategies[NAME]
         for number in itertools.chain(self.strays, (n for n in range(1, ROWS + 1) if n not in self.missing)):
-            key = dynamodb.marshal({"pk": strategy.collections.partition(SCOPE), "sk": number})
+            key = dynamodb.marshal({"pk": strategy.layout.partition(SCOPE), "sk": number})
             yield {**key, **dynamodb.marshal(self.content(number))}
         for value in sorted(self.markers | self.orphans | self.robbed):
             token = f"{value}"
@@ -148,7 +148,7 @@ def test_it_tells_orphans_apart(sprinkled: Sprinkled, report: tuple[AuditReport,
 def test_its_memory_is_bounded(sprinkled: Sprinkled, report: tuple[AuditReport, int]) -> None:
     """The audit never holds as much as a list of the keys of all rows would."""
     tracemalloc.start()
-    partition = strategies[NAME].collections.partition(SCOPE)
+    partition = strategies[NAME].layout.partition(SCOPE)
     everything = [{"pk": partition, "sk": n, **sprinkled.content(n)} for n in range(ROWS)]
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()

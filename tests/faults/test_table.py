@@ -126,7 +126,7 @@ class Case:
         answer = self.client.query(
             TableName=strategy.schema.table,
             KeyConditionExpression="pk = :scope",
-            ExpressionAttributeValues={":scope": {"S": strategy.collections.partition(self.scope)}},
+            ExpressionAttributeValues={":scope": {"S": strategy.layout.partition(self.scope)}},
             ConsistentRead=True,
         )
         return [Row(int(i["sk"]["N"]), i["token"]["S"], i["title"]["S"]) for i in answer["Items"]]

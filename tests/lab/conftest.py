@@ -45,7 +45,7 @@ def new_table(endpoint: str) -> Callable[[], Table]:
 
     def make() -> Table:
         name = f"lab-{uuid4().hex}"
-        dynamodb.create_table(name, ("pk", "sk"), "N")
+        dynamodb.create_table(name, {"pk": "S", "sk": "N"})
         client = dynamodb.plain_client()
         recipes.prepare(client, name, SCOPE)
         return Table(name, client)

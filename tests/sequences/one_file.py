@@ -23,7 +23,7 @@ class ReadThenPut(Strategy):
     units = "1 WU (2 in a group, 4 with a token) + 1 RU"
 
     def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        highest, read_units = self.collections.highest(scope, deadline.send)
+        highest, read_units = self.layout.highest(scope, deadline.send)
         last_value = self.numbers.before_start if highest is None else highest
         fitting = self.numbers.fitting(pendings, last_value)
         return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
@@ -32,5 +32,5 @@ class ReadThenPut(Strategy):
         """Another writer was faster: the next attempt reads again."""
 
     def last_value(self, scope: str | None) -> int | None:
-        highest, _ = self.collections.highest(scope, partial(read, deadline=self.deadline()))
+        highest, _ = self.layout.highest(scope, partial(read, deadline=self.deadline()))
         return highest

@@ -260,7 +260,7 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
     request = {
         "TableName": strategy.schema.table,
         "KeyConditionExpression": "pk = :scope",
-        "ExpressionAttributeValues": {":scope": {"S": strategy.collections.partition(scope)}},
+        "ExpressionAttributeValues": {":scope": {"S": strategy.layout.partition(scope)}},
         "ConsistentRead": True,
     }
     rows = {}
@@ -275,14 +275,14 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
 def import_row(name: str, scope: str | None, value: int) -> None:
     """Store a row under a value behind the sequence's back."""
     strategy = strategies[name]
-    item = strategy.schema.key(strategy.collections.partition(scope), value)
+    item = strategy.schema.key(strategy.layout.partition(scope), value)
     dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": item})
 
 
 def delete_row(name: str, scope: str | None, value: int) -> None:
     """Delete the row of a value behind the sequence's back."""
     strategy = strategies[name]
-    key = strategy.schema.key(strategy.collections.partition(scope), value)
+    key = strategy.schema.key(strategy.layout.partition(scope), value)
     dynamodb.call("delete_item", {"TableName": strategy.schema.table, "Key": key})
 
 

@@ -49,7 +49,7 @@ def fill(alias: str, count: int, *, tokens: bool = False) -> None:
 
 def key(alias: str, sort_key: int | str | Decimal) -> dict[str, Any]:
     """The key of a row among the items of the scope."""
-    return dynamodb.marshal({"pk": strategies[alias].collections.partition(SCOPE), "sk": sort_key})
+    return dynamodb.marshal({"pk": strategies[alias].layout.partition(SCOPE), "sk": sort_key})
 
 
 def delete(alias: str, value: int) -> None:
@@ -57,7 +57,7 @@ def delete(alias: str, value: int) -> None:
     strategy = strategies[alias]
     request = {
         "TableName": strategy.schema.table,
-        "Key": strategy.schema.key(strategy.collections.partition(SCOPE), value),
+        "Key": strategy.schema.key(strategy.layout.partition(SCOPE), value),
     }
     dynamodb.call("delete_item", request)
 

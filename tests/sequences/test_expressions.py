@@ -14,7 +14,7 @@ from sequences.exceptions import StorageRefused
 from sequences.expressions import CounterRow, KeySchema
 
 SCHEMA = KeySchema(table="items")
-PADDED = KeySchema(table="items", padded_width=4)
+PADDED = KeySchema(table="items", padded_width=4, sort_type="S")
 KEY = {"sequence": {"S": "orders"}, "scope": {"S": "a"}}
 ROW = CounterRow(last_value=7, token="t", updated_at=99)
 TITLE = {"title": {"S": "Smoke"}}

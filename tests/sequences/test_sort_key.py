@@ -216,7 +216,7 @@ class TestPadded:
         """A row whose sort key is no number of the width is refused at once, with its key and the remedy."""
         put_some("sort-key-padded", scope, 1)
         strategy = strategies["sort-key-padded"]
-        key = {"pk": {"S": strategy.collections.partition(scope)}, "sk": {"S": sort_key}}
+        key = {"pk": {"S": strategy.layout.partition(scope)}, "sk": {"S": sort_key}}
         dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         with pytest.raises(StorageRefused, match=f"'{sort_key}'.*not a number of 6 digits: move it elsewhere"):
             strategy.last_value(scope)
@@ -228,7 +228,7 @@ class TestPadded:
         """The last number of the width is handed out, and then the error names the width."""
         install("sort-key-padded", width=2)
         strategy = strategies["sort-key-padded"]
-        key = {"pk": {"S": strategy.collections.partition(scope)}, "sk": {"S": "97"}}
+        key = {"pk": {"S": strategy.layout.partition(scope)}, "sk": {"S": "97"}}
         dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         assert put_some("sort-key-padded", scope, 2) == [98, 99]
         with pytest.raises(SequenceExhausted, match="width"):

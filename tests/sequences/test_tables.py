@@ -35,7 +35,7 @@ def _two_sequences(endpoint: str, table_prefix: str, settings: Settings) -> None
 def foreign(table_prefix: str) -> str:
     """The items' table of the first sequence, from which items with `expires_at` are deleted."""
     table = dynamodb.table_name("sequence_items")
-    dynamodb.create_table(table, ("pk", "sk"), "N")
+    dynamodb.create_table(table, {"pk": "S", "sk": "N"})
     dynamodb.expire_items(table, "expires_at")
     return table
 
@@ -64,7 +64,7 @@ def test_an_engine_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
     strategies.reset()
     with pytest.raises(NotWritten, match="create_table"):
-        dynamodb.create_table("a_table", ("pk", "sk"), "N")
+        dynamodb.create_table("a_table", {"pk": "S", "sk": "N"})
     strategies.reset()
 
 

@@ -73,8 +73,8 @@ def run_peer(name: str, count: int, socket_folder: str, number: int) -> Run:
     """The numbers per second of a peer, and how many numbers are missing or duplicates."""
     items, counters = f"peers-{number}-items", f"peers-{number}-counters"
     if name == AUTOINCREMENT:
-        dynamodb.create_table(items, ("pk", "sk"), "N")
-        dynamodb.create_table(counters, ("sequence", "scope"), "S")
+        dynamodb.create_table(items, {"pk": "S", "sk": "N"})
+        dynamodb.create_table(counters, {"sequence": "S", "scope": "S"})
     task = Task(
         peer=name,
         where=os.environ["AWS_ENDPOINT_URL_DYNAMODB"] if name == AUTOINCREMENT else socket_folder,

@@ -22,7 +22,7 @@ from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.registry import strategies
 from sequences.services import check_scope
 from sequences.strategies.base import Strategy
-from sequences.strategies.item_collections import scope_text
+from sequences.strategies.layout import scope_text
 
 __all__ = ["Command"]
 

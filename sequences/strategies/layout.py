@@ -1,0 +1,179 @@
+"""Where the items of a sequence are stored: under which keys, and in which attribute they have their value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import dynamodb, expressions
+from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
+from ..expressions import KeySchema
+
+__all__ = ["VALUE_IN", "ItemLayout", "Send", "scope_text"]
+
+Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+"""Sends one request, once or with retries, and returns the answer."""
+
+VALUE_IN = ("sort_key", "partition_key", "attribute")
+"""Where an item has its value; the default first."""
+
+NO_SCOPE = "#"  # how the scope None is stored; no scope begins with it
+_VALUE = re.compile(r"\{value(?::0(\d+)d)?\}")
+
+
+def scope_text(scope: str | None) -> str:
+    """The text that is stored for a scope."""
+    return NO_SCOPE if scope is None else scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemLayout:
+    """Where the items of one sequence are, and which attributes the sequence writes into them.
+
+    `value_in` is one of VALUE_IN. As "sort_key" the value is the sort key, and the items of a scope are one item
+    collection, in the order of their values: its partition key is made of `template`. As "partition_key" the template
+    has `{value}`, and the item brings the sort key, if the table has one. As "attribute" the item brings its whole key,
+    and has its value in the attribute `value_name`. `own_keys` also allows that for single items of a collection.
+    """
+
+    alias: str
+    schema: KeySchema
+    template: str
+    value_in: str = "sort_key"
+    value_name: str = "value"
+    token_name: str = "token"  # noqa: S105 - the name of an attribute
+    own_keys: bool = False
+
+    def __post_init__(self) -> None:
+        for option, wanted in self._problems():
+            raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['OPTIONS'][{option!r}] {wanted}.")
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        """The options that do not fit the others, and what they must be."""
+        if self.value_in == "sort_key":
+            yield from self._collection_problems()
+        elif not self.own_keys:
+            yield "value_in", "must be 'sort_key': this strategy counts the sort keys"
+        elif self.value_in == "partition_key":
+            yield from self._partition_problems()
+        if self.token_name in self.key_names:
+            yield "token_name", "must not be a key attribute"
+        if self.value_name == self.token_name or (self.value_in == "attribute" and self.value_name in self.key_names):
+            yield "value_name", "must be neither a key attribute nor 'token_name'"
+
+    def _collection_problems(self) -> Iterator[tuple[str, str]]:
+        if not self.schema.sort_name:
+            yield "key_names", "must be two names, as ('pk', 'sk'): the value is in the sort key"
+        if not self.schema.sorts_numbers:
+            yield "key_types", "must end with 'S' if 'sort_key' is 'padded', otherwise with 'N'"
+        if "{scope}" not in self.template:
+            yield "partition", 'must be a text with "{scope}" in it'
+        if self.schema.partition_type == "N" and self.template != "{scope}":
+            yield "partition", "must be '{scope}': the partition key is a number"
+
+    def _partition_problems(self) -> Iterator[tuple[str, str]]:
+        parts = _VALUE.split(self.template)
+        if self.schema.partition_type == "N" and self.template != "{value}":
+            yield "partition", "must be '{value}': the partition key is a number"
+        if len(parts) != 3:
+            yield "partition", "must be a text with one '{value}' in it, as 'order-{value}' or '{scope}-{value:06d}'"
+        elif parts[0].startswith("#") or re.search(r"[}0-9]$", parts[0]) or re.match(r"[{0-9]", parts[2]):
+            yield "partition", "must not begin with '#', and must have no digit and no '{name}' beside the value"
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the table's key attributes."""
+        return self.schema.names
+
+    @property
+    def may_own_key(self) -> bool:
+        """Whether a single item of a collection may bring its own key."""
+        return self.in_collections and self.own_keys and self.value_name not in self.key_names
+
+    @property
+    def in_collections(self) -> bool:
+        """Whether the items of a scope are one collection, in the order of their values."""
+        return self.value_in == "sort_key"
+
+    def check_scope(self, scope: str | None) -> None:
+        """Raise InvalidScope for a scope whose items cannot be told from those of another one."""
+        schema = self.schema
+        if self.in_collections and schema.partition_type == "N" and not _is_canonical(scope):
+            raise InvalidScope(
+                f"The scope is {scope!r}; it must be a whole number without zeros before it, as the partition key of "
+                f"the table {schema.table!r} is a number."
+            )
+        if self.value_in == "partition_key" and scope is not None and "{scope}" not in self.template:
+            raise InvalidScope(
+                f"The scope is {scope!r}; {self.alias!r} has none, as its option 'partition' has no {{scope}}: "
+                "leave it out."
+            )
+
+    def partition(self, scope: str | None) -> str:
+        """The partition key of a scope's items, without their value."""
+        return self.template.replace("{sequence}", self.alias).replace("{scope}", scope_text(scope))
+
+    def key(self, scope: str | None, value: int) -> dict[str, Any]:
+        """The key attributes that follow from the value; none if each item brings its own key."""
+        match self.value_in:
+            case "sort_key":
+                return self.schema.key(self.partition(scope), value)
+            case "partition_key":
+                text = _VALUE.sub(lambda found: f"{value:0{found[1] or 0}d}", self.partition(scope))
+                return {self.schema.partition_name: {self.schema.partition_type: text}}
+            case _:
+                return {}
+
+    def written(self, scope: str | None, value: int, token: str, *, own_key: bool) -> dict[str, Any]:
+        """The attributes that the sequence writes into an item: its key or its value, and the token of its request."""
+        place = {self.value_name: {"N": str(value)}} if own_key else self.key(scope, value)
+        return {**place, self.token_name: {"S": token}}
+
+    def own_key(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The key that an item brings, as attribute values; None if its key follows from its value.
+
+        Raises InvalidItem, which names the attribute, for a key that is incomplete or of another type, and for an
+        attribute that the sequence writes itself.
+        """
+        given = [name for name in self.key_names if name in item]
+        owns = self.value_in == "attribute" or (self.may_own_key and len(given) == len(self.key_names))
+        brought = self.key_names if owns else self.key_names[1:] if self.value_in == "partition_key" else ()
+        ours = {self.value_name} if owns else set(self.key_names) - set(brought)
+        for name in (self.token_name, expressions.MARKER_EXPIRY, *ours):
+            if name in item:
+                raise InvalidItem(
+                    f"The item has the attribute {name!r}, which the sequence writes itself: leave it out."
+                )
+        for name in brought:
+            self._check_key(name, item.get(name))
+        return {name: item[name] for name in self.key_names} if owns else None
+
+    def _check_key(self, name: str, value: Any) -> None:
+        wanted = self.schema.types[self.key_names.index(name)]
+        if value is None:
+            raise InvalidItem(f"The item has no {name!r}, which is in the key of {self.schema.table!r}: add it.")
+        if wanted not in value:
+            kind = "a number" if wanted == "N" else "a text"
+            raise InvalidItem(f"The item's {name!r} must be {kind}, as in the key of {self.schema.table!r}.")
+        if name == self.schema.partition_name and value.get("S", "").startswith("#"):
+            raise InvalidItem(f"The item's {name!r} begins with '#', which is reserved: begin it otherwise.")
+
+    def highest(self, scope: str | None, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
+        """The highest value among a scope's items and the read units that it cost. One query of one item.
+
+        None if there are no items, or if they are not one collection.
+        """
+        if not self.in_collections:
+            return None, 0.0
+        request = expressions.query_numbers(
+            self.schema, self.partition(scope), newest_first=True, limit=1, consistent=consistent
+        )
+        answer = send("query", request)
+        found = [self.schema.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
+        return (found[0] if found else None), dynamodb.used_units(answer)
+
+
+def _is_canonical(scope: str | None) -> bool:
+    return scope is not None and re.fullmatch(r"0|-?[1-9][0-9]{0,37}", scope) is not None
