@@ -23,10 +23,10 @@ from .assignments import Assignment, Hint
 from .item_writer import ItemWriter
 from .layout import VALUE_IN, ItemLayout, Send
 from .lives import TableLives
-from .markers import Markers, marker_schema
+from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
-from .stored_counter import COUNTER_OPTIONS, StoredCounter
+from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
 
 __all__ = ["COSTS", "FLAGS", "Strategy"]
 
@@ -234,11 +234,11 @@ def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
 
 
 def _marker_schema(schema: KeySchema, table: str | None) -> KeySchema:
-    """Where markers are: beside the items, or in a table of its own shape, if the items' partition key is a number."""
+    """Where markers are: beside the items, or in a table like that of the counters, if the items' partition key is a number."""
     if table is None and schema.partition_type == "S":
         return schema
     name = dynamodb.table_name(table or COUNTER_OPTIONS["counter_table"].default)
-    return schema if name == schema.table else marker_schema(name)
+    return schema if name == schema.table else counter_schema(name)
 
 
 def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:

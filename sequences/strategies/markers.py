@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from .. import dynamodb, expressions
@@ -11,16 +10,8 @@ from ..commits import Pending, PutRequest
 from ..expressions import MARKER_EXPIRY, KeySchema
 from ..retries import Deadline, read
 from .layout import scope_text
-from .stored_counter import counter_schema
 
-__all__ = ["Markers", "marker_schema"]
-
-NUMBER_WIDTH = 37  # the digits of `marker_number`
-
-
-def marker_schema(table: str) -> KeySchema:
-    """The keys of a table of markers, which may also be a table of counters."""
-    return replace(counter_schema(table), padded_width=NUMBER_WIDTH)
+__all__ = ["Markers"]
 
 
 class Markers:

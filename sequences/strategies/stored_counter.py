@@ -35,7 +35,7 @@ NEWEST_ITEMS = 100
 
 
 def counter_schema(table: str) -> KeySchema:
-    """The keys of a table of counters."""
+    """The keys of a table of counters; markers may be in one, too."""
     return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S")
 
 
