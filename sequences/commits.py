@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from .actions import Action
 from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
 from .types import Allocation
 
-__all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest"]
+__all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role"]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
 
@@ -30,7 +31,8 @@ class PutRequest:
 
     `token` is stored with the item and is unique to it. A `marked` request has the caller's idempotency token, and a
     marker remembers its value. A repeat must have the same `digest`. `request_id` is unique per call: two calls with
-    the same token can be told apart. An item with an `own_key` is stored under that key. `size` is in bytes.
+    the same token can be told apart. An item with an `own_key` is stored under that key. `also` has the actions that
+    ride in its transaction. `size` is in bytes, with theirs.
     """
 
     item: Mapping[str, Any]
@@ -40,6 +42,7 @@ class PutRequest:
     marked: bool = False
     digest: str = ""
     request_id: str = ""
+    also: tuple[Action, ...] = ()
 
     @property
     def count(self) -> int:
@@ -49,13 +52,14 @@ class PutRequest:
     @property
     def actions(self) -> int:
         """How many actions of a transaction it takes."""
-        return 2 if self.marked else 1
+        return (2 if self.marked else 1) + len(self.also)
 
     @property
     def identities(self) -> tuple[str, ...]:
         """What two actions of one transaction must not share."""
         key = repr(self.own_key) if self.own_key else str(id(self))
-        return (key, f"token {self.token}") if self.marked else (key,)
+        rows = tuple(f"{action.table} {dict(action.row)}" for action in self.also)
+        return (key, f"token {self.token}", *rows) if self.marked else (key, *rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +69,7 @@ class ReserveRequest:
     count: int
     actions = 1
     size = 0
+    also = ()
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -98,6 +103,16 @@ class Pending(Generic[R]):
         self.read_units += read_units
 
 
+class Role(NamedTuple):
+    """What an action of a transaction is for: the counter, a marker, an item, or what rides with an item (`also`)."""
+
+    kind: str
+    pending: int = 0
+    """The index of its request in the write."""
+    rider: int = 0
+    """The index of the action in the `also` of its request."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedWrite:
     """One prepared write, which can be sent again unchanged: the request, and which requests it answers.
@@ -111,7 +126,7 @@ class PreparedWrite:
     pendings: tuple[Pending[Any], ...]
     values: tuple[int, ...]
     token: str
-    roles: tuple[tuple[str, int], ...] = ()
+    roles: tuple[Role, ...] = ()
     life: object = None
 
 

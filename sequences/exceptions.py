@@ -7,6 +7,7 @@
     |-- InvalidToken            (ValueError) the idempotency token is empty, too long or not printable
     |-- OperationNotSupported   the strategy cannot do this
     |-- ScopeNotFound           (LookupError) the scope must have a row before its first number, and has none
+    |-- AlsoRefused             the condition of an action that rides with the item does not hold
     |-- ItemExists              an item with the caller's own key is already stored
     |-- IdempotencyMismatch     the token was used for another item
     |-- SequenceExhausted       the next value would pass MAXIMUM
@@ -36,6 +37,7 @@ from typing import Any
 
 __all__ = [
     "AccessRefused",
+    "AlsoRefused",
     "CancellationReason",
     "GaveUp",
     "IdempotencyMismatch",
@@ -94,6 +96,18 @@ class ScopeNotFound(SequenceError, LookupError):
 
 class ItemExists(SequenceError):
     """An item with the caller's own key is already stored; no value was taken."""
+
+
+class AlsoRefused(SequenceError):
+    """The condition of an action in `also` does not hold; nothing was stored.
+
+    `index` is the action's place in `also`, and `old` the row on which the condition failed, empty if there is none.
+    """
+
+    def __init__(self, message: str, *, index: int, old: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.index = index
+        self.old = old
 
 
 class IdempotencyMismatch(SequenceError):

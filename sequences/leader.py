@@ -157,7 +157,7 @@ class Leader:
         pendings: Sequence[Pending[Any]] = write.pendings if write else self._unanswered()
         if isinstance(error, SequenceExhausted):
             pendings = [pending for pending in pendings if pending.request.count >= pendings[0].request.count]
-        if type(error) is StorageRefused and len(pendings) > 1:
+        if len(pendings) > 1 and _may_concern_one(error, pendings):
             self.batch.most = 1
         else:
             for pending in pendings:
@@ -187,3 +187,9 @@ class Leader:
             if self.leads and not self.batch.waiters:
                 self.queue.leader = leaving[-1]
             leaving[0].wake()
+
+
+def _may_concern_one(error: SequenceError, pendings: Sequence[Pending[Any]]) -> bool:
+    """Whether one request may be at fault: its item, or an action that rides with it and names a table of its own."""
+    riders = any(pending.request.also for pending in pendings)
+    return isinstance(error, StorageRefused) if riders else type(error) is StorageRefused

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .actions import Action
 from .commits import Pending, PutRequest
 from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceError
 from .registry import strategies
@@ -81,7 +82,12 @@ def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
 
 
 def put_next(
-    sequence: str, item: Mapping[str, Any], *, scope: str | None = None, idempotency_token: str | None = None
+    sequence: str,
+    item: Mapping[str, Any],
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    also: Sequence[Action] = (),
 ) -> Allocation:
     """Store `item` under the next value of the sequence, and return its allocation.
 
@@ -90,9 +96,16 @@ def put_next(
 
     `item` maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The stored item also has
     the attribute `token` and the key.
-    Cost: see the strategy; the allocation has the units that the engine reported.
-    Raises InvalidItem, InvalidToken, IdempotencyMismatch (the token was used for another item), ScopeNotFound,
-    ItemExists, InvalidSequence, InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention,
+
+    `also` has actions on other rows (`Put`, `Update`, `Check` and `Delete` of `sequences.actions`). They are stored in
+    the same transaction: all of them with the item, or nothing. If the condition of one does not hold, AlsoRefused has
+    its index and the old row; the other items of the group are stored. A repeat with the same token stores none again.
+    A group keeps apart what DynamoDB does not take in one transaction, as two updates of one row.
+
+    Cost: see the strategy; the allocation has the units that the engine reported. `also` makes a transaction of the
+    write, so that everything in it costs 2 write units a KB.
+    Raises InvalidItem, InvalidToken, AlsoRefused, IdempotencyMismatch (the token was used for another item),
+    ScopeNotFound, ItemExists, InvalidSequence, InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention,
     SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
     same token.
     """
@@ -100,7 +113,7 @@ def put_next(
     check_token(idempotency_token)
     strategy = strategies[sequence]
     deadline = strategy.deadline()
-    pending = Pending(strategy.item_writer.request(item, idempotency_token))
+    pending = Pending(strategy.item_writer.request(item, idempotency_token, also))
     _put(strategy, scope, [pending], deadline)
     return _allocation(pending)
 

@@ -8,6 +8,7 @@ from .counters import CounterRow, add_to_counter, advance_counter, put_counter
 from .items import (
     FIRST_VERSION,
     MARKER_EXPIRY,
+    OLD_ITEM,
     marker_number,
     put_if_absent,
     put_marker,
@@ -24,6 +25,7 @@ from .key_schema import KeySchema, KeyType
 __all__ = [
     "FIRST_VERSION",
     "MARKER_EXPIRY",
+    "OLD_ITEM",
     "CounterRow",
     "KeySchema",
     "KeyType",

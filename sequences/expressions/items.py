@@ -131,12 +131,18 @@ def single_write(write: Wire) -> dict[str, Any]:
 
 
 def transaction(actions: Sequence[Wire], *, request_token: str) -> dict[str, Any]:
-    """Puts and updates as one `TransactWriteItems` request; a dict with "Item" is a put, another an update."""
+    """Actions as one `TransactWriteItems` request: puts and updates, or any that names its kind (`{"Delete": ...}`)."""
     return {
-        "TransactItems": [{"Put" if "Item" in action else "Update": action} for action in actions],
+        "TransactItems": [_named(action) for action in actions],
         "ClientRequestToken": request_token,
         **REPORT_UNITS,
     }
+
+
+def _named(action: Wire) -> Wire:
+    if "TableName" not in action:
+        return action
+    return {"Put" if "Item" in action else "Update": action}
 
 
 def update_version(

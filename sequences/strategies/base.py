@@ -234,7 +234,7 @@ def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
 
 
 def _marker_schema(schema: KeySchema, table: str | None) -> KeySchema:
-    """Where markers are: beside the items, or in a table like that of the counters, if the items' partition key is a number."""
+    """The keys of the markers: beside the items, or like counters if the items' partition key is a number."""
     if table is None and schema.partition_type == "S":
         return schema
     name = dynamodb.table_name(table or COUNTER_OPTIONS["counter_table"].default)

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..commits import Committer, Pending, PreparedWrite, PutRequest
+from ..actions import Action
+from ..commits import Committer, Pending, PreparedWrite, PutRequest, Role
 from ..exceptions import (
+    AlsoRefused,
     CancellationReason,
     IdempotencyMismatch,
     InvalidItem,
@@ -54,9 +56,13 @@ class ItemWriter(Committer):
         self.locks_host = locks_host
         self.clock = clock
 
-    def request(self, item: Mapping[str, Any], token: str | None) -> PutRequest:
+    def request(self, item: Mapping[str, Any], token: str | None, also: Sequence[Action] = ()) -> PutRequest:
         """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
-        return put_request(item, token, own_key=self.layout.own_key, digest=self.markers.digest)
+        request = put_request(item, token, also=also, own_key=self.layout.own_key, digest=self.markers.digest)
+        if request.actions > self.most_actions:
+            most = self.most_actions - request.actions + len(also)
+            raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
+        return request
 
     def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
         """Split requests, in their order, into as few parts as single writes can hold."""
@@ -82,15 +88,18 @@ class ItemWriter(Committer):
         life = self.lives.current
         assignment = self.assigner.assign(scope, pendings, deadline)
         actions = [assignment.counter] if assignment.counter else []
-        roles = [("counter", 0)] if assignment.counter else []
+        roles = [Role("counter")] if assignment.counter else []
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             pending.charge(read_units=assignment.read_units / len(assignment.pendings))
-            item = self._item(scope, pending.request, value)
-            actions.append(expressions.put_if_absent(self.layout.schema, item))
-            roles.append(("item", index))
-            if pending.request.marked:
-                actions.append(self.markers.put(scope, pending.request, value))
-                roles.append(("marker", index))
+            request = pending.request
+            actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value)))
+            roles.append(Role("item", index))
+            if request.marked:
+                actions.append(self.markers.put(scope, request, value))
+                roles.append(Role("marker", index))
+            if request.also:
+                actions += [action.wire(value) for action in request.also]
+                roles += [Role("also", index, rider) for rider in range(len(request.also))]
         single = len(actions) == 1
         token = assignment.token or new_token()
         return PreparedWrite(
@@ -133,46 +142,56 @@ class ItemWriter(Committer):
         """Read the reasons one by one, each for its action.
 
         If a stored item is ours, an earlier send succeeded and only its answer was lost. Writes are all-or-nothing, so
-        one match settles every request.
+        one match settles every request. A repeat fails on its marker, and on its item and what rides with it: only the
+        marker counts then, as it has the first answer.
         """
-        reasons = list(zip(write.roles, error.reasons, strict=False))
-        if any(self._is_ours(write, role, index, reason) for (role, index), reason in reasons):
+        reasons = [
+            (role, reason)
+            for role, reason in zip(write.roles, error.reasons, strict=False)
+            if reason.code != "None" and reason.code not in RETRYABLE_CANCELLATIONS
+        ]
+        if any(self._is_ours(write, role, reason) for role, reason in reasons):
             self.committed(scope, write, {})
             return
         if write.life != self.lives.current:
             return
-        # A repeat fails on both its item and its marker. The marker comes first: it has the first answer.
-        for (role, index), reason in sorted(reasons, key=lambda pair: pair[0][0] != "marker"):
-            if reason.code == "None" or reason.code in RETRYABLE_CANCELLATIONS:
-                continue
-            if role == "counter" and reason.code != "ConditionalCheckFailed":
-                raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
-            if role == "counter":
-                self.assigner.counter_moved(scope, reason, deadline.send)
-            else:
-                self._refused_action(scope, role, write.pendings[index], write.values[index], reason)
+        repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
+        for role, reason in reasons:
+            if role.kind == "counter":
+                self._refused_counter(scope, reason, error, deadline)
+            elif role.kind == "marker" or role.pending not in repeated:
+                self._refused_action(scope, role, write.pendings[role.pending], write.values[role.pending], reason)
 
-    def _is_ours(self, write: PreparedWrite, role: str, index: int, reason: CancellationReason) -> bool:
+    def _is_ours(self, write: PreparedWrite, role: Role, reason: CancellationReason) -> bool:
         """Whether this write itself stored what its condition found."""
         old = reason.old or {}
-        match role:
+        request = write.pendings[role.pending].request
+        match role.kind:
             case "counter":
                 return old.get("token") == write.token
             case "marker":
-                return (old.get("request"), old.get("value")) == (
-                    write.pendings[index].request.request_id,
-                    write.values[index],
-                )
-            case _:
-                request = write.pendings[index].request
+                return (old.get("request"), old.get("value")) == (request.request_id, write.values[role.pending])
+            case "item":
                 return not request.marked and old.get(self.layout.token_name) == request.token
+            case _:
+                return False
 
-    def _refused_action(
-        self, scope: str | None, role: str, pending: Pending[PutRequest], value: int, reason: CancellationReason
+    def _refused_counter(
+        self, scope: str | None, reason: CancellationReason, error: WriteCancelled, deadline: Deadline
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
-            pending.settle(InvalidItem(f"The item cannot be stored: {reason.code}: {reason.message}"))
-        elif role == "marker":
+            raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
+        self.assigner.counter_moved(scope, reason, deadline.send)
+
+    def _refused_action(
+        self, scope: str | None, role: Role, pending: Pending[PutRequest], value: int, reason: CancellationReason
+    ) -> None:
+        if reason.code != "ConditionalCheckFailed":
+            what = f"also[{role.rider}]" if role.kind == "also" else "The item"
+            pending.settle(InvalidItem(f"{what} cannot be stored: {reason.code}: {reason.message}"))
+        elif role.kind == "also":
+            pending.settle(_also_refused(pending, role.rider, reason.old or {}))
+        elif role.kind == "marker":
             if reason.old:  # without the old marker the next attempt asks again
                 self._repeat(scope, pending, reason.old)
         elif pending.request.own_key:
@@ -203,5 +222,16 @@ class ItemWriter(Committer):
 
 def _item_exists(pending: Pending[PutRequest]) -> ItemExists:
     key = dynamodb.unmarshal(pending.request.own_key or {})
-    value = "no value was used" if pending.value is None else f"the value {pending.value} stays unused"
-    return ItemExists(f"An item with the key {key} is already stored; {value}.")
+    return ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}.")
+
+
+def _also_refused(pending: Pending[PutRequest], index: int, old: Mapping[str, Any]) -> AlsoRefused:
+    action = pending.request.also[index]
+    found = "the row is there" if old else "there is no such row"
+    message = f"also[{index}], a {type(action).__name__}: its condition {action.condition!r} does not hold, {found}; "
+    return AlsoRefused(f"{message}{_unused(pending)}.", index=index, old=old)
+
+
+def _unused(pending: Pending[PutRequest]) -> str:
+    """What became of the value of a request that is refused."""
+    return "no value was used" if pending.value is None else f"the value {pending.value} stays unused"

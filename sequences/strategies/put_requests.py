@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..actions import Action, check_actions
 from ..commits import MOST_BYTES, Pending, PutRequest
 from ..dynamodb import item_size, marshal
 from ..exceptions import InvalidItem
@@ -17,6 +18,7 @@ def put_request(
     item: Mapping[str, Any],
     token: str | None,
     *,
+    also: Sequence[Action] = (),
     own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None],
     digest: Callable[[Mapping[str, Any]], str],
 ) -> PutRequest:
@@ -28,8 +30,10 @@ def put_request(
         raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
     wire = marshal(item)
     key, size = own_key(wire), item_size(wire)
+    if also:
+        size += check_actions(also)
     if token is None:
-        return PutRequest(item=wire, token=new_token(), size=size, own_key=key)
+        return PutRequest(item=wire, token=new_token(), size=size, own_key=key, also=tuple(also))
     return PutRequest(
         item=wire,
         token=token,
@@ -38,6 +42,7 @@ def put_request(
         marked=True,
         digest=digest(wire),
         request_id=new_token(),
+        also=tuple(also),
     )
 
 

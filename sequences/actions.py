@@ -1,0 +1,160 @@
+"""Actions on other rows that ride in the transaction of an item: `put_next(..., also=[Put(...), Check(...)])`.
+
+    put_next("tickets", ticket, scope="ABC", also=[
+        Put("outbox", {"pk": "created", "sk": new_token(), "key": value_text("ABC-{value}")}),
+        Put("guards", {"pk": f"email#{email}", "sk": 0}, condition="attribute_not_exists(pk)"),
+    ])
+
+`VALUE` stands for the value that the item gets, and `value_text("ABC-{value}")` for a text with it; both may stand
+wherever a value may.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .dynamodb import item_size, marshal, table_name
+from .exceptions import InvalidItem
+from .expressions import OLD_ITEM
+
+__all__ = ["VALUE", "Action", "Check", "Delete", "Put", "Update", "check_actions", "value_text"]
+
+_PLACEHOLDER = re.compile(r"[#:]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueText:
+    """A text in which "{value}" stands for the value; an empty one stands for the value as a number."""
+
+    template: str
+
+
+VALUE = _ValueText("")
+"""The value that the item gets, as a number."""
+
+
+def value_text(template: str) -> _ValueText:
+    """A text with the value that the item gets in the place of "{value}". Raises InvalidItem if that is not in it."""
+    if "{value}" not in template:
+        raise InvalidItem(f"value_text({template!r}) has no '{{value}}' in it: add it, or give the text itself.")
+    return _ValueText(template)
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action on a row of any table in the same account and Region; TABLE_PREFIX comes before the table's name.
+
+    `row` is the key, or for a `Put` the whole item. `condition` and `update` are DynamoDB's expressions; `names` and
+    `values` have the #names and :values that they use.
+    """
+
+    table: str
+    row: Mapping[str, Any]
+    update: str | None = field(default=None, kw_only=True)
+    condition: str | None = field(default=None, kw_only=True)
+    names: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    values: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    kind: ClassVar[str]
+    row_name: ClassVar[str] = "Key"
+    needs: ClassVar[str] = ""
+    """Which expression it must have."""
+
+    def wire(self, value: int) -> dict[str, Any]:
+        """The action of a `TransactWriteItems`, for an item with this value. Raises InvalidItem."""
+        expressions = {
+            "UpdateExpression": self.update,
+            "ConditionExpression": self.condition,
+            "ExpressionAttributeNames": dict(self.names),
+            "ExpressionAttributeValues": marshal(_with_value(self.values, value)),
+        }
+        row = marshal(_with_value(self.row, value))
+        given = {name: expression for name, expression in expressions.items() if expression}
+        return {self.kind: {"TableName": table_name(self.table), self.row_name: row, **given, **OLD_ITEM}}
+
+    def problem(self) -> str:
+        """What is wrong with it, as far as that is known before it is sent; empty if nothing is."""
+        if not isinstance(self.table, str) or not self.table:
+            return f"the table is {self.table!r}; it must be the name of a table"
+        if not isinstance(self.row, Mapping) or not self.row:
+            return f"the {self.row_name.lower()} is {self.row!r}; it must map attribute names to values"
+        for name in ("update", "condition"):
+            expression = getattr(self, name)
+            if name == self.needs and not expression:
+                return f"it needs the expression {name!r}"
+            if name == "update" != self.needs and expression is not None:
+                return "only an Update has the expression 'update'"
+        return self._misnamed()
+
+    def _misnamed(self) -> str:
+        """Which #name or :value is used and not given, or given and not used; DynamoDB refuses both."""
+        used = set(_PLACEHOLDER.findall(f"{self.update or ''} {self.condition or ''}"))
+        given = {*self.names, *self.values}
+        if missing := used - given:
+            return f"{min(missing)} is in an expression, but neither in 'names' nor in 'values'"
+        if surplus := given - used:
+            return f"{min(map(str, surplus))} is given, but in no expression"
+        return ""
+
+
+class Put(Action):
+    """Store a row in the place of any with the same key, unless a condition forbids that."""
+
+    kind = "Put"
+    row_name = "Item"
+
+
+class Update(Action):
+    """Change a row by an update expression. A missing row is made, unless a condition forbids that."""
+
+    kind = "Update"
+    needs = "update"
+
+
+class Check(Action):
+    """Write nothing, and refuse the item unless the condition holds for a row."""
+
+    kind = "ConditionCheck"
+    needs = "condition"
+
+
+class Delete(Action):
+    """Delete a row, if the condition holds for it."""
+
+    kind = "Delete"
+
+
+def check_actions(actions: Sequence[Action]) -> int:
+    """The size of the actions in bytes. Raises InvalidItem, which names the wrong action and the remedy."""
+    if isinstance(actions, Action | str | Mapping) or not isinstance(actions, Sequence):
+        raise InvalidItem(f"also is {actions!r}; it must be a list of Put, Update, Check and Delete.")
+    size, rows = 0, list[tuple[str, Mapping[str, Any]]]()
+    for index, action in enumerate(actions):
+        if not isinstance(action, Action) or type(action) is Action:
+            raise InvalidItem(f"also[{index}] is {action!r}; it must be a Put, Update, Check or Delete.")
+        try:
+            if problem := action.problem():
+                raise InvalidItem(f"{problem}.")
+            if (action.table, action.row) in rows:
+                raise InvalidItem("an action before it has the same row, which one transaction cannot have twice.")
+            rows.append((action.table, action.row))
+            size += item_size(action.wire(0))
+        except InvalidItem as error:
+            raise InvalidItem(f"also[{index}], a {type(action).__name__}: {error}") from error
+    return size
+
+
+def _with_value(member: Any, value: int) -> Any:
+    """The same structure with the value in the place of `VALUE` and `value_text`."""
+    match member:
+        case _ValueText(template):
+            return template.replace("{value}", str(value)) if template else value
+        case Mapping():
+            return {name: _with_value(part, value) for name, part in member.items()}
+        case list() | tuple():
+            return [_with_value(part, value) for part in member]
+        case _:
+            return member
