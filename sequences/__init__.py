@@ -11,8 +11,8 @@ one function:
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
-The functions here and five modules are public: `exceptions`, `storage` (for an application's own rows beside its
-numbers), `registry` (the strategies that SEQUENCES configures), `capabilities` (what they can do) and `strategies` (for
+The functions here and six modules are public: `exceptions`, `actions` (other rows that ride in the transaction of an
+item), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that SEQUENCES configures), `capabilities` (what they can do) and `strategies` (for
 a strategy of your own). Everything else may change.
 """
 

@@ -17,7 +17,7 @@ from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
 from .types import Allocation
 
-__all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role"]
+__all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role", "allocated"]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
 
@@ -27,7 +27,7 @@ R = TypeVar("R", bound="PutRequest | ReserveRequest")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PutRequest:
-    """An item, as attribute values, that gets the next value.
+    """An item, as attribute values, that gets the next value; without an item, a token that gets `count` values.
 
     `token` is stored with the item and is unique to it. A `marked` request has the caller's idempotency token, and a
     marker remembers its value. A repeat must have the same `digest`. `request_id` is unique per call: two calls with
@@ -35,8 +35,9 @@ class PutRequest:
     ride in its transaction. `size` is in bytes, with theirs.
     """
 
-    item: Mapping[str, Any]
+    item: Mapping[str, Any] | None
     token: str
+    count: int = 1
     size: int = 0
     own_key: Mapping[str, Any] | None = None
     marked: bool = False
@@ -45,14 +46,9 @@ class PutRequest:
     also: tuple[Action, ...] = ()
 
     @property
-    def count(self) -> int:
-        """How many values it takes."""
-        return 1
-
-    @property
     def actions(self) -> int:
         """How many actions of a transaction it takes."""
-        return (2 if self.marked else 1) + len(self.also)
+        return (self.item is not None) + self.marked + len(self.also)
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -101,6 +97,15 @@ class Pending(Generic[R]):
         """Add this request's share of capacity units."""
         self.write_units += write_units
         self.read_units += read_units
+
+
+def allocated(pending: Pending[PutRequest]) -> Allocation:
+    """The allocation of an answered request. Raises the error of a request that failed."""
+    answer = pending.answer
+    if isinstance(answer, SequenceError):
+        raise answer
+    assert isinstance(answer, Allocation)
+    return answer
 
 
 class Role(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .actions import Action
-from .commits import Pending, PutRequest
-from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceError
+from .commits import Pending, PutRequest, allocated
+from .exceptions import GaveUp, InvalidScope, InvalidToken
 from .registry import strategies
 from .retries import Deadline
 from .strategies.base import Strategy
@@ -35,15 +35,21 @@ LONGEST_TOKEN = 255
 MOST_VALUES = 1_000_000  # in one call: a typing error must not use up a sequence
 
 
-def get_next_value(sequence: str, *, scope: str | None = None) -> int:
+def get_next_value(sequence: str, *, scope: str | None = None, idempotency_token: str | None = None) -> int:
     """Take the next value of a sequence before its item is stored.
 
-    No other caller gets this value. It stays unused if the caller does not store it.
+    No other caller gets this value. It stays unused if the caller does not store it. A repeat with the same
+    `idempotency_token`, from any process, gets the same value until the marker expires; two repeats at the same moment
+    may leave one value unused.
     Cost: 1 write unit, shared by the callers of one process that ask at the same time. `OptimisticCounter` also takes
-    1 read unit, and `BlockAllocator` pays once for a block.
-    Raises OperationNotSupported for strategies that cannot reserve, InvalidSequence, InvalidScope, SequenceExhausted,
-    SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
+    1 read unit, and `BlockAllocator` pays once for a block. A token costs 1 read unit to look for its marker, and 1
+    write unit to store it.
+    Raises OperationNotSupported for strategies that cannot reserve, InvalidSequence, InvalidScope, InvalidToken,
+    IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
+    SequenceContention, SequenceUnavailable and StorageRefused.
     """
+    if idempotency_token is not None:
+        return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token)[0]
     if scope is not None:
         check_scope(scope)
     try:
@@ -53,8 +59,10 @@ def get_next_value(sequence: str, *, scope: str | None = None) -> int:
         raise
 
 
-def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> range | list[int]:
-    """Take `count` values in increasing order.
+def get_next_values(
+    count: int, sequence: str, *, scope: str | None = None, idempotency_token: str | None = None
+) -> range | list[int]:
+    """Take `count` values in increasing order. A repeat with the same token gets the same ones.
 
     Cost: that of one value, as one write of the counter takes them all. `BlockAllocator` serves up to
     `block_size` of them from memory.
@@ -63,8 +71,11 @@ def get_next_values(count: int, sequence: str, *, scope: str | None = None) -> r
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
         raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
     check_scope(scope)
+    check_token(idempotency_token)
     strategy = strategies[sequence]
     try:
+        if idempotency_token is not None:
+            return strategy.reserve_once(scope, count, idempotency_token, strategy.deadline())
         return strategy.reserve(scope, count, strategy.deadline())
     except GaveUp as gave_up:
         _warn(sequence, scope, gave_up)
@@ -115,7 +126,7 @@ def put_next(
     deadline = strategy.deadline()
     pending = Pending(strategy.item_writer.request(item, idempotency_token, also))
     _put(strategy, scope, [pending], deadline)
-    return _allocation(pending)
+    return allocated(pending)
 
 
 def put_next_many(
@@ -144,7 +155,7 @@ def put_next_many(
     deadline = strategy.deadline()
     pendings = [Pending(strategy.item_writer.request(item, token)) for item, token in zip(items, tokens, strict=True)]
     _put(strategy, scope, pendings, deadline)
-    return [_allocation(pending) for pending in pendings]
+    return [allocated(pending) for pending in pendings]
 
 
 def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
@@ -161,14 +172,6 @@ def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRe
             for pending in pendings:
                 pending.settle(gave_up)
             return
-
-
-def _allocation(pending: Pending[PutRequest]) -> Allocation:
-    """The allocation of a request. Raises the error of a request that failed."""
-    if isinstance(pending.answer, SequenceError):
-        raise pending.answer
-    assert isinstance(pending.answer, Allocation)
-    return pending.answer
 
 
 def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[PutRequest]]) -> None:

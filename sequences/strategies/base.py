@@ -156,7 +156,14 @@ class Strategy(ABC):
 
     def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
         """Take `count` values before their items are stored. Raises OperationNotSupported."""
-        raise OperationNotSupported(
+        raise self._not_supported()
+
+    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> range:
+        """Take `count` values, or for a repeat of the token its first answer. Raises OperationNotSupported."""
+        raise self._not_supported()
+
+    def _not_supported(self) -> OperationNotSupported:
+        return OperationNotSupported(
             f"The sequence {self.alias!r} ({type(self).__name__}) hands out a value only together with its item: "
             "use put_next."
         )

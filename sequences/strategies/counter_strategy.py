@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from .. import dynamodb
 from ..commit_queues import CommitQueues
-from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest
+from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
 from ..exceptions import SequenceError
 from ..retries import Deadline, read
 from ..types import SequenceConfig
@@ -66,6 +66,12 @@ class CounterStrategy(Strategy):
         self.lives.bind(deadline.send)
         return values_of(self.take(scope, count, deadline))
 
+    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> range:
+        pending = Pending(self.item_writer.reservation(count, token))
+        self.put(scope, [pending], deadline)
+        first, step = allocated(pending).value, self.numbers.step
+        return range(first, first + step * count, step)
+
     def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count))
@@ -87,11 +93,12 @@ class CounterStrategy(Strategy):
         """Take values for the requests without one. A request keeps its value until another item is found under it."""
         self.counter.catch_up(scope, deadline.send)
         waiting = [pending for pending in pendings if pending.value is None]
-        if waiting:
-            taken = self.take(scope, len(waiting), deadline)
-            for pending, value in zip(waiting, values_of(taken), strict=True):
-                pending.value = value
-                pending.charge(write_units=taken.write_units / len(waiting), read_units=taken.read_units / len(waiting))
+        singles = [pending for pending in waiting if pending.request.count == 1]
+        if singles:
+            _share(self.take(scope, len(singles), deadline), singles)
+        for pending in waiting:
+            if pending.request.count > 1:  # from the counter, as the values must follow each other
+                _share(CounterStrategy.take(self, scope, pending.request.count, deadline), [pending])
         return Assignment(pendings, [pending.value for pending in pendings if pending.value is not None])
 
     def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
@@ -101,6 +108,13 @@ class CounterStrategy(Strategy):
 
     def last_value(self, scope: str | None) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
+
+
+def _share(taken: Pending[ReserveRequest], pendings: Sequence[Pending[PutRequest]]) -> None:
+    """Give the first values that were taken to these requests, one each, and share what they cost."""
+    for pending, value in zip(pendings, values_of(taken), strict=False):
+        pending.value = value
+        pending.charge(write_units=taken.write_units / len(pendings), read_units=taken.read_units / len(pendings))
 
 
 def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:

@@ -29,7 +29,7 @@ from .assignments import Assigner, Hint
 from .layout import ItemLayout
 from .lives import TableLives
 from .markers import Markers
-from .put_requests import in_transactions, put_request
+from .put_requests import in_transactions, put_request, reservation
 
 __all__ = ["ItemWriter"]
 
@@ -64,6 +64,10 @@ class ItemWriter(Committer):
             raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
         return request
 
+    def reservation(self, count: int, token: str) -> PutRequest:
+        """The request for `count` values that a repeat with the same token gets again."""
+        return reservation(count, token, digest=self.markers.digest)
+
     def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
         """Split requests, in their order, into as few parts as single writes can hold."""
         return in_transactions(pendings, self.most_actions)
@@ -92,8 +96,9 @@ class ItemWriter(Committer):
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             pending.charge(read_units=assignment.read_units / len(assignment.pendings))
             request = pending.request
-            actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value)))
-            roles.append(Role("item", index))
+            if request.item is not None:
+                actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value)))
+                roles.append(Role("item", index))
             if request.marked:
                 actions.append(self.markers.put(scope, request, value))
                 roles.append(Role("marker", index))
@@ -116,7 +121,7 @@ class ItemWriter(Committer):
 
     def _item(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
         written = self.layout.written(scope, value, request.token, own_key=request.own_key is not None)
-        return {**request.item, **written}
+        return {**(request.item or {}), **written}
 
     def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""

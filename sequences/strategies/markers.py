@@ -43,6 +43,7 @@ class Markers:
             "value": value,
             "digest": request.digest,
             MARKER_EXPIRY: now + self._seconds,
+            **({"count": request.count} if request.item is None else {}),
         }
         marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
         return expressions.put_marker(self.schema, marker, now=now)

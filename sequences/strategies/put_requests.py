@@ -11,7 +11,7 @@ from ..dynamodb import item_size, marshal
 from ..exceptions import InvalidItem
 from ..retries import new_token
 
-__all__ = ["in_transactions", "put_request"]
+__all__ = ["in_transactions", "put_request", "reservation"]
 
 
 def put_request(
@@ -44,6 +44,12 @@ def put_request(
         request_id=new_token(),
         also=tuple(also),
     )
+
+
+def reservation(count: int, token: str, *, digest: Callable[[Mapping[str, Any]], str]) -> PutRequest:
+    """The request for `count` values that a repeat with the same token gets again. Nothing but a marker is stored."""
+    wanted = digest({"#count": {"N": str(count)}})
+    return PutRequest(item=None, token=token, count=count, marked=True, digest=wanted, request_id=new_token())
 
 
 def in_transactions(pendings: Sequence[Pending[PutRequest]], most_actions: int) -> Iterator[list[Pending[PutRequest]]]:
