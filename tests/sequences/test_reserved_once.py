@@ -12,7 +12,7 @@ from sequences.audit import audit
 from sequences.exceptions import IdempotencyMismatch, InvalidToken, OperationNotSupported
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, at_once, names_that, take_some
+from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, make, names_that, take_some
 
 RESERVING = names_that("supports_reserve")
 pytestmark = pytest.mark.usefixtures("configured")
@@ -44,11 +44,14 @@ class TestRepeats:
         assert take(name, scope, "a", 5) == first
         assert not set(take_some(name, scope, 5)) & set(first)
 
-    def test_more_than_a_block(self, name: str, scope: str) -> None:
-        """Many values follow each other also where others take values at the same time."""
-        told = at_once(4, lambda number: take(name, scope, f"{number % 2}", 6))
-        assert len({tuple(values) for values in told}) == 2
-        assert len({value for values in told for value in values}) == 12
+    def test_they_follow_each_other(self, name: str, scope: str) -> None:
+        """Many values follow each other by the step also where another process has taken those in between."""
+        take_some(name, scope, 1)
+        another = make(name)
+        another.reserve(scope, 8, another.deadline())
+        take_some(name, scope, 4)
+        told, step = take(name, scope, "a", 6), strategies[name].numbers.step
+        assert told == list(range(told[0], told[0] + 6 * step, step))
 
     def test_from_other_processes(self, name: str, scope: str, spawned: Processes) -> None:
         """Processes that repeat one request at the same moment all get the same value."""
