@@ -13,7 +13,7 @@ The class docstrings in `sequences.strategies` say what each strategy guarantees
 
 The functions here and six modules are public: `exceptions`, `actions` (other rows that ride in the transaction of an
 item), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that SEQUENCES
-configures), `capabilities` (what they can do) and `strategies` (for a strategy of your own). Everything else may change.
+configures), `capabilities` (what they can do) and `strategies` (for a strategy of your own). All else may change.
 """
 
 from .services import get_last_value, get_next_value, get_next_values, put_next, put_next_many
