@@ -45,13 +45,14 @@ class TestRepeats:
         assert not set(take_some(name, scope, 5)) & set(first)
 
     def test_they_follow_each_other(self, name: str, scope: str) -> None:
-        """Many values follow each other by the step also where another process has taken those in between."""
+        """Many values follow each other by the step, and are nobody else's, where others take values in between."""
         take_some(name, scope, 1)
         another = make(name)
-        another.reserve(scope, 8, another.deadline())
+        others = list(another.reserve(scope, 8, another.deadline()))
         take_some(name, scope, 4)
         told, step = take(name, scope, "a", 6), strategies[name].numbers.step
         assert told == list(range(told[0], told[0] + 6 * step, step))
+        assert not set(told) & {*others, *take_some(name, scope, 8)}
 
     def test_from_other_processes(self, name: str, scope: str, spawned: Processes) -> None:
         """Processes that repeat one request at the same moment all get the same value."""
