@@ -26,7 +26,7 @@ __all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategie
 
 DEFAULT_TABLE = "sequence_items"
 LARGEST = 10**38 - 1  # DynamoDB keeps 38 digits
-_KEYS = {"STRATEGY", "TABLE", "START", "STEP", "MAXIMUM", "OPTIONS"}
+_KEYS = {"STRATEGY", "TABLE", "START", "STEP", "MAXIMUM", "CLIENT", "OPTIONS"}
 
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
@@ -45,6 +45,10 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         raise InvalidSequence(f"{where}['TABLE'] must be a table's name: 3 to 255 letters, digits, '_', '-' or '.'.")
     if not isinstance(options, Mapping):
         raise InvalidSequence(f"{where}['OPTIONS'] must be a dict.")
+    client = entry.get("CLIENT", dynamodb.DEFAULT_CLIENT)
+    if client not in dynamodb.clients():
+        known = ", ".join(map(repr, dynamodb.clients()))
+        raise InvalidSequence(f"{where}['CLIENT'] is {client!r}; it must be in SEQUENCES_CLIENTS, which has {known}.")
     return SequenceConfig(
         alias=alias,
         strategy=entry["STRATEGY"],
@@ -52,6 +56,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         start=start,
         step=step,
         maximum=maximum,
+        client=client,
         options=dict(options),
     )
 
@@ -122,7 +127,7 @@ strategies = Registry()
 
 
 def _settings_changed(*, setting: str, **_: object) -> None:
-    if setting in ("SEQUENCES", "TABLE_PREFIX"):
+    if setting in ("SEQUENCES", "SEQUENCES_CLIENTS", "TABLE_PREFIX"):
         strategies.reset()
 
 

@@ -77,6 +77,7 @@ class Deadline:
 
     timing: Timing = field(default_factory=Timing)
     seconds: float = DEADLINE_SECONDS
+    client: str = dynamodb.DEFAULT_CLIENT
     attempts: int = 0
     failure: StorageError | None = None
     """The error of the last request that failed."""
@@ -106,7 +107,7 @@ class Deadline:
         if seconds <= 0:
             raise NotWritten(f"{operation}: not sent, because the deadline has passed. {self.failure or ''}")
         try:
-            return dynamodb.call(operation, request, seconds=seconds)
+            return dynamodb.call(operation, request, seconds=seconds, client=self.client)
         except StorageError as error:
             self.failure = error
             raise
@@ -139,12 +140,19 @@ def may_conceal(reasons: tuple[CancellationReason, ...]) -> bool:
     return any(reason.code in RETRYABLE_CANCELLATIONS for reason in reasons)
 
 
-def read(operation: str, request: Mapping[str, Any], *, deadline: Deadline | None = None) -> dict[str, Any]:
+def read(
+    operation: str,
+    request: Mapping[str, Any],
+    *,
+    deadline: Deadline | None = None,
+    client: str = dynamodb.DEFAULT_CLIENT,
+) -> dict[str, Any]:
     """Send one read until it is answered.
 
-    Raises SequenceUnavailable at the deadline (10 s without one), and StorageRefused at once for a permanent error.
+    Without a deadline it has 10 s, and goes by this client of SEQUENCES_CLIENTS. Raises SequenceUnavailable at the
+    deadline, and StorageRefused at once for a permanent error.
     """
-    deadline = deadline or Deadline()
+    deadline = deadline or Deadline(client=client)
     while True:
         try:
             return deadline.send(operation, request)
@@ -155,7 +163,12 @@ def read(operation: str, request: Mapping[str, Any], *, deadline: Deadline | Non
 
 
 def write_once(
-    operation: str, request: Mapping[str, Any], *, token: str, deadline: Deadline | None = None
+    operation: str,
+    request: Mapping[str, Any],
+    *,
+    token: str,
+    deadline: Deadline | None = None,
+    client: str = dynamodb.DEFAULT_CLIENT,
 ) -> dict[str, Any]:
     """Send one conditional write until its outcome is known.
 
@@ -167,7 +180,7 @@ def write_once(
     SequenceUnavailable or SequenceContention at the deadline (10 s without one), and StorageRefused at once for a
     permanent error.
     """
-    deadline = deadline or Deadline()
+    deadline = deadline or Deadline(client=client)
     unknown = False
     while True:
         try:

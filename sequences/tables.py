@@ -23,31 +23,36 @@ def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
     is not reachable.
     """
     made = [strategies[alias] for alias in strategies]
-    created: dict[str, bool] = {}
+    created: dict[tuple[str, str], bool] = {}
     for strategy in made:
         for schema in _schemas(strategy):
-            if schema.table not in created:
-                created[schema.table] = dynamodb.create_table(schema.table, _keys(schema))
+            place = (schema.table, schema.client)
+            if place not in created:
+                created[place] = dynamodb.create_table(schema.table, _keys(schema), schema.client)
             _check_keys(strategy.alias, schema)
     if any(created.values()):
         strategies.forget()
-    for table in dict.fromkeys(strategy.markers.schema.table for strategy in made):
-        _expire_markers(table, move=move_expiry)
-    return created
+    for table, client in dict.fromkeys((one.markers.schema.table, one.config.client) for one in made):
+        _expire_markers(table, client, move=move_expiry)
+    return {_place(*place): is_new for place, is_new in created.items()}
+
+
+def _place(table: str, client: str) -> str:
+    return table if client == dynamodb.DEFAULT_CLIENT else f"{table} of client {client}"
 
 
 def _schemas(strategy: Strategy) -> Iterator[KeySchema]:
     """The tables of a sequence: of its items, its counters and its markers."""
     yield strategy.schema
     if strategy.counter and not strategy.counter.beside_items:
-        yield counter_schema(strategy.counter.table)
+        yield counter_schema(strategy.counter.table, strategy.config.client)
     if strategy.markers.schema.table != strategy.schema.table:
         yield strategy.markers.schema
 
 
 def _check_keys(alias: str, schema: KeySchema) -> None:
     """Raise StorageRefused for a table with other keys."""
-    keys = dynamodb.table_keys(schema.table)
+    keys = dynamodb.table_keys(schema.table, schema.client)
     if list(keys.items()) != list(_keys(schema).items()):
         raise StorageRefused(
             f"The table {schema.table!r} has the keys {_shown(keys)}; the sequence {alias!r} is configured for "
@@ -63,8 +68,8 @@ def _shown(keys: Mapping[str, str]) -> str:
     return ", ".join(f"{name} ({kind})" for name, kind in keys.items())
 
 
-def _expire_markers(table: str, *, move: bool) -> None:
-    attribute = dynamodb.expire_items(table, MARKER_EXPIRY)
+def _expire_markers(table: str, client: str, *, move: bool) -> None:
+    attribute = dynamodb.expire_items(table, MARKER_EXPIRY, client)
     if attribute == MARKER_EXPIRY:
         return
     if not move:
@@ -73,9 +78,9 @@ def _expire_markers(table: str, *, move: bool) -> None:
             "leaves a gap. Run `manage.py create_tables --move-expiry`: it turns that off and expires markers by "
             f"{MARKER_EXPIRY!r}. Older markers stay until you delete them."
         )
-    dynamodb.keep_items(table, attribute)
+    dynamodb.keep_items(table, attribute, client)
     try:
-        dynamodb.expire_items(table, MARKER_EXPIRY)
+        dynamodb.expire_items(table, MARKER_EXPIRY, client)
     except StorageRefused as error:
         raise StorageRefused(
             f"The table {table!r} deletes no items by {attribute!r} any more. DynamoDB takes up to an hour before it "

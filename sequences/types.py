@@ -53,4 +53,5 @@ class SequenceConfig:
     start: int
     step: int
     maximum: int
+    client: str
     options: Mapping[str, Any]

@@ -25,7 +25,7 @@ SEQUENCES = {
     },
     "orders": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001},
 }
-SEQUENCES_CLIENT = os.environ.get("SEQUENCES_CLIENT", "lean")
+SEQUENCES_CLIENTS = {"default": {"LEAN": os.environ.get("SEQUENCES_CLIENT") != "boto3"}}
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")
 
 INSTALLED_APPS = [

@@ -81,7 +81,8 @@ class _Check:
         counter = self.strategy.counter
         if counter is None:
             return None
-        answer = read("get_item", expressions.read_item(counter.table, counter.key(self.scope)))
+        request = expressions.read_item(counter.table, counter.key(self.scope))
+        answer = read("get_item", request, client=counter.client)
         return CounterState.of(unmarshal(answer.get("Item", {})))
 
     def _highest_stored(self) -> int:

@@ -38,7 +38,7 @@ def pages(
         request = expressions.query_numbers(
             schema, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
         )
-        answer = read("query", request)
+        answer = read("query", request, client=schema.client)
         yield [unmarshal(item) for item in answer["Items"]]
         after = answer.get("LastEvaluatedKey")
         if not after:
@@ -51,7 +51,7 @@ def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int], toke
     tokens: dict[int, str] = {}
     deadline = Deadline()
     while request:
-        answer = read("batch_get_item", request)
+        answer = read("batch_get_item", request, client=schema.client)
         rows = [unmarshal(item) for item in answer["Responses"].get(schema.table, ())]
         tokens.update({schema.number(row): row.get(token_name, "") for row in rows})
         left = answer.get("UnprocessedKeys")

@@ -3,7 +3,8 @@
 A call is one request. Nothing here retries: two layers of retries multiply, and a repeated addition skips a value. The
 callers retry (see `retries` and `leader`). In the folder:
 
-    client        the client of this process, one request, the engine's clock
+    client        the clients of this process, one request, the engine's clock
+    configuration the setting SEQUENCES_CLIENTS
     connections   sockets that limit the total time of a request
     exchange      one request and its answer over an open connection
     lean          a client that leaves out botocore's model
@@ -13,19 +14,22 @@ callers retry (see `retries` and `leader`). In the folder:
     values        from Python values to attribute values and back
 """
 
-from .client import CLIENTS, account, call, now, plain_client, reset, shared_client
+from .client import account, call, now, plain_client, reset, shared_client
+from .configuration import DEFAULT_CLIENT, client_options, clients
 from .errors import ERROR_FATES, Fate, translate_errors
 from .lives import TableLife
 from .tables import create_table, delete_table, expire_items, forget_lives, keep_items, life_of, table_keys, table_name
 from .values import fingerprint, item_size, marshal, unmarshal, used_units
 
 __all__ = [
-    "CLIENTS",
+    "DEFAULT_CLIENT",
     "ERROR_FATES",
     "Fate",
     "TableLife",
     "account",
     "call",
+    "client_options",
+    "clients",
     "create_table",
     "delete_table",
     "expire_items",

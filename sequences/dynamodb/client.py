@@ -1,10 +1,12 @@
-"""The client of this process, one request, and the engine's clock.
+"""The clients of this process, one request, and the engine's clock.
 
-The client is made on first use and shared by all threads; `reset` drops it, in a forked child too.
+A client is made on first use, as SEQUENCES_CLIENTS says, and shared by all threads; `reset` drops it, in a forked child
+too.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import zlib
@@ -16,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import botocore.config
 import botocore.exceptions
-from django.conf import settings
 
 from ..exceptions import OutcomeUnknown, TableMissing
+from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .connections import LEAN_POOLS, POOLS, within
 from .errors import translate_errors
 from .lean import LeanClient
@@ -27,13 +29,7 @@ from .lives import KnownLives
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["CLIENTS", "account", "call", "lives", "now", "plain_client", "reset", "shared_client"]
-
-CONNECT_SECONDS = 1.0
-READ_SECONDS = 3.0
-CONNECTIONS = 64
-CLIENTS = ("lean", "boto3")
-"""The values of the setting SEQUENCES_CLIENT, the default first."""
+__all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client"]
 
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -42,9 +38,10 @@ _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "
 
 
 class _Client:
-    """The client of this process, made on first use and then read without a lock, and what it learned from answers."""
+    """One client, made on first use and then read without a lock, and what it learned from answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, alias: str) -> None:
+        self.alias = alias
         self.reset()
 
     def reset(self) -> None:
@@ -52,6 +49,7 @@ class _Client:
         self._client: DynamoDBClient | None = None
         self.send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
         self.account = ""
+        self.read_seconds = READ_SECONDS
         self.lives = KnownLives()
         self.clock = _EngineClock()
 
@@ -64,10 +62,11 @@ class _Client:
         return self._client
 
     def _make(self) -> None:
-        is_lean = getattr(settings, "SEQUENCES_CLIENT", CLIENTS[0]) == CLIENTS[0]
-        client = _make_client(boto3.session.Session(), LEAN_POOLS if is_lean else POOLS)
+        options = client_options(self.alias)
+        client = _make_client(options)
         self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
-        self.send = LeanClient(client).call if is_lean else partial(_send, client)
+        self.read_seconds = options.read_timeout
+        self.send = LeanClient(client).call if options.lean else partial(_send, client)
         self._client = client
 
 
@@ -95,18 +94,19 @@ class _EngineClock:
         return time.time() if self._ahead is None else self._ahead + time.monotonic()
 
 
-def _make_client(session: boto3.session.Session, pools: Mapping[str, type]) -> DynamoDBClient:
+def _make_client(options: ClientOptions) -> DynamoDBClient:
     config = botocore.config.Config(
         retries={"mode": "standard", "total_max_attempts": 1},
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        max_pool_connections=CONNECTIONS,
+        connect_timeout=options.connect_timeout,
+        read_timeout=options.read_timeout,
+        max_pool_connections=options.pool_size,
         parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
         tcp_keepalive=True,
         user_agent=f"sequences Boto3/{boto3.__version__}",  # otherwise botocore builds one for each request
     )
-    client = session.client("dynamodb", config=config)
+    client = options.session().client("dynamodb", config=config, endpoint_url=options.endpoint)
     client.meta.events.register("before-parse.dynamodb", _verify_body)
+    pools = LEAN_POOLS if options.lean else POOLS
     client._endpoint.http_session._pool_classes_by_scheme.update(pools)  # type: ignore[attr-defined]
     return client
 
@@ -125,18 +125,23 @@ def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
         raise botocore.exceptions.ResponseStreamingError(error="the body is not a whole JSON object")
 
 
-_shared = _Client()
+_clients: dict[str, _Client] = {}
+
+
+def _client(alias: str) -> _Client:
+    return _clients.get(alias) or _clients.setdefault(alias, _Client(alias))
 
 
 def reset() -> None:
-    """Forget the client. The next call makes a new one from the environment at that time."""
-    _shared.reset()
+    """Forget the clients. The next call makes a new one from the settings and the environment at that time."""
+    for client in list(_clients.values()):
+        client.reset()
 
 
-def shared_client() -> DynamoDBClient:
-    """The client of this process, for code that counts its requests. Raises NotConfigured."""
+def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
+    """A client of this process, for code that counts its requests. Raises NotConfigured and InvalidSequence."""
     with translate_errors("connect"):
-        return _shared.get()
+        return _client(alias).get()
 
 
 def plain_client() -> DynamoDBClient:
@@ -145,44 +150,47 @@ def plain_client() -> DynamoDBClient:
         return boto3.session.Session().client("dynamodb")
 
 
-def account() -> str:
+def account(alias: str = DEFAULT_CLIENT) -> str:
     """Identifies where the tables are without a request: the endpoint and the Region."""
-    shared_client()
-    return _shared.account
+    shared_client(alias)
+    return _client(alias).account
 
 
-def lives() -> KnownLives:
-    """What this process knows of the lives of its tables."""
-    return _shared.lives
+def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
+    """What this process knows of the lives of a client's tables."""
+    return _client(alias).lives
 
 
-def now() -> float:
+def now(alias: str = DEFAULT_CLIENT) -> float:
     """Seconds since 1970 by the engine's clock; by this machine's clock until the engine has answered once.
 
     So processes agree on what has expired, even if their own clocks differ or jump.
     """
-    return _shared.clock.now()
+    return _client(alias).clock.now()
 
 
-def call(operation: str, request: Mapping[str, Any], *, seconds: float = READ_SECONDS) -> dict[str, Any]:
+def call(
+    operation: str, request: Mapping[str, Any], *, seconds: float = math.inf, client: str = DEFAULT_CLIENT
+) -> dict[str, Any]:
     """Send one request, for example `call("put_item", {...})`, and return the answer.
 
-    It takes at most `seconds`, and never more than READ_SECONDS. Raises the storage errors of `exceptions` and no
-    foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
+    It takes at most `seconds`, and never more than the client's READ_TIMEOUT. Raises the storage errors of `exceptions`
+    and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     """
-    shared_client()
-    with within(min(seconds, READ_SECONDS)) as limit:
+    shared_client(client)
+    chosen = _client(client)
+    with within(min(seconds, chosen.read_seconds)) as limit:
         try:
             with translate_errors(operation):
-                answer = _shared.send(operation, request)
+                answer = chosen.send(operation, request)
         except TableMissing:
-            _shared.lives.forget()
+            chosen.lives.forget()
             raise
         except UNREADABLE as error:
             if not limit.sent:
                 raise  # our own mistake
             raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
-    _shared.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
+    chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
     member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
     if member and member not in answer:
         raise OutcomeUnknown(f"{operation}: the answer lacks its {member}.")

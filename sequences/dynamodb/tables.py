@@ -11,6 +11,7 @@ from django.conf import settings
 
 from ..exceptions import NotConfigured, StorageError, TableMissing
 from . import client
+from .configuration import DEFAULT_CLIENT
 from .errors import translate_errors
 from .lives import TableLife
 
@@ -36,7 +37,11 @@ def table_name(name: str) -> str:
 
 
 def life_of(
-    table: str, *, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], anew: bool = False
+    table: str,
+    *,
+    send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]],
+    anew: bool = False,
+    alias: str = DEFAULT_CLIENT,
 ) -> TableLife:
     """The life of a table.
 
@@ -44,11 +49,11 @@ def life_of(
     deletes tables itself, or with `anew`. If the engine does not answer, the life that is known stands for a minute,
     or one without identity, so that numbers do not wait. Raises TableMissing and NotConfigured.
     """
-    lives = client.lives()
+    lives = client.lives(alias)
     known, until = lives.by_table.get(table, (None, 0.0))
     if known and not anew and time.monotonic() < until:
         return known
-    place, epoch = f"{client.account()}|{table}", lives.epoch
+    place, epoch = f"{client.account(alias)}|{table}", lives.epoch
     try:
         about = send("describe_table", {"TableName": table})["Table"]
     except (NotConfigured, TableMissing):
@@ -63,18 +68,18 @@ def life_of(
     return life
 
 
-def forget_lives() -> None:
+def forget_lives(alias: str = DEFAULT_CLIENT) -> None:
     """Forget the life of every table, because tables were made or deleted."""
-    client.lives().forget()
+    client.lives(alias).forget()
 
 
-def create_table(name: str, keys: Mapping[str, Literal["S", "N"]]) -> bool:
+def create_table(name: str, keys: Mapping[str, Literal["S", "N"]], alias: str = DEFAULT_CLIENT) -> bool:
     """Create one on-demand table, and wait until it is ready; False if it exists.
 
     `keys` has the names of one or two key attributes and their types, "S" or "N".
     """
     with translate_errors("create_table"):
-        dynamodb = client.shared_client()
+        dynamodb = client.shared_client(alias)
         try:
             dynamodb.create_table(
                 TableName=name,
@@ -87,39 +92,39 @@ def create_table(name: str, keys: Mapping[str, Literal["S", "N"]]) -> bool:
         except dynamodb.exceptions.ResourceInUseException:
             return False
         dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
-    forget_lives()
+    forget_lives(alias)
     return True
 
 
-def table_keys(table: str) -> dict[str, str]:
+def table_keys(table: str, alias: str = DEFAULT_CLIENT) -> dict[str, str]:
     """The names of a table's key attributes, the partition key first, and their types. One `DescribeTable`."""
-    about = client.call("describe_table", {"TableName": table})["Table"]
+    about = client.call("describe_table", {"TableName": table}, client=alias)["Table"]
     types = {key["AttributeName"]: key["AttributeType"] for key in about["AttributeDefinitions"]}
     names = sorted(about["KeySchema"], key=lambda key: str(key["KeyType"]))  # HASH before RANGE
     return {key["AttributeName"]: types[key["AttributeName"]] for key in names}
 
 
-def expire_items(table: str, attribute: str) -> str:
+def expire_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> str:
     """Let DynamoDB delete items after the time in `attribute` (seconds since 1970); return the attribute in use.
 
     That is another attribute if the table already expires items by one: a table has only one, and this does not change
     it.
     """
-    description = client.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
+    description = client.call("describe_time_to_live", {"TableName": table}, client=alias)["TimeToLiveDescription"]
     if description["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
         return str(description["AttributeName"])
-    _set_expiry(table, attribute, enabled=True)
+    _set_expiry(table, attribute, alias, enabled=True)
     return attribute
 
 
-def keep_items(table: str, attribute: str) -> None:
+def keep_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> None:
     """Stop DynamoDB from deleting items by `attribute`."""
-    _set_expiry(table, attribute, enabled=False)
+    _set_expiry(table, attribute, alias, enabled=False)
 
 
-def _set_expiry(table: str, attribute: str, *, enabled: bool) -> None:
+def _set_expiry(table: str, attribute: str, alias: str, *, enabled: bool) -> None:
     wanted = {"Enabled": enabled, "AttributeName": attribute}
-    client.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted})
+    client.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted}, client=alias)
 
 
 def delete_table(name: str) -> None:

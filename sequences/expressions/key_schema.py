@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..dynamodb import DEFAULT_CLIENT
 from ..exceptions import StorageRefused
 
 __all__ = ["KeySchema", "KeyType"]
@@ -18,7 +19,8 @@ class KeySchema:
     """The keys of one table of items: its full name, its key names, and how a number becomes a sort key.
 
     A sort key that is a text has the number with zeros before it, up to `padded_width` digits. A table without a sort
-    key (`sort_name` is empty) has the number at the end of the partition key.
+    key (`sort_name` is empty) has the number at the end of the partition key. `client` is the alias in
+    SEQUENCES_CLIENTS by which the table is reached.
     """
 
     table: str
@@ -27,6 +29,7 @@ class KeySchema:
     padded_width: int = 0
     partition_type: KeyType = "S"
     sort_type: KeyType = "N"
+    client: str = DEFAULT_CLIENT
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.utils.module_loading import import_string
@@ -98,13 +99,13 @@ class Strategy(ABC):
     """The counters of the scopes, for a strategy that has them."""
 
     def __init__(
-        self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] = dynamodb.now
+        self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] | None = None
     ) -> None:
         self.config = config
         self.alias = config.alias
         self.option = checked_options(self.options, config)
         self.timing = timing or Timing()
-        self.wall = wall
+        self.wall = wall or partial(dynamodb.now, config.client)
         self.schema = _key_schema(config, self.option)
         self.numbers = _numbers(config, self.schema.padded_width)
         self.layout = ItemLayout(
@@ -117,13 +118,14 @@ class Strategy(ABC):
             own_keys=self.takes_own_keys,
         )
         marker_schema = _marker_schema(self.schema, self.option["marker_table"])
-        self.lives = TableLives(list(dict.fromkeys([self.schema.table, marker_schema.table])), self.forget)
+        tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
+        self.lives = TableLives(tables, self.forget, config.client)
         self.markers = Markers(
             config.alias,
             marker_schema,
             seconds=self.option["marker_seconds"],
             ignored=self.option["ignore_in_repeat"],
-            wall=wall,
+            wall=self.wall,
         )
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(
@@ -142,7 +144,7 @@ class Strategy(ABC):
 
     def deadline(self) -> Deadline:
         """A deadline for one call, which begins now."""
-        return Deadline(timing=self.timing, seconds=self.option["deadline"])
+        return Deadline(timing=self.timing, seconds=self.option["deadline"], client=self.config.client)
 
     def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
@@ -237,6 +239,7 @@ def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
         padded_width=option["width"] if is_padded else 0,
         partition_type=types[0],
         sort_type=types[-1],
+        client=config.client,
     )
 
 
@@ -245,7 +248,7 @@ def _marker_schema(schema: KeySchema, table: str | None) -> KeySchema:
     if table is None and schema.partition_type == "S":
         return schema
     name = dynamodb.table_name(table or COUNTER_OPTIONS["counter_table"].default)
-    return schema if name == schema.table else counter_schema(name)
+    return schema if name == schema.table else counter_schema(name, schema.client)
 
 
 def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:

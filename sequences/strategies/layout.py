@@ -140,7 +140,7 @@ class ItemLayout:
         given = [name for name in self.key_names if name in item]
         owns = self.value_in == "attribute" or (self.may_own_key and len(given) == len(self.key_names))
         brought = self.key_names if owns else self.key_names[1:] if self.value_in == "partition_key" else ()
-        ours = {self.value_name} if owns else set(self.key_names) - set(brought)
+        ours = (self.value_name,) if owns else tuple(name for name in self.key_names if name not in brought)
         for name in (self.token_name, expressions.MARKER_EXPIRY, *ours):
             if name in item:
                 raise InvalidItem(

@@ -15,8 +15,9 @@ __all__ = ["TableLives"]
 class TableLives:
     """The current lives of a sequence's tables. `forget` is called when one of them is another than before."""
 
-    def __init__(self, tables: Sequence[str], forget: Callable[[], None]) -> None:
+    def __init__(self, tables: Sequence[str], forget: Callable[[], None], client: str) -> None:
         self.tables = tables
+        self._client = client
         self.current: tuple[TableLife, ...] = ()
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
         self._forget = forget
@@ -26,7 +27,7 @@ class TableLives:
 
     def bind(self, send: Send) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones."""
-        lives = tuple([dynamodb.life_of(table, send=send) for table in self.tables])
+        lives = tuple([dynamodb.life_of(table, send=send, alias=self._client) for table in self.tables])
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
             if others:
@@ -39,7 +40,7 @@ class TableLives:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""
         before = self.current
         for table in self.tables:
-            dynamodb.life_of(table, send=send, anew=True)
+            dynamodb.life_of(table, send=send, anew=True, alias=self._client)
         self.bind(send)
         return _are_others(before, self.current)
 

@@ -34,9 +34,9 @@ SCOPES_CHECKED = 65_536  # more scopes than have remembered values: checking the
 NEWEST_ITEMS = 100
 
 
-def counter_schema(table: str) -> KeySchema:
+def counter_schema(table: str, client: str) -> KeySchema:
     """The keys of a table of counters; markers may be in one, too."""
-    return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S")
+    return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S", client=client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,11 @@ class StoredCounter:
         self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
         self._highest_seen: LRU[int] = LRU()
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
+
+    @property
+    def client(self) -> str:
+        """The alias of the client by which the counters are reached."""
+        return self.layout.schema.client
 
     def forget(self) -> None:
         """Forget everything about every scope."""
@@ -215,11 +220,11 @@ class StoredCounter:
     def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
         """Some counters from their table, in the order of their scopes, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
-        schema, attributes = counter_schema(self.table), ("last_value", "updated_at")
+        schema, attributes = counter_schema(self.table, self.client), ("last_value", "updated_at")
         request = expressions.query_numbers(
             schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
         )
-        answer = read("query", request)
+        answer = read("query", request, client=self.client)
         rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
         following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
         return [self._shown(row) for row in rows], following

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from sequences import put_next, put_next_many
-from sequences.dynamodb import client
 from sequences.exceptions import InvalidItem, StorageRefused
 from sequences.registry import strategies
 from tests.attacks.support import GAPLESS, every_strategy, judge
@@ -109,9 +109,9 @@ def test_a_bad_item_among_many(configured: str, scope: str, name: str, bad: str)
     assert put_next(name, {"title": "the next"}, scope=scope).value > len(stored(name, scope)) - 1
 
 
-def test_more_callers_than_connections(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_callers_than_connections(configured: str, scope: str, settings: Settings) -> None:
     """Where more requests are under way than the client keeps connections, each is answered at once all the same."""
-    monkeypatch.setattr(client, "CONNECTIONS", 2)
+    settings.SEQUENCES_CLIENTS = {"default": {"POOL_SIZE": 2}}
     strategies.reset()
     put_next("sort-key", {"title": "the first one"}, scope=scope)
     answers = at_once(20, lambda number: put_next("sort-key", {"title": "x"}, scope=f"{scope} {number}"))

@@ -12,8 +12,7 @@ from django.test import override_settings
 
 from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.control import Proxy
-from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
-from sequences import dynamodb
+from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 
@@ -23,10 +22,11 @@ PREFIX = "faults_"
 @pytest.fixture(scope="module")
 def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     """The proxy and the tables, made once for each module: making a client takes longer than most of these tests."""
-    configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
+    configured = override_settings(
+        SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, SEQUENCES_CLIENTS=impatient(), TABLE_PREFIX=PREFIX
+    )
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
-        patch.setattr(dynamodb.client, "READ_SECONDS", READ_SECONDS)
         strategies.reset()
         call_command("create_tables", verbosity=0)
         yield

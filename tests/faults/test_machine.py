@@ -22,7 +22,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 
 from project.proof.faults.clients import bare_client
 from project.proof.faults.control import Proxy, proxy_before
-from project.proof.faults.elsewhere import READ_SECONDS
+from project.proof.faults.elsewhere import impatient
 from project.proof.faults.plans import CUTS, LOSSES, Rule
 from project.settings import base
 from sequences import dynamodb
@@ -244,11 +244,10 @@ def world(installed_engine: None, tmp_path_factory: pytest.TempPathFactory) -> I
     with (
         Engine(tmp_path_factory.mktemp("machine") / "engine.db") as engine,
         proxy_before(engine.endpoint) as proxy,
-        override_settings(SEQUENCES=base.SEQUENCES, TABLE_PREFIX=PREFIX),
+        override_settings(SEQUENCES=base.SEQUENCES, SEQUENCES_CLIENTS=impatient(), TABLE_PREFIX=PREFIX),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
-        patch.setattr(dynamodb.client, "READ_SECONDS", READ_SECONDS)
         strategies.reset()
         call_command("create_tables", verbosity=0)
         yield World(engine, proxy)

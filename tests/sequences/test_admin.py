@@ -105,7 +105,7 @@ class TestList:
         """If no engine answers, the list waits once for all sequences, is still shown, and says so."""
         tried: list[str] = []
 
-        def away(operation: str, request: object, **_: float) -> None:
+        def away(operation: str, request: object, **_: Any) -> None:
             tried.append(operation)
             raise StorageRefused("away")
 

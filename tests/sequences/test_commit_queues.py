@@ -98,7 +98,7 @@ class Line:
         self.open.set()
         self.busy = threading.Event()
 
-    def __call__(self, operation: str, request: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
+    def __call__(self, operation: str, request: Mapping[str, Any], **options: Any) -> dict[str, Any]:
         self.requests.append(request)
         self.busy.set()
         assert self.open.wait(timeout=30)

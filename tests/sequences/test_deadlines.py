@@ -82,7 +82,9 @@ def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     dynamodb.reset()
 
 
-def slow_and_throttled(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+def slow_and_throttled(
+    operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
+) -> dict[str, Any]:
     """An engine that takes its time to say that it is busy."""
     time.sleep(min(seconds, 0.2))
     raise NotWritten("busy")
@@ -91,9 +93,9 @@ def slow_and_throttled(operation: str, request: Mapping[str, Any], *, seconds: f
 def answering_after(pauses: Mapping[str, float]) -> Callable[..., dict[str, Any]]:
     """An engine that answers some operations after so many seconds, with nothing, and is too busy for the others."""
 
-    def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+    def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any) -> dict[str, Any]:
         if operation not in pauses:
-            return slow_and_throttled(operation, request, seconds=seconds)
+            return slow_and_throttled(operation, request, seconds=seconds, **options)
         time.sleep(min(seconds, pauses[operation]))
         if seconds < pauses[operation]:
             raise OutcomeUnknown("no answer")
@@ -161,7 +163,9 @@ class TestGroups:
         hasty("sort-key")
         silent_from = time.monotonic() + 0.9 * SECONDS
 
-        def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+        def engine(
+            operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
+        ) -> dict[str, Any]:
             if operation == "query":
                 return {"Items": []}
             if time.monotonic() < silent_from:
@@ -185,7 +189,9 @@ class TestGroups:
         """A caller keeps its own deadline in a write whose leader has a later one."""
         strategy, busy = hasty("sort-key"), threading.Event()
 
-        def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+        def engine(
+            operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
+        ) -> dict[str, Any]:
             if operation == "query":
                 return {"Items": []}
             if operation == "put_item":
@@ -214,11 +220,13 @@ class TestGroups:
         strategy = hasty("sort-key")
         send, lost, first_is_told = dynamodb.call, threading.Event(), threading.Event()
 
-        def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0) -> dict[str, Any]:
+        def engine(
+            operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
+        ) -> dict[str, Any]:
             if operation == "query" or first_is_told.is_set():
-                return send(operation, request, seconds=seconds)
+                return send(operation, request, seconds=seconds, **options)
             with contextlib.suppress(WriteCancelled):  # as it is stored already
-                send(operation, request, seconds=seconds)
+                send(operation, request, seconds=seconds, **options)
             lost.set()
             raise OutcomeUnknown("the answer was lost")
 

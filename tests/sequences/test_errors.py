@@ -262,10 +262,10 @@ NO_OBJECTS = [b"[1]", b"null", b"5", b'"text"']
 
 
 class TestOnTheLine:
-    @pytest.fixture(autouse=True, params=dynamodb.CLIENTS)
+    @pytest.fixture(autouse=True, params=[True, False], ids=["lean", "boto3"])
     def _client(self, request: pytest.FixtureRequest, settings: Settings) -> None:
         """Each client in turn."""
-        settings.SEQUENCES_CLIENT = request.param
+        settings.SEQUENCES_CLIENTS = {"default": {"LEAN": request.param}}
 
     @pytest.mark.parametrize(
         ("attributes", "kind"),
@@ -383,6 +383,7 @@ class TestSetUp:
     def test_nobody_listens(self, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """An engine that is not there is asked until the deadline; the error names its address."""
         self._configure(monkeypatch, "http://127.0.0.1:9")
+        dynamodb.shared_client()  # making it takes a part of the deadline
         with pytest.raises(SequenceUnavailable, match=r"AWS_ENDPOINT_URL_DYNAMODB=http://127\.0\.0\.1:9") as caught:
             put_next(alias, {})
         assert not caught.value.outcome_unknown
@@ -392,6 +393,7 @@ class TestSetUp:
         """A missing table is reported at once, with the command that creates it."""
         self._configure(monkeypatch, endpoint)
         settings.TABLE_PREFIX = "no_such_"
+        dynamodb.shared_client()  # making it takes a part of the deadline
         for use in (put_next, lambda name, item: get_last_value(name)):
             with pytest.raises(TableMissing, match=r"manage\.py create_tables"):
                 use(alias, {})

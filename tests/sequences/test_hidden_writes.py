@@ -34,7 +34,7 @@ def test_a_reason_that_hides_our_item(
     """While an action was not looked at, a lost write may be stored: it is sent again, and not given a new value."""
     send, met = dynamodb.call, iter([OutcomeUnknown("lost"), WriteCancelled("mixed", reasons)])
 
-    def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+    def call(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
         fault = next(met, None) if operation == "transact_write_items" else None
         if isinstance(fault, WriteCancelled):
             raise fault

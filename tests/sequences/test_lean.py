@@ -12,7 +12,6 @@ from unittest import mock
 
 import pytest
 from botocore.credentials import RefreshableCredentials
-from django.core.checks import run_checks
 from pytest_django import Settings
 
 from project.proof.faults.proxy import free_port
@@ -35,10 +34,13 @@ ITEM: Mapping[str, Any] = {
 }
 
 
+CLIENTS = ("lean", "boto3")
+
+
 @contextmanager
 def by(client: str, settings: Settings) -> Iterator[None]:
     """Send what the body sends by this client."""
-    settings.SEQUENCES_CLIENT = client
+    settings.SEQUENCES_CLIENTS = {"default": {"LEAN": client == "lean"}}
     dynamodb.reset()
     yield
     dynamodb.reset()
@@ -59,8 +61,8 @@ def outcome(operation: str, request: Mapping[str, Any]) -> object:
     return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
 
-@pytest.mark.parametrize("writer", dynamodb.CLIENTS)
-@pytest.mark.parametrize("reader", dynamodb.CLIENTS)
+@pytest.mark.parametrize("writer", CLIENTS)
+@pytest.mark.parametrize("reader", CLIENTS)
 def test_items_of_every_type(configured: str, scope: str, settings: Settings, writer: str, reader: str) -> None:
     """What one client stores, the other reads, whatever the types of its attributes."""
     request = put(scope)
@@ -90,7 +92,7 @@ def test_answers_and_errors(configured: str, scope: str, settings: Settings) -> 
         ("query", {"TableName": request["TableName"], "KeyConditionExpression": "pk"}),
     ]
     outcomes = []
-    for client in dynamodb.CLIENTS:
+    for client in CLIENTS:
         with by(client, settings):
             outcomes.append([outcome(*call) for call in calls])
     assert outcomes[0] == outcomes[1]
@@ -101,7 +103,7 @@ def test_an_engine_that_is_away(settings: Settings, monkeypatch: pytest.MonkeyPa
     """Both clients say that nothing was written if nobody listens."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port()}")
     outcomes = []
-    for client in dynamodb.CLIENTS:
+    for client in CLIENTS:
         with by(client, settings):
             outcomes.append(outcome("put_item", {"TableName": "nowhere", "Item": {}}))
     assert outcomes[0] == outcomes[1]
@@ -113,7 +115,7 @@ def test_events(configured: str, scope: str, settings: Settings) -> None:
     """Handlers of a client's events are called in the same order by both clients."""
     names = ("provide-client-params", "before-parameter-build", "before-call", "before-send", "before-parse",
              "response-received", "after-call")  # fmt: skip
-    seen: dict[str, list[str]] = {client: [] for client in dynamodb.CLIENTS}
+    seen: dict[str, list[str]] = {client: [] for client in CLIENTS}
     for client, events in seen.items():
 
         def note(event_name: str, events: list[str] = events, **_: object) -> None:
@@ -131,7 +133,7 @@ def test_what_a_handler_answers(configured: str, scope: str, settings: Settings)
         status_code = 200
 
     answered: dict[str, Any] = {"Item": {}, "ResponseMetadata": {"HTTPHeaders": {}}}
-    for client in dynamodb.CLIENTS:
+    for client in CLIENTS:
         with by(client, settings), handled({"before-call.dynamodb": lambda **_: (Response(), answered)}):
             assert dynamodb.call("get_item", {"TableName": "nowhere", "Key": {}}) == answered
 
@@ -214,10 +216,3 @@ print(lean.to_json({"a": {"B": b"bytes"}, "b": ["\u00e4", 1, None, True]}).decod
     assert dynamodb.lean.from_json(printed) == dynamodb.lean.from_json(
         dynamodb.lean.to_json({"a": {"B": b"bytes"}, "b": ["ä", 1, None, True]})
     )
-
-
-@pytest.mark.parametrize(("client", "errors"), [("lean", 0), ("boto3", 0), ("curl", 1)])
-def test_an_unknown_client(settings: Settings, client: str, errors: int) -> None:
-    """SEQUENCES_CLIENT names one of the two; the check says so."""
-    settings.SEQUENCES_CLIENT = client
-    assert [error.id for error in run_checks()] == ["sequences.E002"] * errors

@@ -119,7 +119,7 @@ class TestIdentity:
         hidden = False
         send = dynamodb.call
 
-        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+        def call(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
             if hidden and operation == "describe_table":
                 raise NotWritten("throttled")
             return send(operation, request, **limits)
@@ -166,7 +166,7 @@ class TestIdentity:
         asked = 0
         send = dynamodb.call
 
-        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+        def call(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
             nonlocal asked
             if operation == "describe_table":
                 asked += 1
@@ -216,7 +216,7 @@ class TestForgetting:
     @pytest.fixture
     def lives(self, configured: str, forgotten: list[str]) -> TableLives:
         """The lives of one table."""
-        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)))
+        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)), "default")
         look_up(lives, "first")
         return lives
 

@@ -19,7 +19,7 @@ MANY = 1_000
 BOUND = 400
 
 
-def empty_engine(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
+def empty_engine(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:
     """An engine that stores everything and has nothing."""
     amount = request.get("ExpressionAttributeValues", {}).get(":amount", {"N": "1"})
     return {"Items": [], "Attributes": {"last_value": amount}, "Table": {"TableId": "the one life"}}

@@ -102,10 +102,10 @@ class TestExpiry:
         """Where the engine wants its hour between two changes, items are safe, and the message says to come again."""
         expire_items = dynamodb.expire_items
 
-        def refuse_a_change(table: str, attribute: str) -> str:
+        def refuse_a_change(table: str, attribute: str, client: str) -> str:
             if table == foreign and not expiry(table):
                 raise StorageRefused("Time to live has been modified multiple times within a fixed interval")
-            return expire_items(table, attribute)
+            return expire_items(table, attribute, client)
 
         monkeypatch.setattr(dynamodb, "expire_items", refuse_a_change)
         with pytest.raises(StorageRefused, match=r"deletes no items by 'expires_at' any more.* run .* again"):

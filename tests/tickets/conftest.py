@@ -62,7 +62,7 @@ def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[
     settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
     monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=0.01))
 
-    def refuse(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
+    def refuse(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:
         raise NotWritten(f"{operation} was not answered.")
 
     def go_away() -> None:
@@ -79,7 +79,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[StorageError]]
     def forbid(error: type[StorageError]) -> None:
         call = dynamodb.call
 
-        def refuse(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+        def refuse(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
             if operation == "get_item":
                 raise error("It cannot be read.")
             return call(operation, request, **limits)
@@ -95,7 +95,7 @@ def lose_answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     call = dynamodb.call
     losing = False
 
-    def lose(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+    def lose(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
         nonlocal losing
         answer = call(operation, request, **limits)
         if losing and operation in WRITES:

@@ -439,7 +439,7 @@ class TestLostChanges:
         """Change the ticket and lose the answer. Others change it before the change is sent again."""
         send, lost = dynamodb.call, False
 
-        def call(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+        def call(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
             nonlocal lost
             if operation != "update_item" or lost:
                 return send(operation, request, **limits)

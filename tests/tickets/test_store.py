@@ -18,7 +18,7 @@ def requests(ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> Requests:
     """The requests sent from now on. The table has one project and one ticket."""
     call, sent = dynamodb.call, []
 
-    def note(operation: str, request: Mapping[str, Any], **limits: float) -> dict[str, Any]:
+    def note(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
         sent.append((operation, request))
         return call(operation, request, **limits)
 
@@ -52,7 +52,7 @@ def test_a_refusal_that_is_not_about_our_conditions_says_nothing_of_the_rows(
 ) -> None:
     """A write that the engine cancels as wrong is neither a taken key nor a stale version."""
 
-    def cancel(operation: str, request: Mapping[str, Any], **_: float) -> dict[str, Any]:
+    def cancel(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:
         raise WriteCancelled("An item is too large.", (CancellationReason(code="ValidationError", old={"version": 7}),))
 
     monkeypatch.setattr(dynamodb, "call", cancel)

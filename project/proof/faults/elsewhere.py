@@ -15,15 +15,15 @@ from project.proof.faults.history import Event
 __all__ = [
     "ALONE",
     "HASTY",
-    "READ_SECONDS",
     "SEQUENCES",
     "begin",
+    "impatient",
     "put_elsewhere",
     "put_many",
 ]
 
 READ_SECONDS = 0.12
-"""The seconds that clients in these tests wait for an answer. It is short, so that tests of hangs are quick."""
+"""The seconds that impatient clients wait for an answer. It is short, so that tests of hangs are quick."""
 
 SEQUENCES: dict[str, dict[str, Any]] = {
     "atomic": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"},
@@ -60,6 +60,14 @@ ALONE = varied("alone", group=False)
 
 HASTY = varied("hasty", deadline=0.2)
 """The same with a short deadline, for tests of giving up."""
+
+
+def impatient() -> dict[str, dict[str, Any]]:
+    """SEQUENCES_CLIENTS as it is, with a default client that waits only for READ_SECONDS."""
+    from django.conf import settings
+
+    clients: dict[str, dict[str, Any]] = settings.SEQUENCES_CLIENTS
+    return {**clients, "default": {**clients["default"], "READ_TIMEOUT": READ_SECONDS}}
 
 
 def begin(endpoint: str, prefix: str) -> None:
