@@ -25,10 +25,9 @@ FOREIGN = {
 # Modules and folders that may import more, and why.
 EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "orjson", "urllib3"},  # the gate to DynamoDB
-    "sequences/lab/": {"mypy_boto3_dynamodb", "rich"},  # the recipes' clients are typed; tables for the terminal
+    "sequences/lab/": {"mypy_boto3_dynamodb"},  # the recipes' clients are typed
     "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
-    "sequences/management/": {"rich"},  # progress bars
-    "tickets/management/": {"rich"},
+    "sequences/terminal.py": {"rich"},  # progress bars and tables
     # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},

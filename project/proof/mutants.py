@@ -49,7 +49,7 @@ LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 
 # Not core: pages, checks and commands, the lab, and modules of declarations.
 NOT_CORE = re.compile(
-    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|storage|types)\.py$)"
+    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|storage|terminal|types)\.py$)"
 )
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -16,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sequences import dynamodb
 from sequences.exceptions import SequenceError
@@ -26,6 +25,7 @@ from sequences.lab.comparison import compare
 from sequences.lab.engine import Engine, EngineError
 from sequences.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
 from sequences.lab.writers import LabError
+from sequences.terminal import progress
 
 __all__ = ["add_arguments", "run"]
 
@@ -151,11 +151,10 @@ def _engine(*, aws: bool) -> Iterator[None]:
 
 @contextmanager
 def _progress(plan: Plan) -> Iterator[Callable[[str], None]]:
-    """A progress bar on standard error that advances with each case."""
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(list(plan.cases())), completed=-1)
-        yield lambda case: progress.update(task, advance=1, description=case)
+    """Show each case at the terminal when it begins."""
+    begun, total = itertools.count(), len(list(plan.cases()))
+    with progress() as advance:
+        yield lambda case: advance(case, next(begun), total)
 
 
 def _names(text: str) -> tuple[str, ...]:

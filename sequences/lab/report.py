@@ -6,16 +6,14 @@ where its lines and bars are, and the template `comparison.html` draws them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.template import Context, Template
-from rich.console import Console
-from rich.table import Table
 
+from sequences import terminal
 from sequences.capabilities import capabilities
 from sequences.lab import charts
 from sequences.lab.plan import OURS, Prices, Row, is_ours
@@ -49,7 +47,6 @@ CAPTION = (
     "Twice: items that were stored again under another number."
 )
 PAGE = Path(__file__).with_name("comparison.html")
-TABLE_WIDTH = 150  # if standard output is not a terminal
 
 COLUMNS = (
     Column("strategy", lambda row, prices: row["strategy"]),
@@ -109,22 +106,19 @@ def _rule(column: Column) -> str:
 
 def table(rows: Sequence[Row], prices: Prices) -> str:
     """A table for the terminal: our strategies in bold and faults in red, if it has colours."""
-    result = Table(caption=CAPTION)
-    for column in COLUMNS:
-        first = column.heading == "strategy"
-        result.add_column(column.heading, justify="left" if first else "right", no_wrap=first)
-    for row in rows:
-        style = "bold" if is_ours(row["strategy"]) else ""
-        result.add_row(*(_cell(column, row, prices) for column in COLUMNS), style=style)
-    console = Console(width=None if sys.stdout.isatty() else TABLE_WIDTH, force_terminal=sys.stdout.isatty())
-    with console.capture() as captured:
-        console.print(result)
-    return captured.get().rstrip("\n")
+    headings = [column.heading for column in COLUMNS]
+    return terminal.table(headings, [_styled(row, prices) for row in rows], CAPTION)
 
 
-def _cell(column: Column, row: Row, prices: Prices) -> str:
-    text = column.text(row, prices)
-    return f"[red]{text}[/red]" if column.fault and text != "0" else text
+def _styled(row: Row, prices: Prices) -> list[terminal.Cell]:
+    weight = "bold" if is_ours(row["strategy"]) else ""
+    return [(text, f"{weight} red" if is_bad else weight) for text, is_bad in _texts(row, prices)]
+
+
+def _texts(row: Row, prices: Prices) -> list[tuple[str, bool]]:
+    """The text of each cell, and whether it counts faults that there are."""
+    texts = [(column.text(row, prices), column.fault) for column in COLUMNS]
+    return [(text, fault and text != "0") for text, fault in texts]
 
 
 def html(rows: Sequence[Row], prices: Prices, *, command: str) -> str:
@@ -157,8 +151,5 @@ def _line_plots(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
 
 
 def _cells(row: Row, prices: Prices) -> dict[str, Any]:
-    texts = [(column.text(row, prices), column.fault) for column in COLUMNS]
-    return {
-        "ours": is_ours(row["strategy"]),
-        "cells": [{"text": text, "fault": fault and text != "0"} for text, fault in texts],
-    }
+    cells = [{"text": text, "fault": is_bad} for text, is_bad in _texts(row, prices)]
+    return {"ours": is_ours(row["strategy"]), "cells": cells}

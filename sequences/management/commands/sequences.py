@@ -1,6 +1,6 @@
 """`manage.py sequences`: the audit, and the tables that describe the strategies and their options.
 
-`sequences.audit` does the audit. This module has its arguments, its progress bar, and the words of its report.
+`sequences.audit` does the audit. This module has its arguments, and the words of its report.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.color import Style
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sequences.audit import AuditReport, Findings, audit, list_scopes
 from sequences.capabilities import options_table, strategies_table
@@ -23,6 +21,7 @@ from sequences.registry import strategies
 from sequences.services import check_scope
 from sequences.strategies.base import Strategy
 from sequences.strategies.layout import scope_text
+from sequences.terminal import progress
 
 __all__ = ["Command"]
 
@@ -92,16 +91,10 @@ def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
 
 
 def _audited(strategy: Strategy, scope: str | None) -> AuditReport:
-    """The report on one scope, with a progress bar on standard error if that is a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"{strategy.alias} {scope_text(scope)}", total=None)
-        return audit(
-            strategy,
-            scope,
-            progress=lambda done, wanted: progress.update(task, completed=done, total=max(done, wanted)),
-        )
+    """The report on one scope. A terminal shows how many of its rows are read."""
+    title = f"{strategy.alias} {scope_text(scope)}"
+    with progress() as advance:
+        return audit(strategy, scope, progress=lambda done, wanted: advance(title, done, max(done, wanted)))
 
 
 class _JsonList:
