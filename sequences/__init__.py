@@ -19,3 +19,5 @@ configures), `capabilities` (what they can do) and `strategies` (for a strategy 
 from .services import get_last_value, get_next_value, get_next_values, put_next, put_next_many
 
 __all__ = ["get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
+
+__version__ = "0.1.0"
