@@ -11,7 +11,7 @@ from .registry import strategies
 from .strategies.base import Strategy
 from .strategies.stored_counter import counter_schema
 
-__all__ = ["create_tables"]
+__all__ = ["create_tables", "keys_of", "schemas_of", "shown"]
 
 
 def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
@@ -25,10 +25,10 @@ def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
     made = [strategies[alias] for alias in strategies]
     created: dict[tuple[str, str], bool] = {}
     for strategy in made:
-        for schema in _schemas(strategy):
+        for schema in schemas_of(strategy):
             place = (schema.table, schema.client)
             if place not in created:
-                created[place] = dynamodb.create_table(schema.table, _keys(schema), schema.client)
+                created[place] = dynamodb.create_table(schema.table, keys_of(schema), schema.client)
             _check_keys(strategy.alias, schema)
     if any(created.values()):
         strategies.forget()
@@ -41,7 +41,7 @@ def _place(table: str, client: str) -> str:
     return table if client == dynamodb.DEFAULT_CLIENT else f"{table} of client {client}"
 
 
-def _schemas(strategy: Strategy) -> Iterator[KeySchema]:
+def schemas_of(strategy: Strategy) -> Iterator[KeySchema]:
     """The tables of a sequence: of its items, its counters and its markers."""
     yield strategy.schema
     if strategy.counter and not strategy.counter.beside_items:
@@ -53,18 +53,20 @@ def _schemas(strategy: Strategy) -> Iterator[KeySchema]:
 def _check_keys(alias: str, schema: KeySchema) -> None:
     """Raise StorageRefused for a table with other keys."""
     keys = dynamodb.table_keys(schema.table, schema.client)
-    if list(keys.items()) != list(_keys(schema).items()):
+    if list(keys.items()) != list(keys_of(schema).items()):
         raise StorageRefused(
-            f"The table {schema.table!r} has the keys {_shown(keys)}; the sequence {alias!r} is configured for "
-            f"{_shown(_keys(schema))}: set 'key_names' and 'key_types' in its OPTIONS, or name another table."
+            f"The table {schema.table!r} has the keys {shown(keys)}; the sequence {alias!r} is configured for "
+            f"{shown(keys_of(schema))}: set 'key_names' and 'key_types' in its OPTIONS, or name another table."
         )
 
 
-def _keys(schema: KeySchema) -> Mapping[str, KeyType]:
+def keys_of(schema: KeySchema) -> Mapping[str, KeyType]:
+    """The types of a table's key attributes by their names, the partition key first."""
     return dict(zip(schema.names, schema.types, strict=True))
 
 
-def _shown(keys: Mapping[str, str]) -> str:
+def shown(keys: Mapping[str, str]) -> str:
+    """Key attributes as a message names them."""
     return ", ".join(f"{name} ({kind})" for name, kind in keys.items())
 
 

@@ -14,7 +14,7 @@ callers retry (see `retries` and `leader`). In the folder:
     values        from Python values to attribute values and back
 """
 
-from .client import account, call, now, plain_client, reset, shared_client
+from .client import account, call, now, plain_client, reset, shared_client, try_client
 from .configuration import DEFAULT_CLIENT, client_options, clients
 from .errors import ERROR_FATES, Fate, translate_errors
 from .lives import TableLife
@@ -46,6 +46,7 @@ __all__ = [
     "table_keys",
     "table_name",
     "translate_errors",
+    "try_client",
     "unmarshal",
     "used_units",
 ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.config
+import botocore.credentials
 import botocore.exceptions
 
 from ..exceptions import OutcomeUnknown, TableMissing
@@ -29,7 +30,7 @@ from .lives import KnownLives
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client"]
+__all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client", "try_client"]
 
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -148,6 +149,17 @@ def plain_client() -> DynamoDBClient:
     """A client with botocore's defaults, including its retries, as a reader of an article makes it."""
     with translate_errors("connect"):
         return boto3.session.Session().client("dynamodb")
+
+
+def try_client(alias: str = DEFAULT_CLIENT) -> None:
+    """Make a client and drop it, without credentials and without the network. Raises NotConfigured, StorageRefused."""
+    options = client_options(alias)
+    # Other modes may ask the network for the Region.
+    config = botocore.config.Config(defaults_mode="legacy")  # type: ignore[arg-type]  # the stubs are wrong
+    with translate_errors("connect"):
+        botocore.credentials.EnvProvider().load()  # raises for a key without its secret
+        session = boto3.session.Session("-", "-", region_name=options.region, profile_name=options.profile)
+        session.client("dynamodb", config=config, endpoint_url=options.endpoint)
 
 
 def account(alias: str = DEFAULT_CLIENT) -> str:
