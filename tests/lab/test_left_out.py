@@ -1,5 +1,6 @@
 """The app without the lab: production may delete the folder `sequences/lab`."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -7,16 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import sequences
+from project.paths import ROOT
 
-PREPARE = """
-import django
-from django.conf import settings
-
-CONTRIB = ["admin", "auth", "contenttypes", "messages", "sessions"]
-settings.configure(INSTALLED_APPS=[*(f"django.contrib.{name}" for name in CONTRIB), "sequences"], SEQUENCES={})
-django.setup()
-"""
 IMPORT_ALL = """
 import importlib, pkgutil, sequences
 
@@ -24,36 +17,64 @@ for module in pkgutil.walk_packages(sequences.__path__, "sequences."):
     importlib.import_module(module.name)
     print(module.name)
 """
-COMPARE = """
-from django.core.management import execute_from_command_line
+IMPORT_WHAT_IS_PUBLIC = """
+import sys, sequences.admin, sequences.storage, sequences.strategies
 
-execute_from_command_line(["manage.py", "compare_strategies"])
+print([name for name in sys.modules if name.startswith(("moto", "rich", "sequences.lab"))])
 """
+SEQUENCES = {
+    "tickets": {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum", "TABLE": "tickets"},
+    "orders": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001},
+}
 
 
 @pytest.fixture
-def without_lab(tmp_path: Path) -> Path:
-    """A folder with the app without its lab, and nothing else."""
-    shutil.copytree(Path(sequences.__file__).parent, tmp_path / "sequences", ignore=shutil.ignore_patterns("lab"))
+def whole(tmp_path: Path) -> Path:
+    """A Django project beside a copy of the app."""
+    shutil.copytree(ROOT / "tests" / "outside", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "sequences", tmp_path / "sequences")
+    with (tmp_path / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
+        settings.write(f"INSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\n")
     return tmp_path
 
 
-def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program that imports the app from this folder."""
-    command = [sys.executable, "-c", PREPARE + program]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def without_lab(whole: Path) -> Path:
+    """The same, with the lab deleted."""
+    shutil.rmtree(whole / "sequences" / "lab")
+    return whole
+
+
+def manage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a management command of the project in this folder."""
+    command = [sys.executable, "manage.py", *arguments]
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "shop.settings"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_every_other_module_can_be_imported(without_lab: Path) -> None:
     """Services, strategies, admin and commands need nothing of the lab."""
-    done = run(IMPORT_ALL, without_lab)
+    done = manage(without_lab, "shell", "-v0", "-c", IMPORT_ALL)
     assert done.stderr == ""
     assert {"sequences.admin", "sequences.management.commands.compare_strategies"} <= set(done.stdout.split())
 
 
-def test_the_comparison_says_what_is_missing(without_lab: Path) -> None:
-    """The one command that needs the lab ends with an error that names it."""
-    done = run(COMPARE, without_lab)
-    assert done.returncode == 2
-    assert "The comparison needs the folder sequences/lab" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_system_checks_pass(without_lab: Path) -> None:
+    """`manage.py check` has nothing to say."""
+    done = manage(without_lab, "check", "--fail-level", "INFO")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--format", "json")])
+def test_the_comparison_says_what_is_missing(without_lab: Path, arguments: tuple[str, ...]) -> None:
+    """The one command that needs the lab says so in one line."""
+    done = manage(without_lab, "compare_strategies", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert "the comparison needs the folder sequences/lab, which is left out here" in line
+
+
+def test_the_app_imports_nothing_of_it(whole: Path) -> None:
+    """Where the lab is there, importing the app and its admin imports neither the lab nor moto nor rich."""
+    done = manage(whole, "shell", "-v0", "-c", IMPORT_WHAT_IS_PUBLIC)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -17,7 +18,8 @@ class Command(BaseCommand):
         try:
             from sequences.lab import command
         except ModuleNotFoundError as error:
-            parser.error(f"{error}. The comparison needs the folder sequences/lab and the packages that it imports.")
+            parser.usage = SUPPRESS  # one line says it all
+            parser.error(f"the comparison needs the folder sequences/lab, which is left out here ({error}).")
         command.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
