@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from django.core.management import call_command, get_commands, load_command_clas
 from django.test import Client
 from pytest_django import Settings
 
+import sequences
 from project.commands.bootstrap import COMMANDS
 from project.paths import ROOT
 from project.proof.bars import BARS
@@ -32,6 +34,7 @@ PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 }
+PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
 # Variables that the programs set for each other.
@@ -149,6 +152,11 @@ class TestTables:
         assert defaults["STEP"] == str(config.step)
         assert defaults["MAXIMUM"] == f"{len(str(config.maximum))} digits"
 
+    def test_the_table_of_checks_names_each(self) -> None:
+        """Every message of the checks of the settings and the installation is in the table, and no other."""
+        ids = set(re.findall(r"sequences\.[EW]\d+", (ROOT / "sequences" / "checks.py").read_text(encoding="utf-8")))
+        assert ids == named_in_table("docs/settings.md", "System checks")
+
     def test_the_table_of_the_environment_names_what_the_settings_read(self) -> None:
         """Every variable that the settings read is in the table."""
         sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "project").rglob("*.py"))
@@ -225,6 +233,9 @@ class TestExamples:
                 call_command(*shlex.split(MANAGE.sub("", command)), verbosity=0)
             elif command.startswith("make "):
                 assert_made(command)
+            elif command.startswith("export "):
+                names = {word.partition("=")[0] for word in command.split()[1:]}
+                assert names <= named_in_table("docs/settings.md", "Environment")
             else:
                 assert command.startswith("pip install "), f"who checks {command!r}?"
 
@@ -256,14 +267,33 @@ class TestExamples:
         assert named
         assert named <= {marker.partition(":")[0] for marker in pytestconfig.getini("markers")}
 
-    def test_the_installed_packages_are_those_that_the_app_imports(self) -> None:
-        """The app without its lab imports what `pip install` names; `rich` only the command that is named."""
-        (command,) = [command for command, _ in commands("README.md") if command.startswith("pip install ")]
-        app = [module for module in of("sequences") if not module.path.startswith("sequences/lab/")]
-        imported = {name for module in app for name in module.imports()} - sys.stdlib_module_names
-        assert imported - BROUGHT - {"sequences"} == {name.lower() for name in command.split()[2:]}
-        with_rich = [module.path for module in app if "rich" in module.imports()]
-        assert with_rich == ["sequences/management/commands/sequences.py"]
+
+class TestPackage:
+    def test_it_requires_what_it_imports(self) -> None:
+        """The app imports what its package requires, Django and boto3, and the packages of its extras."""
+        required = {imported_as(line) for line in PACKAGE["dependencies"]}
+        extras = {imported_as(line) for extra in PACKAGE["optional-dependencies"].values() for line in extra}
+        imported = {name for module in of("sequences") for name in module.imports()} - sys.stdlib_module_names
+        assert required == {"boto3", "django"}
+        assert required <= imported - BROUGHT - {"sequences"} <= required | extras
+
+    def test_the_page_names_each_extra(self) -> None:
+        """The table of extras has each with its packages."""
+        _, *rows = cells(section("docs/install.md", "Install"))
+        shown = {re.sub("`", "", extra): packages.split(", ") for extra, packages, _ in rows}
+        extras = PACKAGE["optional-dependencies"]
+        assert shown == {extra: [re.split(r"[\[>=]", line)[0] for line in lines] for extra, lines in extras.items()}
+
+    def test_the_newest_change_is_of_this_version(self) -> None:
+        """The change log begins with the version that the package has."""
+        changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+        assert re.findall(r"^## (.*)$", changes, re.MULTILINE)[0] == sequences.__version__
+
+
+def imported_as(requirement: str) -> str:
+    """The name under which a required package is imported."""
+    name = re.split(r"[\[>=]", requirement)[0].lower()
+    return {"djangorestframework": "rest_framework"}.get(name, name.replace("-", "_"))
 
 
 def assert_made(command: str) -> None:
@@ -362,6 +392,7 @@ class TestPlaces:
             "checks.py",
             "exceptions.py",
             "models.py",
+            "py.typed",
             "tables.py",
             "types.py",
         }

@@ -22,6 +22,7 @@ from project.paths import ENGINE, LOCAL, ROOT, VENV
 COMMANDS = {
     "run": ["project.commands.serve"],
     "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than many machines have cores: tests also wait
+    "package": ["pytest", "tests/outside"],
     "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
