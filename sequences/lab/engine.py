@@ -205,7 +205,7 @@ class Engine:
         if "No module named 'moto'" in said:
             return EngineError(
                 "Neither the embedded engine nor moto is installed.",
-                "Install npm and run `make run`, or set DYNOXIDE to a dynoxide binary.",
+                "Install npm and run `make run`, set DYNOXIDE to a dynoxide binary, or install the extra `test`.",
             )
         return EngineError(
             f"The embedded engine did not start ({said or 'it said nothing'}).",
