@@ -76,7 +76,7 @@ class TestKeys:
 
     def test_keys_of_their_own(self) -> None:
         """Items that bring their own keys are left to their application."""
-        own = atomic(value_in="attribute", key_names=["id"])
+        own = atomic(value_in="attribute", key_names=["id"], partition="{scope}")
         assert found(check_keys, a=own, b=own) == []
 
     @pytest.mark.parametrize(("template", "ids"), [("order-{value}", ["sequences.E003"]), ("{sequence}-{value}", [])])
