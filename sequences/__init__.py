@@ -9,15 +9,18 @@ one function:
     allocation.value  # 42: already stored, never given again, and the same for every repeat of this request
 
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
+`advance_to` puts a counter past the numbers of earlier data.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
-The functions here and six modules are public: `exceptions`, `actions` (other rows that ride in the transaction of an
-item), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that SEQUENCES
-configures), `capabilities` (what they can do) and `strategies` (for a strategy of your own). All else may change.
+The functions here and ten modules are public: `exceptions`, `signals`, `actions` (other rows that ride in the
+transaction of an item), `fields` (for Django models), `operations` (for their migrations), `compat` (for code that used
+django-sequences), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that
+SEQUENCES configures), `capabilities` (what they can do) and `strategies` (for a strategy of your own). Everything else
+may change.
 """
 
-from .services import get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from .services import advance_to, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 
-__all__ = ["get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
+__all__ = ["advance_to", "get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
 
 __version__ = "0.1.0"

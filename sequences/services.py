@@ -12,13 +12,15 @@ from typing import Any
 
 from .actions import Action
 from .commits import Pending, PutRequest, allocated
-from .exceptions import GaveUp, InvalidScope, InvalidToken
+from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceContention
 from .registry import strategies
 from .retries import Deadline
+from .signals import contention, value_allocated
 from .strategies.base import Strategy
 from .types import Allocation
 
 __all__ = [
+    "advance_to",
     "check_scope",
     "check_token",
     "get_last_value",
@@ -53,10 +55,13 @@ def get_next_value(sequence: str, *, scope: str | None = None, idempotency_token
     if scope is not None:
         check_scope(scope)
     try:
-        return strategies[sequence].next_value(scope)
+        value = strategies[sequence].next_value(scope)
     except GaveUp as gave_up:
         _warn(sequence, scope, gave_up)
         raise
+    if value_allocated.receivers:
+        _announce(sequence, scope, [value])
+    return value
 
 
 def get_next_values(
@@ -75,11 +80,15 @@ def get_next_values(
     strategy = strategies[sequence]
     try:
         if idempotency_token is not None:
-            return strategy.reserve_once(scope, count, idempotency_token, strategy.deadline())
-        return strategy.reserve(scope, count, strategy.deadline())
+            values, replayed = strategy.reserve_once(scope, count, idempotency_token, strategy.deadline())
+        else:
+            values, replayed = strategy.reserve(scope, count, strategy.deadline()), False
     except GaveUp as gave_up:
         _warn(sequence, scope, gave_up)
         raise
+    if value_allocated.receivers:
+        _announce(sequence, scope, values, replayed=replayed)
+    return values
 
 
 def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
@@ -90,6 +99,26 @@ def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
     """
     check_scope(scope)
     return strategies[sequence].last_value(scope)
+
+
+def advance_to(value: int, sequence: str, *, scope: str | None = None) -> int | None:
+    """Make every later value higher than `value`, for example the highest number of earlier data.
+
+    The counter only moves up, and stays where it is if it is higher already. Returns its last value, which is `value` or
+    the first value of the sequence above it; None if it has counted nothing, and begins above `value` anyway.
+    Other processes hand out the rest of their blocks (`BlockAllocator`): stop them before.
+    Cost: 1 read unit, and 1 write unit if it moves.
+    Raises ValueError for a value that is negative or no whole number, OperationNotSupported for strategies without a
+    counter, and all that `get_next_value` raises.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"value is {value!r}; it must be a whole number from 0.")
+    check_scope(scope)
+    try:
+        return strategies[sequence].advance_to(scope, value)
+    except GaveUp as gave_up:
+        _warn(sequence, scope, gave_up)
+        raise
 
 
 def put_next(
@@ -182,10 +211,20 @@ def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[PutRequest
                 "sequence %s scope %s: value %d, attempts %d%s",
                 sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
             )  # fmt: skip
+            if value_allocated.receivers:
+                _announce(sequence, scope, [answer.value], replayed=answer.replayed)
+
+
+def _announce(sequence: str, scope: str | None, values: Sequence[int], *, replayed: bool = False) -> None:
+    value_allocated.send_robust(
+        type(strategies[sequence]), sequence=sequence, scope=scope, values=values, replayed=replayed
+    )
 
 
 def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
     logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, gave_up)
+    if isinstance(gave_up, SequenceContention):
+        contention.send_robust(type(strategies[sequence]), sequence=sequence, scope=scope, error=gave_up)
 
 
 def check_scope(scope: str | None) -> None:

@@ -4,7 +4,7 @@ Nothing here sends anything. `KeySchema` turns numbers into sort keys. The funct
 values exact.
 """
 
-from .counters import CounterRow, add_to_counter, advance_counter, put_counter
+from .counters import CounterRow, add_to_counter, advance_counter, delete_counter, put_counter
 from .items import (
     FIRST_VERSION,
     MARKER_EXPIRY,
@@ -31,6 +31,7 @@ __all__ = [
     "KeyType",
     "add_to_counter",
     "advance_counter",
+    "delete_counter",
     "marker_number",
     "put_counter",
     "put_if_absent",

@@ -8,7 +8,7 @@ from typing import Any
 from ..dynamodb import marshal
 from .items import OLD_ITEM, REPORT_UNITS, Wire
 
-__all__ = ["CounterRow", "add_to_counter", "advance_counter", "put_counter"]
+__all__ = ["CounterRow", "add_to_counter", "advance_counter", "delete_counter", "put_counter"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,5 +100,16 @@ def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> 
         "ConditionExpression": condition,
         "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest"},
         **({"ExpressionAttributeValues": values} if values else {}),
+        **OLD_ITEM,
+    }
+
+
+def delete_counter(table: str, key: Wire) -> dict[str, Any]:
+    """A `DeleteItem` on the condition that the counter exists."""
+    return {
+        "TableName": table,
+        "Key": key,
+        "ConditionExpression": "attribute_exists(#last_value)",
+        "ExpressionAttributeNames": {"#last_value": "last_value"},
         **OLD_ITEM,
     }

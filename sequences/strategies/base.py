@@ -160,8 +160,11 @@ class Strategy(ABC):
         """Take `count` values before their items are stored. Raises OperationNotSupported."""
         raise self._not_supported()
 
-    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> range:
-        """Take `count` values, or for a repeat of the token its first answer. Raises OperationNotSupported."""
+    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> tuple[range, bool]:
+        """Take `count` values, or give a repeat of the token the same ones; return them, and whether it is a repeat.
+
+        Raises OperationNotSupported.
+        """
         raise self._not_supported()
 
     def _not_supported(self) -> OperationNotSupported:
@@ -169,6 +172,29 @@ class Strategy(ABC):
             f"The sequence {self.alias!r} ({type(self).__name__}) hands out a value only together with its item: "
             "use put_next."
         )
+
+    def advance_to(self, scope: str | None, value: int, *, only_new: bool = False) -> int | None:
+        """Move the counter up, so that the next value is above `value` (see `StoredCounter.advance_to`).
+
+        Raises OperationNotSupported without a counter.
+        """
+        deadline = self.deadline()
+        self.lives.bind(deadline.send)
+        return self.stored_counter.advance_to(scope, value, deadline, only_new=only_new)
+
+    def delete_counter(self, scope: str | None) -> bool:
+        """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""
+        return self.stored_counter.delete(scope, self.deadline())
+
+    @property
+    def stored_counter(self) -> StoredCounter:
+        """The counters of the scopes. Raises OperationNotSupported for a strategy that has none."""
+        if self.counter is None:
+            raise OperationNotSupported(
+                f"The sequence {self.alias!r} ({type(self).__name__}) has no counter to move: it counts on from its "
+                "highest stored item. Store the item that has the highest number."
+            )
+        return self.counter
 
     @abstractmethod
     def last_value(self, scope: str | None) -> int | None:

@@ -86,6 +86,23 @@ class BlockAllocator(CounterStrategy):
             self._supplies.clear()
             self._serving.clear()
 
+    def advance_to(self, scope: str | None, value: int, *, only_new: bool = False) -> int | None:
+        """Move the counter up and drop this process's block, whose values may be lower."""
+        last_value = super().advance_to(scope, value, only_new=only_new)
+        self._drop(scope)
+        return last_value
+
+    def delete_counter(self, scope: str | None) -> bool:
+        """Delete the counter and drop this process's block."""
+        deleted = super().delete_counter(scope)
+        self._drop(scope)
+        return deleted
+
+    def _drop(self, scope: str | None) -> None:
+        with self._lock:
+            self._supplies.pop(scope, None)
+            self._serving.pop(scope, None)
+
     def _refill(self, scope: str | None, deadline: Deadline) -> int:
         self.lives.bind(deadline.send)
         supply = self._supply(scope)

@@ -66,11 +66,11 @@ class CounterStrategy(Strategy):
         self.lives.bind(deadline.send)
         return values_of(self.take(scope, count, deadline))
 
-    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> range:
+    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> tuple[range, bool]:
         pending = Pending(self.item_writer.reservation(count, token))
         self.put(scope, [pending], deadline)
-        first, step = allocated(pending).value, self.numbers.step
-        return range(first, first + step * count, step)
+        allocation, step = allocated(pending), self.numbers.step
+        return range(allocation.value, allocation.value + step * count, step), allocation.replayed
 
     def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""

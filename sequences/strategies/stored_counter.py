@@ -9,12 +9,13 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidSequence, SequenceWentBack, StorageRefused, WriteCancelled
 from ..expressions import CounterRow, KeySchema
-from ..retries import new_token, read
+from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter
 from .layout import ItemLayout, Send, scope_text
 from .lives import TableLives
@@ -114,6 +115,11 @@ class StoredCounter:
         """Forget everything about every scope."""
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.clear()
+
+    def forget_scope(self, scope: str | None) -> None:
+        """Forget everything about one scope."""
+        for memory in (self._checked, self._highest_seen, self._behind):
+            memory.forget(scope)
 
     @property
     def beside_items(self) -> bool:
@@ -216,6 +222,46 @@ class StoredCounter:
                 self.alias, scope, state.last_value, highest, reached,
             )  # fmt: skip
         self._behind.forget(scope)
+
+    def advance_to(self, scope: str | None, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
+        """Move the counter to the first value that is not below `value`, unless it is there already.
+
+        With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
+        followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM.
+        """
+        while True:
+            state = self.state(scope, partial(read, deadline=deadline))
+            last_value = self.last_value(state)
+            if value <= last_value or (only_new and state.last_value is not None):
+                return state.last_value
+            row = self.row(self.numbers.reaching(value, last_value), new_token())
+            if row.last_value > self.numbers.maximum:
+                raise self.numbers.exhausted()
+            request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
+            try:
+                write_once("update_item", request, token=row.token, deadline=deadline)
+            except WriteCancelled as error:
+                deadline.pause()
+                if deadline.over:
+                    raise deadline.give_up(error) from error
+            else:
+                self.seen(scope, row.last_value)
+                return row.last_value
+
+    def delete(self, scope: str | None, deadline: Deadline) -> bool:
+        """Delete the counter, and what this process remembers of the scope. Return whether there was one.
+
+        Another process that remembers a value of the scope refuses the next one (SequenceWentBack).
+        """
+        try:
+            write_once(
+                "delete_item", expressions.delete_counter(self.table, self.key(scope)), token="", deadline=deadline
+            )
+        except WriteCancelled as error:
+            return error.after_unknown
+        finally:
+            self.forget_scope(scope)
+        return True
 
     def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
         """Some counters from their table, in the order of their scopes, by one Query."""

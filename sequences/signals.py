@@ -1,0 +1,21 @@
+"""Signals for an application that counts, records or alarms. They cost nothing while nobody listens.
+
+A receiver runs in the caller's thread, after the value is final. If it raises, Django logs that, and the caller gets its
+value all the same. The sender is the class of the strategy.
+"""
+
+from django.dispatch import Signal
+
+__all__ = ["contention", "value_allocated"]
+
+value_allocated = Signal()
+"""Values were handed out. Arguments: `sequence`, `scope`, `values` (in increasing order), and `replayed`.
+
+`get_next_values` sends it once for all its values, `put_next_many` once for each item.
+"""
+
+contention = Signal()
+"""A call lost every race until its deadline, and gave up. Arguments: `sequence`, `scope`, and `error`.
+
+The error is a `SequenceContention`, with `attempts` and `seconds`.
+"""
