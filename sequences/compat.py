@@ -2,10 +2,10 @@
 
     from sequences.compat import Sequence, delete, get_last_value, get_next_value, get_next_values
 
-    SEQUENCES = {"default": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 0}}
+    SEQUENCES = {"default": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"}}
 
-Each `sequence_name` is a scope of the sequence "default" in SEQUENCES; `using` names another one. START is the least
-`initial_value` that is possible.
+Each `sequence_name` is a scope of the sequence "default" in SEQUENCES; `using` names another one. Its START is the
+least `initial_value` that is possible: set it to 0 if you use that.
 
 What differs from django-sequences:
 
@@ -131,7 +131,7 @@ def _strategy(using: str | None) -> Strategy:
     if alias not in configured():
         raise InvalidSequence(
             f"sequences.compat counts in SEQUENCES[{alias!r}], which is missing: add it, for example "
-            "{'STRATEGY': 'sequences.strategies.atomic.AtomicCounter', 'START': 0}, or name another key by `using`."
+            "{'STRATEGY': 'sequences.strategies.atomic.AtomicCounter'}, or name another key by `using`."
         )
     strategy = strategies[alias]
     if strategy.config.step != 1:

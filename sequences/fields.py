@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from django.core.checks import CheckMessage, Error
@@ -38,7 +37,7 @@ LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 ROWS_AT_ONCE = 500
 
 
-class SequenceField(models.BigIntegerField):
+class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
     """A number of a sequence, which the row gets before it is first saved.
 
     An SQL rollback leaves a gap: the number is taken before the row is stored, and never given again. Rows that must
@@ -183,7 +182,7 @@ class SequenceField(models.BigIntegerField):
         elif self.scope is not None and self.unique:
             problem = "Each scope has the same numbers, and unique=True refuses those of the second scope."
             hint = "Make the scope and the number unique together, by a UniqueConstraint."
-        elif self.scope is not None and not together:
+        elif isinstance(self.scope, str) and not together:
             problem = "A scope may hold a number twice, if somebody sets one by hand."
             hint = "Make the scope and the number unique together, by a UniqueConstraint."
         else:
@@ -239,8 +238,7 @@ def number_on_commit(*rows: models.Model) -> None:
     saved = [row for row in rows if row.pk is not None]
     for field in sequence_fields(type(saved[0])) if saved else ():
         if field.on_commit:
-            using = str(saved[0]._state.db)
-            transaction.on_commit(partial(_number, field, saved, using), using=using, robust=True)
+            _number_later(field, saved, str(saved[0]._state.db))
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:
@@ -284,13 +282,17 @@ def _token(field: SequenceField, item: dict[str, str]) -> str:
     return hashlib.sha256("\0".join([*item.values(), field.name]).encode()).hexdigest()
 
 
-def _number(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
-    """Number committed rows and set the numbers on the objects."""
+def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
+    """Number rows of one database after the commit, and set the numbers on the objects."""
     key = field.model._meta.pk.attname
-    numbers = number_rows(field, using=using, keys=[getattr(row, key) for row in rows])
-    for row in rows:
-        if getattr(row, key) in numbers:
-            setattr(row, field.attname, numbers[getattr(row, key)])
+
+    def number() -> None:
+        numbers = number_rows(field, using=using, keys=[getattr(row, key) for row in rows])
+        for row in rows:
+            if getattr(row, key) in numbers:
+                setattr(row, field.attname, numbers[getattr(row, key)])
+
+    transaction.on_commit(number, using=using, robust=True)
 
 
 def _column(row: models.Model, name: str) -> str:
@@ -309,7 +311,7 @@ def _give_manager(sender: type[models.Model], **_: Any) -> None:
     """Replace the manager that Django makes for a model without one."""
     options = sender._meta
     ours = any(isinstance(field, SequenceField) for field in options.local_fields)
-    if ours and [manager.auto_created for manager in options.local_managers] == [True]:  # type: ignore[attr-defined]
+    if ours and [manager.auto_created for manager in options.local_managers] == [True]:
         options.local_managers.clear()
         manager = SequenceManager()
         manager.auto_created = True

@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
+from importlib import import_module
+from types import ModuleType
 
 import pytest
+from django.core.management import call_command
+from django.test import modify_settings
+from pytest_django import DjangoDbBlocker, Settings
 
 from sequences import dynamodb
 from sequences.lab.engine import Engine
+from tests import shop as shop_app
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
 
 PROCESSES = 4
@@ -58,3 +64,24 @@ def impostor(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Impostor]]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture(scope="module")
+def _installed_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The app `tests.shop`, with its tables in Django's database."""
+    with modify_settings(INSTALLED_APPS={"append": shop_app.__name__}):
+        with django_db_blocker.unblock():
+            call_command("migrate", "shop", verbosity=0)
+        yield
+        with django_db_blocker.unblock():
+            call_command("migrate", "shop", "zero", verbosity=0)
+
+
+@pytest.fixture
+def shop(
+    _installed_shop: None, endpoint: str, table_prefix: str, settings: Settings, transactional_db: None
+) -> ModuleType:
+    """The models of `tests.shop`, without rows, and with sequences that have counted nothing."""
+    settings.SEQUENCES = shop_app.SEQUENCES
+    call_command("create_tables", verbosity=0)
+    return import_module("tests.shop.models")

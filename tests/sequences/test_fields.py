@@ -1,0 +1,447 @@
+"""Numbers in Django models: before the first save, when the transaction is committed, and after a crash in between."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import logging
+import re
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.core.checks import CheckMessage
+from django.core.management import CommandError, call_command
+from django.core.serializers import deserialize
+from django.db import connection, models, transaction
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+from django.db.migrations.writer import MigrationWriter
+from django.forms import modelform_factory
+from django.test.utils import isolate_apps
+from rest_framework.serializers import ModelSerializer
+
+from sequences import advance_to, fields, get_last_value, put_next_many
+from sequences.exceptions import InvalidScope, SequenceExhausted, SequenceUnavailable
+from sequences.fields import (
+    SequenceField,
+    SequenceManager,
+    SequenceQuerySet,
+    number_on_commit,
+    number_rows,
+    sequence_fields,
+)
+from tests.sequences.support import stored, tapped
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Crash(BaseException):
+    """The end of a process, as its code sees it."""
+
+
+def roll_back(model: Any) -> None:
+    """Save a row in a transaction that is rolled back."""
+    with transaction.atomic():
+        model.objects.create(customer="rolled back")
+        transaction.set_rollback(True)
+
+
+def numbers(model: Any) -> list[Any]:
+    """The numbers of all rows, in the order in which the rows were made."""
+    return list(model._base_manager.order_by("pk").values_list("number", flat=True))
+
+
+class TestBeforeTheSave:
+    def test_a_new_row_is_numbered(self, shop: ModuleType) -> None:
+        """Rows get the numbers of their sequence, in the order in which they are saved."""
+        first, second = shop.Order.objects.create(customer="A"), shop.Order(customer="B")
+        second.save()
+        assert [first.number, second.number] == numbers(shop.Order) == [1001, 1002]
+
+    def test_a_second_save_takes_no_number(self, shop: ModuleType) -> None:
+        """A row that is saved again keeps its number, and nothing is sent."""
+        order = shop.Order.objects.create(customer="A")
+        with tapped() as wire:
+            order.save()
+        assert wire.sent == []
+        assert (order.number, get_last_value("orders")) == (1001, 1001)
+
+    def test_a_given_number_is_kept(self, shop: ModuleType) -> None:
+        """A number that is set before the save is stored, and none is taken."""
+        assert shop.Order.objects.create(customer="A", number=7).number == 7
+        assert get_last_value("orders") is None
+
+    def test_each_scope_counts_on_its_own(self, shop: ModuleType) -> None:
+        """A scope by a foreign key is the key of the related row."""
+        orders = shop.Order.objects.bulk_create([shop.Order(customer="A"), shop.Order(customer="B")])
+        made = [shop.Delivery.objects.create(order=orders[index]) for index in (0, 1, 0)]
+        assert [delivery.number for delivery in made] == [1, 1, 2]
+        assert get_last_value("deliveries", scope=str(orders[0].pk)) == 2
+
+    def test_an_empty_scope_is_refused(self, shop: ModuleType) -> None:
+        """A row without the value that is its scope is not saved, takes no number, and the error names the field."""
+        with pytest.raises(InvalidScope, match=r"^shop.Delivery.number is numbered by 'order', which is empty: set it"):
+            shop.Delivery().save()
+        assert numbers(shop.Delivery) == []
+
+    def test_a_rollback_leaves_a_gap(self, shop: ModuleType) -> None:
+        """The number of a row that is rolled back is not given again."""
+        roll_back(shop.Order)
+        shop.Order.objects.create(customer="B")
+        assert numbers(shop.Order) == [1002]
+
+    def test_a_failed_save_is_tried_again_with_its_number(self, shop: ModuleType) -> None:
+        """An object that could not be stored keeps its number for the next save."""
+        order = shop.Order(customer=None)
+        with pytest.raises(Exception, match="NOT NULL"):
+            order.save()
+        order.customer = "A"
+        order.save()
+        assert numbers(shop.Order) == [1001]
+
+    def test_a_number_that_the_column_cannot_hold_is_refused(self, shop: ModuleType) -> None:
+        """A number of more than 63 bits is an error with the remedy, and the row is not saved."""
+        advance_to(2**63 - 1, "orders")
+        with pytest.raises(SequenceExhausted, match=r"numbers up to 9223372036854775807.*'MAXIMUM'"):
+            shop.Order.objects.create(customer="A")
+        assert numbers(shop.Order) == []
+
+    def test_fixtures_keep_their_numbers(self, shop: ModuleType) -> None:
+        """Loading stored rows takes no numbers, not even for a row without one."""
+        row = {"model": "shop.invoice", "pk": 5, "fields": {"customer": "A", "number": None}}
+        for loaded in deserialize("python", [row]):
+            loaded.save()
+        assert numbers(shop.Invoice) == [None]
+
+
+class TestBulk:
+    def test_one_request_numbers_all_rows(self, shop: ModuleType) -> None:
+        """bulk_create takes the numbers of all its rows by one request, in their order, and keeps those set before."""
+        rows = [shop.Order(customer=str(index), number=5 if index == 1 else None) for index in range(300)]
+        shop.Order.objects.create(customer="first")  # makes a process look at the table, once
+        with tapped() as wire:
+            shop.Order.objects.bulk_create(rows, batch_size=10)
+        assert wire.operations == ["UpdateItem"]
+        assert numbers(shop.Order) == [1001, 1002, 5, *range(1003, 1301)]
+
+    def test_one_request_for_each_scope(self, shop: ModuleType) -> None:
+        """Rows of two scopes take two requests, also by the manager of a related row."""
+        orders = [shop.Order.objects.create(customer="A") for _ in range(2)]
+        for order in orders:
+            shop.Delivery.objects.create(order=order)
+        with tapped() as wire:
+            shop.Delivery.objects.bulk_create([shop.Delivery(order=orders[index % 2]) for index in range(6)])
+            orders[0].delivery_set.bulk_create([shop.Delivery(order=orders[0]) for _ in range(2)])
+        assert wire.operations == ["UpdateItem"] * 3
+        assert numbers(shop.Delivery) == [1, 1, 2, 2, 3, 3, 4, 4, 5, 6]
+
+    def test_a_wrong_row_takes_no_numbers(self, shop: ModuleType) -> None:
+        """If one row has no scope, none of them takes a number."""
+        order = shop.Order.objects.create(customer="A")
+        with pytest.raises(InvalidScope, match="which is empty"):
+            shop.Delivery.objects.bulk_create([shop.Delivery(order=order), shop.Delivery()])
+        assert get_last_value("deliveries", scope=str(order.pk)) is None
+
+    def test_a_manager_of_ones_own_stays(self, shop: ModuleType) -> None:
+        """Only a model without a manager gets the one that numbers in bulk."""
+        plain, managed = model_with(sequence="orders"), model_with(sequence="orders", rows=models.Manager())
+        assert [type(manager) for manager in plain._meta.managers] == [SequenceManager]
+        assert [type(manager) for manager in managed._meta.managers] == [models.Manager]
+
+    def test_a_manager_of_ones_own_may_number(self, shop: ModuleType) -> None:
+        """A manager that is built from SequenceQuerySet satisfies the checks."""
+        rows: Any = models.Manager.from_queryset(type("Rows", (SequenceQuerySet,), {}))()
+        assert found(model_with(sequence="orders", unique=True, rows=rows)) == []
+
+
+class TestOnCommit:
+    def test_numbered_when_committed(self, shop: ModuleType) -> None:
+        """Within the transaction a row has no number; after the commit the row and the object have it."""
+        with transaction.atomic():
+            invoice = shop.Invoice.objects.create(customer="A")
+            assert invoice.number is None
+        assert invoice.number == 1
+        assert numbers(shop.Invoice) == [1]
+
+    def test_numbered_at_once_without_a_transaction(self, shop: ModuleType) -> None:
+        """Without a transaction the row has its number when `save` returns."""
+        assert shop.Invoice.objects.create(customer="A").number == 1
+
+    def test_a_rollback_leaves_no_gap(self, shop: ModuleType) -> None:
+        """A row that is rolled back, or deleted before the commit, takes no number."""
+        roll_back(shop.Invoice)
+        with transaction.atomic():
+            shop.Invoice.objects.create(customer="B").delete()
+            shop.Invoice.objects.create(customer="C")
+        assert numbers(shop.Invoice) == [1]
+        assert get_last_value("invoices") == 1
+
+    def test_a_change_takes_no_number(self, shop: ModuleType) -> None:
+        """A row that is saved again keeps its number."""
+        invoice = shop.Invoice.objects.create(customer="A")
+        invoice.customer = "B"
+        invoice.save()
+        assert (invoice.number, get_last_value("invoices")) == (1, 1)
+
+    def test_bulk_create_numbers_in_groups(self, shop: ModuleType) -> None:
+        """Rows that are made together are numbered together, in their order, 49 in one write."""
+        shop.Invoice.objects.create(customer="A")
+        with tapped() as wire:
+            made = shop.Invoice.objects.bulk_create([shop.Invoice(customer=str(index)) for index in range(98)])
+        assert [invoice.number for invoice in made] == list(range(2, 100))
+        assert wire.operations.count("TransactWriteItems") == 2
+
+    def test_the_row_says_the_scope(self, shop: ModuleType) -> None:
+        """A function of the row gives the scope, and a strategy without a counter numbers too."""
+        days = [datetime.date(2025, 12, 31), datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
+        receipts = shop.Receipt.objects.bulk_create([shop.Receipt(day=day) for day in days])
+        assert [receipt.number for receipt in receipts] == [1, 1, 2]
+        assert get_last_value("receipts", scope="2026") == 2
+
+    @pytest.mark.parametrize("name", ["CreditNote", "Reminder"])
+    def test_children_and_proxies_are_numbered(self, shop: ModuleType, name: str) -> None:
+        """A row of a model that inherits the field is numbered as one of its parent."""
+        with transaction.atomic():
+            row = getattr(shop, name).objects.create(customer="A")
+        assert row.number == 1
+        assert numbers(shop.Invoice) == [1]
+
+    def test_the_sequence_keeps_a_record(self, shop: ModuleType) -> None:
+        """The item that carries the number names the model, the row and its database."""
+        invoice = shop.Invoice.objects.create(customer="A")
+        item = stored("invoices", None)[1]
+        assert {name: item[name] for name in ("model", "row", "database")} == {
+            "model": "shop.invoice",
+            "row": str(invoice.pk),
+            "database": "default",
+        }
+
+    def test_a_failure_after_the_commit_is_logged(
+        self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """If the engine does not answer after the commit, the caller goes on with a row without a number."""
+
+        def unavailable(*_: object, **__: object) -> None:
+            raise SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0)
+
+        monkeypatch.setattr(fields, "put_next_many", unavailable)
+        monkeypatch.setattr(logging.getLogger("django"), "propagate", True)
+        with transaction.atomic():
+            invoice = shop.Invoice.objects.create(customer="A")
+        assert invoice.number is None
+        assert numbers(shop.Invoice) == [None]
+        assert "The engine is away" in caplog.text
+
+
+class TestAfterACrash:
+    @pytest.fixture
+    def crashed(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+        """An invoice whose number is taken, and whose row was not told."""
+        with monkeypatch.context() as patch:
+            patch.setattr(models.QuerySet, "update", _crash)
+            with pytest.raises(Crash):
+                shop.Invoice.objects.create(customer="A")
+        assert numbers(shop.Invoice) == [None]
+        assert get_last_value("invoices") == 1
+        return shop
+
+    def test_the_row_gets_the_number_that_was_taken_for_it(self, crashed: ModuleType) -> None:
+        """The command gives the row its number, even if other rows were numbered since, and takes no other."""
+        crashed.Invoice.objects.create(customer="B")
+        output = io.StringIO()
+        call_command("number_rows", stdout=output)
+        assert numbers(crashed.Invoice) == [1, 2]
+        assert get_last_value("invoices") == 2
+        assert "shop.Invoice.number: 1 rows numbered" in output.getvalue()
+        call_command("sequences", "audit", "invoices", verbosity=0, stdout=output)
+
+    def test_again_is_nothing(self, crashed: ModuleType) -> None:
+        """A second run finds no row to number."""
+        call_command("number_rows", "shop.Invoice", verbosity=0, stdout=io.StringIO())
+        with tapped() as wire:
+            assert number_rows(the_field(crashed.Invoice)) == {}
+        assert wire.sent == []
+
+    def test_two_repeats_agree(self, crashed: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A row that another process numbers at the same moment gets one number from both."""
+        field = the_field(crashed.Invoice)
+        put = put_next_many
+
+        def while_another(*given: Any, **named: Any) -> Any:
+            monkeypatch.setattr(fields, "put_next_many", put)
+            number_rows(field)
+            return put(*given, **named)
+
+        monkeypatch.setattr(fields, "put_next_many", while_another)
+        assert list(number_rows(field).values()) == [1]
+        assert numbers(crashed.Invoice) == [1]
+        assert get_last_value("invoices") == 1
+
+    def test_a_crash_before_the_number(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rows of a process that stopped right after its commit are numbered in their order, page by page."""
+        monkeypatch.setattr(fields, "ROWS_AT_ONCE", 2)
+        with monkeypatch.context() as patch:
+            patch.setattr(transaction, "on_commit", lambda *_, **__: None)
+            shop.Invoice.objects.bulk_create([shop.Invoice(customer=str(index)) for index in range(5)])
+        assert len(number_rows(the_field(shop.Invoice))) == 5
+        assert numbers(shop.Invoice) == [1, 2, 3, 4, 5]
+
+    def test_rows_that_came_another_way(self, shop: ModuleType) -> None:
+        """`number_on_commit` numbers rows that no `save` has seen."""
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop_invoice (customer) VALUES ('A')")
+        invoice = shop.Invoice.objects.get()
+        number_on_commit(invoice)
+        assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
+
+    def test_an_unknown_model_is_an_error(self, shop: ModuleType) -> None:
+        """The command says how a model is named."""
+        with pytest.raises(CommandError, match=r"Name models as shop\.Invoice\.$"):
+            call_command("number_rows", "shop.Nothing")
+
+
+def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
+    """A model of the shop with such a field, and with a manager of its own if one is given."""
+    with isolate_apps("tests.shop"):
+        body = {"__module__": "tests.shop.models", "place": models.TextField(), "number": SequenceField(**given)}
+        return type("Numbered", (models.Model,), {**body, "rows": rows} if rows else body)
+
+
+def found(model: type[models.Model]) -> list[CheckMessage]:
+    """What the checks find about the number of a model."""
+    return the_field(model).check()
+
+
+def the_field(model: type[models.Model]) -> SequenceField:
+    """The number of a model."""
+    (field,) = sequence_fields(model)
+    return field
+
+
+def _crash(*_: object, **__: object) -> None:
+    raise Crash
+
+
+class TestReadOnly:
+    def test_forms_leave_it_out(self, shop: ModuleType) -> None:
+        """A form of all fields has no number, and its row is numbered."""
+        form = modelform_factory(shop.Order, fields="__all__")({"customer": "A", "number": "5"})
+        assert list(form.fields) == ["customer"]
+        assert form.save().number == 1001
+
+    def test_serializers_only_read_it(self, shop: ModuleType) -> None:
+        """A serializer of all fields shows the number and does not take one."""
+
+        class Orders(ModelSerializer[Any]):
+            class Meta:
+                model = shop.Order
+                fields = "__all__"
+
+        serializer = Orders(data={"customer": "A", "number": 5})
+        assert serializer.is_valid(), serializer.errors
+        serializer.save()
+        assert serializer.data["number"] == 1001
+        assert serializer.fields["number"].read_only
+
+    def test_the_administration_shows_it(self, shop: ModuleType, rf: Any, admin_user: Any) -> None:
+        """In `readonly_fields` it is shown, and never in the form."""
+
+        class Orders(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
+            readonly_fields = ("number",)
+
+        request = rf.get("/")
+        request.user = admin_user
+        page = Orders(shop.Order, admin.site)
+        assert page.get_fields(request) == ["customer", "number"]
+        assert list(page.get_form(request).base_fields) == ["customer"]
+        assert page.check() == []
+
+    def test_a_row_without_a_number_is_valid(self, shop: ModuleType) -> None:
+        """Django's validation of a new row does not ask for the number."""
+        shop.Order(customer="A").full_clean()
+        shop.Invoice(customer="A").full_clean()
+
+
+class TestMigrations:
+    def test_nothing_to_migrate(self, shop: ModuleType) -> None:
+        """The fields in the migrations equal those of the models."""
+        changes = MigrationAutodetector(
+            MigrationLoader(connection).project_state(), ProjectState.from_apps(apps)
+        ).changes(graph=MigrationLoader(connection).graph)
+        assert "shop" not in changes
+
+    @pytest.mark.parametrize(
+        ("given", "written"),
+        [
+            ({}, "sequences.fields.SequenceField(sequence='orders')"),
+            (
+                {"scope": "order", "on_commit": True},
+                "sequences.fields.SequenceField(on_commit=True, scope='order', sequence='orders')",
+            ),
+        ],
+    )
+    def test_what_is_written(self, given: Any, written: str) -> None:
+        """A migration has the arguments of the field, and none that the field sets itself."""
+        field = SequenceField(sequence="orders", **given)
+        assert MigrationWriter.serialize(field)[0] == written
+        assert field.clone().deconstruct() == field.deconstruct()
+
+
+class TestChecks:
+    """Each wrong argument is found by `manage.py check`, with the remedy."""
+
+    @pytest.fixture(autouse=True)
+    def _sequences(self, shop: ModuleType) -> None:
+        """The sequences of the shop."""
+
+    @pytest.mark.parametrize("name", ["Order", "Delivery", "Invoice", "Receipt", "CreditNote", "Reminder"])
+    def test_right_arguments(self, shop: ModuleType, name: str) -> None:
+        """A field that is right is silent."""
+        assert found(getattr(shop, name)) == []
+
+    @pytest.mark.parametrize(
+        ("given", "id_", "problem", "hint"),
+        [
+            ({"sequence": "nothing"}, "E101", "There is no sequence 'nothing'", ""),
+            ({"sequence": ["orders"]}, "E101", r"sequence=\['orders'\]", ""),
+            ({"sequence": "invoices"}, "E102", "hands out a number only together with", "Set on_commit=True"),
+            ({"sequence": "receipts"}, "E102", r"\(SortKeyMaximum\) hands out", "such as AtomicCounter"),
+            ({"sequence": "orders", "on_commit": True}, "E102", "AtomicCounter may leave one", "TransactionalCounter"),
+            ({"sequence": "orders", "scope": "palce"}, "E103", "scope='palce' is no other column of", "Name another"),
+            ({"sequence": "orders", "scope": "number"}, "E103", "scope='number' is no other column", "Name another"),
+            ({"sequence": "orders", "scope": 7}, "E103", "scope=7 is no other column", "give a function"),
+            ({"sequence": "orders", "default": 1}, "E104", "A default would take the place", "START"),
+            ({"sequence": "orders", "db_default": 1}, "E104", "A default would take the place", "START"),
+            (
+                {"sequence": "invoices", "primary_key": True, "on_commit": True},
+                "E104",
+                "A primary key cannot wait",
+                "Leave",
+            ),
+            ({"sequence": "orders"}, "W101", "may hold a number twice", "Set unique=True"),
+            ({"sequence": "orders", "scope": "place", "unique": True}, "W101", "refuses those", "a UniqueConstraint"),
+            ({"sequence": "orders", "scope": "place"}, "W101", "A scope may hold", "UniqueConstraint"),
+            (
+                {"sequence": "orders", "rows": models.Manager()},
+                "W102",
+                "takes one request for each",
+                "SequenceQuerySet",
+            ),
+            (
+                {"sequence": "invoices", "on_commit": True, "rows": models.Manager()},
+                "W102",
+                "leaves its rows without",
+                "SequenceManager",
+            ),
+        ],
+        ids=str,
+    )
+    def test_wrong_arguments(self, given: Any, id_: str, problem: str, hint: str) -> None:
+        """The check names what is wrong, and what to do."""
+        (message,) = [message for message in found(model_with(**given)) if message.id == f"sequences.{id_}"]
+        assert re.search(problem, message.msg)
+        assert hint in (message.hint or "")
