@@ -31,9 +31,9 @@ class Numbers:
         """The next `count` values."""
         return range(last_value + self.step, last_value + self.step * (count + 1), self.step)
 
-    def reaching(self, value: int, last_value: int) -> int:
-        """The first value of the sequence after `last_value` that is not below `value`."""
-        return last_value - (last_value - value) // self.step * self.step
+    def up_to(self, bound: int, last_value: int) -> int:
+        """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""
+        return last_value + max(bound - last_value, 0) // self.step * self.step
 
     def fitting(self, pendings: Sequence[Pending[Any]], last_value: int) -> Sequence[Pending[Any]]:
         """The first requests that still get values. Raises SequenceExhausted if not even the first one does."""

@@ -224,7 +224,7 @@ class StoredCounter:
         self._behind.forget(scope)
 
     def advance_to(self, scope: str | None, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
-        """Move the counter to the first value that is not below `value`, unless it is there already.
+        """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
 
         With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
         followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM.
@@ -232,9 +232,9 @@ class StoredCounter:
         while True:
             state = self.state(scope, partial(read, deadline=deadline))
             last_value = self.last_value(state)
-            if value <= last_value or (only_new and state.last_value is not None):
+            row = self.row(self.numbers.up_to(value, last_value), new_token())
+            if row.last_value == last_value or (only_new and state.last_value is not None):
                 return state.last_value
-            row = self.row(self.numbers.reaching(value, last_value), new_token())
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()
             request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
