@@ -104,8 +104,8 @@ def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
 def advance_to(value: int, sequence: str, *, scope: str | None = None) -> int | None:
     """Make every later value higher than `value`, for example the highest number of earlier data.
 
-    The counter only moves up: to `value`, or to the last value of the sequence below it. Returns its last value, or None
-    if it has counted nothing and begins above `value` anyway.
+    The counter only moves up: to `value`, or to the last value of the sequence below it. Returns its last value, or
+    None if it has counted nothing and begins above `value` anyway.
     Other processes hand out the rest of their blocks (`BlockAllocator`): stop them before.
     Cost: 1 read unit, and 1 write unit if it moves.
     Raises ValueError for a value that is negative or no whole number, OperationNotSupported for strategies without a
