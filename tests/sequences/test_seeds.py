@@ -220,8 +220,7 @@ class TestCommand:
 
 def apply(operation: SeedSequence) -> None:
     """Migrate by one operation."""
-    migration = Migration("seed", "shop")
-    migration.operations = [operation]
+    migration = type("Seed", (Migration,), {"operations": [operation]})("seed", "shop")
     with connection.schema_editor() as editor:
         migration.apply(ProjectState.from_apps(apps), editor)
 
