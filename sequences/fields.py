@@ -29,7 +29,6 @@ __all__ = [
     "SequenceQuerySet",
     "number_on_commit",
     "number_rows",
-    "scope_text",
     "sequence_fields",
 ]
 
@@ -122,7 +121,7 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         value = getattr(row, _column(row, self.scope))
         if value is None or value == "":
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty: set it before you save the row.")
-        return scope_text(value)
+        return str(value)
 
     def check(self, **kwargs: Any) -> list[CheckMessage]:
         """What Django checks, and what is wrong with the sequence and its scope."""
@@ -144,6 +143,9 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         if self.on_commit and not (strategy.gapless and strategy.exactly_once):
             problem = f"on_commit=True wants numbers without gaps, and {name} may leave one."
             hint = "Take SortKeyMaximum or TransactionalCounter, or leave on_commit out."
+        elif self.on_commit and not strategy.layout.in_collections:
+            problem = f"on_commit=True stores records in the table of {self.sequence!r}, which bring no keys."
+            hint = f"Leave 'value_in' out of SEQUENCES[{self.sequence!r}]['OPTIONS'], with a table of its own."
         elif not self.on_commit and not strategy.supports_reserve:
             problem = f"The sequence {self.sequence!r} ({name}) hands out a number only together with a stored item."
             hint = "Set on_commit=True, or take a strategy that can reserve, such as AtomicCounter."
@@ -220,11 +222,6 @@ class SequenceManager(models.Manager.from_queryset(SequenceQuerySet)):  # type: 
 def sequence_fields(model: type[models.Model]) -> list[SequenceField]:
     """The sequence fields of a model, those of its parents too."""
     return [field for field in model._meta.concrete_fields if isinstance(field, SequenceField)]
-
-
-def scope_text(value: object) -> str:
-    """The scope that stands for the value of a column."""
-    return str(value)
 
 
 def number_on_commit(*rows: models.Model) -> None:

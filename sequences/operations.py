@@ -9,7 +9,6 @@ from django.db import models
 from django.db.migrations.operations.base import Operation
 from django.db.models import Max
 
-from .fields import scope_text
 from .services import advance_to
 
 __all__ = ["SeedSequence", "highest_numbers"]
@@ -87,4 +86,4 @@ def highest_numbers(
             yield None, number
     else:
         groups: models.QuerySet[Any] = numbered.order_by().values_list(scope).annotate(Max(field_name))
-        yield from ((scope_text(place), number) for place, number in groups if place is not None and place != "")
+        yield from ((str(place), number) for place, number in groups if place is not None and place != "")

@@ -22,6 +22,7 @@ from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
 from django.forms import modelform_factory
 from django.test.utils import isolate_apps
+from pytest_django import Settings
 from rest_framework.serializers import ModelSerializer
 
 from sequences import advance_to, fields, get_last_value, put_next_many
@@ -34,6 +35,7 @@ from sequences.fields import (
     number_rows,
     sequence_fields,
 )
+from tests import shop as shop_app
 from tests.sequences.support import stored, tapped
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -395,8 +397,11 @@ class TestChecks:
     """Each wrong argument is found by `manage.py check`, with the remedy."""
 
     @pytest.fixture(autouse=True)
-    def _sequences(self, shop: ModuleType) -> None:
-        """The sequences of the shop."""
+    def _sequences(self, settings: Settings) -> None:
+        """The sequences of the shop, and one whose items bring their keys."""
+        options = {"value_in": "attribute", "key_names": ["id"]}
+        own_keys = {**shop_app.SEQUENCES["invoices"], "TABLE": "own_keys", "OPTIONS": options}
+        settings.SEQUENCES = {**shop_app.SEQUENCES, "with-own-keys": own_keys}
 
     @pytest.mark.parametrize("name", ["Order", "Delivery", "Invoice", "Receipt", "CreditNote", "Reminder"])
     def test_right_arguments(self, shop: ModuleType, name: str) -> None:
@@ -411,6 +416,7 @@ class TestChecks:
             ({"sequence": "invoices"}, "E102", "hands out a number only together with", "Set on_commit=True"),
             ({"sequence": "receipts"}, "E102", r"\(SortKeyMaximum\) hands out", "such as AtomicCounter"),
             ({"sequence": "orders", "on_commit": True}, "E102", "AtomicCounter may leave one", "TransactionalCounter"),
+            ({"sequence": "with-own-keys", "on_commit": True}, "E102", "which bring no keys", "Leave 'value_in' out"),
             ({"sequence": "orders", "scope": "palce"}, "E103", "scope='palce' is no other column of", "Name another"),
             ({"sequence": "orders", "scope": "number"}, "E103", "scope='number' is no other column", "Name another"),
             ({"sequence": "orders", "scope": 7}, "E103", "scope=7 is no other column", "give a function"),
