@@ -15,13 +15,13 @@ from django.contrib import admin
 from django.core.checks import CheckMessage
 from django.core.management import CommandError, call_command
 from django.core.serializers import deserialize
-from django.db import connection, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
 from django.forms import modelform_factory
-from django.test.utils import isolate_apps
+from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
 from rest_framework.serializers import ModelSerializer
 
@@ -72,6 +72,13 @@ class TestBeforeTheSave:
         assert wire.sent == []
         assert (order.number, get_last_value("orders")) == (1001, 1001)
 
+    def test_an_update_takes_no_number(self, shop: ModuleType) -> None:
+        """An object without a number that stands for a stored row is refused by the column, and takes no number."""
+        order = shop.Order.objects.create(customer="A")
+        with pytest.raises(IntegrityError, match="NOT NULL"):
+            shop.Order(pk=order.pk, customer="B").save()
+        assert get_last_value("orders") == 1001
+
     def test_a_given_number_is_kept(self, shop: ModuleType) -> None:
         """A number that is set before the save is stored, and none is taken."""
         assert shop.Order.objects.create(customer="A", number=7).number == 7
@@ -99,7 +106,7 @@ class TestBeforeTheSave:
     def test_a_failed_save_is_tried_again_with_its_number(self, shop: ModuleType) -> None:
         """An object that could not be stored keeps its number for the next save."""
         order = shop.Order(customer=None)
-        with pytest.raises(Exception, match="NOT NULL"):
+        with pytest.raises(IntegrityError, match="NOT NULL"):
             order.save()
         order.customer = "A"
         order.save()
@@ -186,7 +193,9 @@ class TestOnCommit:
         """A row that is saved again keeps its number."""
         invoice = shop.Invoice.objects.create(customer="A")
         invoice.customer = "B"
-        invoice.save()
+        with CaptureQueriesContext(connection) as queries:
+            invoice.save()
+        assert [query["sql"][:6] for query in queries] == ["UPDATE"]
         assert (invoice.number, get_last_value("invoices")) == (1, 1)
 
     def test_bulk_create_numbers_in_groups(self, shop: ModuleType) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 from collections.abc import Callable
 from types import ModuleType
@@ -13,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations import Migration
 from django.db.migrations.state import ProjectState
+from pytest_django import Settings
 
 from sequences import advance_to, get_last_value, get_next_value, put_next
 from sequences.exceptions import OperationNotSupported, SequenceContention, SequenceExhausted, SequenceWentBack
@@ -48,6 +50,13 @@ class TestAdvance:
         before = read_counter(name, scope)
         assert advance_to(4999, name, scope=scope) == advance_to(5000, name, scope=scope) == before["last_value"]
         assert read_counter(name, scope) == before
+
+    def test_it_is_remembered(self, scope: str) -> None:
+        """A counter that is set back after it was advanced is refused."""
+        advance_to(10, "atomic", scope=scope)
+        set_counter("atomic", scope, last_value=5, highest=5)
+        with pytest.raises(SequenceWentBack):
+            get_next_value("atomic", scope=scope)
 
     def test_below_the_start(self, scope: str) -> None:
         """A sequence that begins above the value begins at START."""
@@ -158,6 +167,13 @@ class TestMigration:
         assert "Delivery.number, in each scope" in printed
         assert get_last_value("orders") is None
 
+    def test_a_router_that_keeps_the_app_away(self, shop: ModuleType, settings: Settings) -> None:
+        """On a database to which the model does not migrate, nothing is done."""
+        shop.Order.objects.create(customer="A", number=5)
+        settings.DATABASE_ROUTERS = [f"{__name__}.NoShop"]
+        apply(SeedSequence("deliveries", "order", "number"))
+        assert get_last_value("deliveries") is None
+
     def test_a_function_as_scope(self, shop: ModuleType) -> None:
         """Rows whose scope a function tells are read one by one."""
         for number, customer in ((5, "A"), (9, "B"), (3, "A")):
@@ -197,6 +213,9 @@ class TestCommand:
         with pytest.raises(CommandError, match=r"Counters behind their column: 1\. Run this without --check\."):
             written("seed_sequence", "shop.Order.number", "--check")
         assert get_last_value("orders") is None
+        advance_to(4999, "orders")
+        with pytest.raises(CommandError, match="behind their column: 1"):
+            written("seed_sequence", "shop.Order.number", "--check")
         advance_to(5000, "orders")
         assert "the next number is 5001" in written("seed_sequence", "shop.Order.number", "--check")
 
@@ -205,6 +224,9 @@ class TestCommand:
         shop.Invoice._base_manager.create(customer="A")
         shop.Invoice.objects.update(number=None)
         assert written("seed_sequence", "shop.Invoice.number") == ""
+        shop.Receipt.objects.create(day=datetime.date(2026, 1, 1))
+        shop.Receipt.objects.update(number=None)
+        assert written("seed_sequence", "shop.Receipt.number") == ""
 
     @pytest.mark.parametrize("column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing"])
     def test_an_unknown_column(self, shop: ModuleType, column: str) -> None:
@@ -216,6 +238,14 @@ class TestCommand:
         """A column that is no SequenceField is refused, with what to use for it."""
         with pytest.raises(CommandError, match=r"shop\.Order\.id is no SequenceField.*use SeedSequence"):
             written("seed_sequence", "shop.Order.id")
+
+
+class NoShop:
+    """A router that migrates nothing of the shop."""
+
+    def allow_migrate(self, db: str, app_label: str, **_: Any) -> bool | None:
+        """Keep the shop away from every database."""
+        return False if app_label == "shop" else None
 
 
 def apply(operation: SeedSequence) -> None:

@@ -119,4 +119,5 @@ class TestCost:
         """Without a receiver nothing is sent: handing out a value only looks whether there is one."""
         monkeypatch.setattr(value_allocated, "send_robust", None)
         assert get_next_value("atomic", scope=scope) == 1
-        assert put_next("atomic", {}, scope=scope).value == 2
+        assert get_next_values(2, "atomic", scope=scope) == range(2, 4)
+        assert put_next("atomic", {}, scope=scope).value == 4
