@@ -78,11 +78,13 @@ def get_next_values(
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
+    values: range | list[int]
+    replayed = False
     try:
-        if idempotency_token is not None:
-            values, replayed = strategy.reserve_once(scope, count, idempotency_token, strategy.deadline())
+        if idempotency_token is None:
+            values = strategy.reserve(scope, count, strategy.deadline())
         else:
-            values, replayed = strategy.reserve(scope, count, strategy.deadline()), False
+            values, replayed = strategy.reserve_once(scope, count, idempotency_token, strategy.deadline())
     except GaveUp as gave_up:
         _warn(sequence, scope, gave_up)
         raise

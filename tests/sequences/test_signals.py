@@ -53,6 +53,14 @@ class TestValues:
         put_next_many("sort-key", [{}, {}], scope=scope)
         assert facts(told) == [(scope, [1], False), (scope, [1], True), (scope, [2], False), (scope, [3], False)]
 
+    def test_values_of_one_token(self, scope: str, told: Told) -> None:
+        """Values that are taken again by their token are told as a repeat, once each time."""
+        for _ in range(2):
+            get_next_values(2, "atomic", scope=scope, idempotency_token="one")
+            get_next_value("atomic", scope=scope, idempotency_token="two")
+        assert [each[2] for each in facts(told)] == [False, False, True, True]
+        assert facts(told)[2][:2] == (scope, [1, 2])
+
     def test_who_sends(self, scope: str, told: Told) -> None:
         """The sender is the class of the strategy, and the sequence is named."""
         get_next_value("atomic", scope=scope)
