@@ -10,6 +10,7 @@ one function:
 
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
 `advance_to` puts a counter past the numbers of earlier data.
+Each function has a twin for event loops: `await aput_next(...)`.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
 The functions here and ten modules are public: `exceptions`, `signals`, `actions` (other rows that ride in the
@@ -19,8 +20,21 @@ SEQUENCES configures), `capabilities` (what they can do) and `strategies` (for a
 may change.
 """
 
+from .asynchronous import aget_last_value, aget_next_value, aget_next_values, aput_next, aput_next_many
 from .services import advance_to, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 
-__all__ = ["advance_to", "get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
+__all__ = [
+    "advance_to",
+    "aget_last_value",
+    "aget_next_value",
+    "aget_next_values",
+    "aput_next",
+    "aput_next_many",
+    "get_last_value",
+    "get_next_value",
+    "get_next_values",
+    "put_next",
+    "put_next_many",
+]
 
 __version__ = "0.1.0"

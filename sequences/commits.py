@@ -73,12 +73,16 @@ class ReserveRequest:
 
 
 class Pending(Generic[R]):
-    """A pending request: its cost so far, the value reserved for it, and its one answer."""
+    """A pending request: its cost so far, the value reserved for it, and its one answer.
 
-    __slots__ = ("_answers", "attempts", "read_units", "request", "value", "write_units")
+    Its `deadline` is that of its waiter, unless one waiter carries the requests of several callers.
+    """
 
-    def __init__(self, request: R) -> None:
+    __slots__ = ("_answers", "attempts", "deadline", "read_units", "request", "value", "write_units")
+
+    def __init__(self, request: R, deadline: Deadline | None = None) -> None:
         self.request = request
+        self.deadline = deadline
         self.value: int | None = None
         self.attempts = 0
         self.write_units = 0.0

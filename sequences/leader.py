@@ -165,11 +165,10 @@ class Leader:
         self.batch.state = Idle()
 
     def _expire(self, failure: StorageError) -> None:
-        """Give up on waiters past their deadline. The write goes on for the others."""
+        """Give up on requests past their deadline. The write goes on for the others."""
+        attempts, outcome_unknown = self.own.deadline.attempts, self.batch.outcome_unknown
         for waiter in self.batch.waiters:
-            if waiter.deadline.over and not waiter.answered:
-                waiter.deadline.attempts = self.own.deadline.attempts
-                waiter.give_up(failure, outcome_unknown=self.batch.outcome_unknown)
+            waiter.expire(failure, attempts=attempts, outcome_unknown=outcome_unknown)
 
     def _release(self) -> None:
         """Take the answered waiters out of the batch, and wake the first: each wakes the next one when it leaves.

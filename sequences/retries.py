@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from . import dynamodb
@@ -34,6 +35,7 @@ __all__ = [
     "Deadline",
     "Timing",
     "is_retryable",
+    "latest",
     "may_conceal",
     "new_token",
     "read",
@@ -127,6 +129,11 @@ class Deadline:
         gave_up = kind(str(error), attempts=self.attempts, seconds=self.spent, outcome_unknown=outcome_unknown)
         gave_up.__cause__ = error
         return gave_up
+
+
+def latest(deadlines: Iterable[Deadline]) -> Deadline:
+    """The deadline that passes last."""
+    return max(deadlines, key=attrgetter("left"))
 
 
 def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:

@@ -8,19 +8,22 @@ from __future__ import annotations
 import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .actions import Action
 from .commits import Pending, PutRequest, allocated
-from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceContention
+from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceContention, SequenceError
 from .registry import strategies
-from .retries import Deadline
+from .retries import Deadline, latest
 from .signals import contention, value_allocated
 from .strategies.base import Strategy
 from .types import Allocation
 
 __all__ = [
+    "Puts",
     "advance_to",
+    "check_count",
     "check_scope",
     "check_token",
     "get_last_value",
@@ -28,6 +31,8 @@ __all__ = [
     "get_next_values",
     "put_next",
     "put_next_many",
+    "report",
+    "store",
 ]
 
 logger = logging.getLogger(__name__)
@@ -73,8 +78,7 @@ def get_next_values(
     `block_size` of them from memory.
     Raises ValueError for a count below 1 or above a million, and all that `get_next_value` raises.
     """
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
-        raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
+    check_count(count)
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
@@ -151,13 +155,7 @@ def put_next(
     SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
     same token.
     """
-    check_scope(scope)
-    check_token(idempotency_token)
-    strategy = strategies[sequence]
-    deadline = strategy.deadline()
-    pending = Pending(strategy.item_writer.request(item, idempotency_token, also))
-    _put(strategy, scope, [pending], deadline)
-    return allocated(pending)
+    return _put(Puts.of(sequence, [item], scope, [idempotency_token], also))[0]
 
 
 def put_next_many(
@@ -174,38 +172,73 @@ def put_next_many(
     Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
     give tokens if you want to repeat the call.
     """
-    tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
-    if len(tokens) != len(items):
-        raise InvalidToken(
-            f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
-        )
-    check_scope(scope)
-    for token in tokens:
-        check_token(token)
-    strategy = strategies[sequence]
-    deadline = strategy.deadline()
-    pendings = [Pending(strategy.item_writer.request(item, token)) for item, token in zip(items, tokens, strict=True)]
-    _put(strategy, scope, pendings, deadline)
-    return [allocated(pending) for pending in pendings]
+    return _put(Puts.of(sequence, items, scope, idempotency_tokens))
 
 
-def _put(strategy: Strategy, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
-    """Store the items in as few writes as possible. After one gave up, the others are not tried."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Puts:
+    """One valid call of `put_next` or `put_next_many`: its requests, and its deadline, which begins with it."""
+
+    strategy: Strategy
+    scope: str | None
+    pendings: Sequence[Pending[PutRequest]]
+    deadline: Deadline
+
+    @classmethod
+    def of(
+        cls,
+        sequence: str,
+        items: Sequence[Mapping[str, Any]],
+        scope: str | None,
+        idempotency_tokens: Sequence[str | None] | None,
+        also: Sequence[Action] = (),
+    ) -> Puts:
+        """Check the arguments of a call. Raises InvalidScope, InvalidToken, InvalidSequence and InvalidItem."""
+        tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
+        if len(tokens) != len(items):
+            raise InvalidToken(
+                f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
+            )
+        check_scope(scope)
+        for token in tokens:
+            check_token(token)
+        strategy = strategies[sequence]
+        deadline, request = strategy.deadline(), strategy.item_writer.request
+        pendings = [Pending(request(item, token, also), deadline) for item, token in zip(items, tokens, strict=True)]
+        return cls(strategy=strategy, scope=scope, pendings=pendings, deadline=deadline)
+
+    def allocations(self) -> list[Allocation]:
+        """The allocations of its items. Raises the error of the first request that failed."""
+        return [allocated(pending) for pending in self.pendings]
+
+
+def store(calls: Sequence[Puts]) -> None:
+    """Store the items of one call, or of several calls of one scope, in as few writes as possible.
+
+    After a write gave up on a request, the call's other writes are not tried.
+    """
+    strategy, scope = calls[0].strategy, calls[0].scope
+    deadline = latest(call.deadline for call in calls)
+    pendings = [pending for call in calls for pending in call.pendings]
     for part in strategy.item_writer.parts(pendings):
         try:
             strategy.put(scope, part, deadline)
         except GaveUp as early:  # while looking up a marker
-            _warn(strategy.alias, scope, early)
-            raise
-        _log(strategy.alias, scope, part)
-        if gave_up := next((pending.answer for pending in part if isinstance(pending.answer, GaveUp)), None):
-            _warn(strategy.alias, scope, gave_up)
-            for pending in pendings:
-                pending.settle(gave_up)
-            return
+            _settle(part, early)
+        if gave_up := _gave_up(part):
+            _settle(pendings, gave_up)
+            break
 
 
-def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[PutRequest]]) -> None:
+def _put(puts: Puts) -> list[Allocation]:
+    try:
+        store([puts])
+    finally:
+        report(puts.strategy.alias, puts.scope, puts.pendings)
+    return puts.allocations()
+
+
+def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
     for pending in pendings:
         answer = pending.answer
         if isinstance(answer, Allocation):
@@ -215,6 +248,8 @@ def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[PutRequest
             )  # fmt: skip
             if value_allocated.receivers:
                 _announce(sequence, scope, [answer.value], replayed=answer.replayed)
+        elif isinstance(answer, range | list) and value_allocated.receivers:
+            _announce(sequence, scope, answer, replayed=replayed)
 
 
 def _announce(sequence: str, scope: str | None, values: Sequence[int], *, replayed: bool = False) -> None:
@@ -223,10 +258,35 @@ def _announce(sequence: str, scope: str | None, values: Sequence[int], *, replay
     )
 
 
+def report(sequence: str, scope: str | None, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
+    """Tell how a call ended: a line and a signal for each allocation, and one warning if a request gave up.
+
+    `replayed` says that values without items are a repeat.
+    """
+    _log(sequence, scope, pendings, replayed=replayed)
+    if gave_up := _gave_up(pendings):
+        _warn(sequence, scope, gave_up)
+
+
+def _gave_up(pendings: Sequence[Pending[Any]]) -> GaveUp | None:
+    return next((pending.answer for pending in pendings if isinstance(pending.answer, GaveUp)), None)
+
+
+def _settle(pendings: Sequence[Pending[Any]], error: SequenceError) -> None:
+    for pending in pendings:
+        pending.settle(error)
+
+
 def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
     logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, gave_up)
     if isinstance(gave_up, SequenceContention):
         contention.send_robust(type(strategies[sequence]), sequence=sequence, scope=scope, error=gave_up)
+
+
+def check_count(count: int) -> None:
+    """Raise ValueError for a count of values that is not from 1 to a million."""
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
+        raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
 
 
 def check_scope(scope: str | None) -> None:

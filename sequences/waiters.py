@@ -58,6 +58,14 @@ class Waiter:
         for pending in self.pendings:
             pending.settle(gave_up)
 
+    def expire(self, error: StorageError, *, attempts: int, outcome_unknown: bool) -> None:
+        """Answer the requests past their deadline with an error, after so many attempts."""
+        for pending in self.pendings:
+            deadline = pending.deadline or self.deadline
+            if pending.answer is None and deadline.over:
+                deadline.attempts = attempts
+                pending.settle(deadline.give_up(error, outcome_unknown=outcome_unknown))
+
     def wake(self) -> None:
         with suppress(RuntimeError):  # already awake
             self.latch.release()

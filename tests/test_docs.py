@@ -217,7 +217,7 @@ class TestExamples:
         call_command("create_tables", verbosity=0)
         complaints: list[str] = []
         for session in blocks(page, "pycon"):
-            example = doctest.DocTestParser().get_doctest(session, {}, page, page, 0)
+            example = doctest.DocTestParser().get_doctest(session, names, page, page, 0)
             assert doctest.DocTestRunner().run(example, out=complaints.append).attempted
         assert complaints == []
 

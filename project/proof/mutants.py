@@ -54,6 +54,7 @@ NOT_CORE = re.compile(
 OF_TICKETS = ("tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.
 OWN_TESTS = {
+    "sequences/asynchronous.py": ("async",),
     "sequences/audit/check.py": ("audit",),
     "sequences/audit/reading.py": ("audit",),
     "sequences/audit/report.py": ("audit",),
@@ -67,6 +68,7 @@ OWN_TESTS = {
     "sequences/expressions/counters.py": ("expressions", "counters"),
     "sequences/expressions/items.py": ("expressions", "stored_rows"),
     "sequences/expressions/key_schema.py": ("expressions",),
+    "sequences/gatherings.py": ("async",),
     "sequences/leader.py": ("commit_queues", "deadlines"),
     "sequences/registry.py": ("tables",),
     "sequences/retries.py": ("deadlines",),

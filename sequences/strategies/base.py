@@ -15,8 +15,8 @@ from django.utils.module_loading import import_string
 
 from .. import dynamodb
 from ..commit_queues import CommitQueues
-from ..commits import Pending, PutRequest
-from ..exceptions import CancellationReason, InvalidSequence, OperationNotSupported
+from ..commits import Pending, PutRequest, ReserveRequest
+from ..exceptions import CancellationReason, InvalidSequence, OperationNotSupported, SequenceError
 from ..expressions import KeySchema, KeyType
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
 from ..types import Counter, SequenceConfig
@@ -195,6 +195,14 @@ class Strategy(ABC):
                 "highest stored item. Store the item that has the highest number."
             )
         return self.counter
+
+    def reserve_all(self, scope: str | None, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
+        """Take the values of many callers, or settle a request with its error."""
+        for pending in pendings:
+            try:
+                pending.settle(self.reserve(scope, pending.request.count, pending.deadline or deadline))
+            except SequenceError as error:
+                pending.settle(error)
 
     @abstractmethod
     def last_value(self, scope: str | None) -> int | None:

@@ -72,6 +72,14 @@ class CounterStrategy(Strategy):
         allocation, step = allocated(pending), self.numbers.step
         return range(allocation.value, allocation.value + step * count, step), allocation.replayed
 
+    def reserve_all(self, scope: str | None, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
+        """Take the values of many callers by one write of the counter, if callers share one."""
+        if not self.joins_reservations:
+            super().reserve_all(scope, pendings, deadline)
+            return
+        self.lives.bind(deadline.send)
+        self.reservations.submit(scope, pendings, deadline)
+
     def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count))
