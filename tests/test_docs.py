@@ -8,6 +8,7 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ from project.paths import ROOT
 from project.proof.bars import BARS
 from project.proof.peers.web import CASES
 from sequences.capabilities import options_table, strategies_table, strategy_classes
+from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
@@ -154,6 +156,12 @@ class TestTables:
         assert defaults["STEP"] == str(config.step)
         assert defaults["MAXIMUM"] == f"{len(str(config.maximum))} digits"
 
+    def test_the_table_of_clients_names_every_key(self) -> None:
+        """The keys of a client are those that are accepted, with their defaults."""
+        rows = cells(section("docs/settings.md", "SEQUENCES_CLIENTS"))[1:]
+        said = {name: row[1].strip("`") for row in rows for name in re.findall("`(.*?)`", row[0])}
+        assert said == {field.name.upper(): str(field.default) for field in fields(ClientOptions)}
+
     def test_the_table_of_checks_names_each(self) -> None:
         """Every message of the checks of the settings and the installation is in the table, and no other."""
         ids = set(re.findall(r"sequences\.[EW]\d+", (ROOT / "sequences" / "checks.py").read_text(encoding="utf-8")))
@@ -212,6 +220,7 @@ class TestExamples:
         for configuration in blocks(page, "python"):
             exec(configuration, names)
         assert names.get("INSTALLED_APPS", ["sequences"])[-1] in settings.INSTALLED_APPS
+        settings.SEQUENCES_CLIENTS = names.get("SEQUENCES_CLIENTS", {})
         settings.SEQUENCES = names["SEQUENCES"]
         assert run_checks() == []
         call_command("create_tables", verbosity=0)
