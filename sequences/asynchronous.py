@@ -111,7 +111,7 @@ class _Reserve(Call):
 
     @classmethod
     def serve(cls, calls: Sequence[_Reserve]) -> None:
-        deadline = latest(call.deadline for call in calls)
+        deadline = latest([call.deadline for call in calls])
         calls[0].strategy.reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
 
     def values(self) -> range | list[int]:

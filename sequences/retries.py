@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -131,9 +131,9 @@ class Deadline:
         return gave_up
 
 
-def latest(deadlines: Iterable[Deadline]) -> Deadline:
+def latest(deadlines: Sequence[Deadline]) -> Deadline:
     """The deadline that passes last."""
-    return max(deadlines, key=attrgetter("left"))
+    return max(deadlines, key=attrgetter("left")) if len(deadlines) > 1 else deadlines[0]
 
 
 def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:

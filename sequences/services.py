@@ -175,7 +175,7 @@ def put_next_many(
     return _put(Puts.of(sequence, items, scope, idempotency_tokens))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Puts:
     """One valid call of `put_next` or `put_next_many`: its requests, and its deadline, which begins with it."""
 
@@ -218,7 +218,7 @@ def store(calls: Sequence[Puts]) -> None:
     After a write gave up on a request, the call's other writes are not tried.
     """
     strategy, scope = calls[0].strategy, calls[0].scope
-    deadline = latest(call.deadline for call in calls)
+    deadline = latest([call.deadline for call in calls])
     pendings = [pending for call in calls for pending in call.pendings]
     for part in strategy.item_writer.parts(pendings):
         try:
@@ -238,20 +238,6 @@ def _put(puts: Puts) -> list[Allocation]:
     return puts.allocations()
 
 
-def _log(sequence: str, scope: str | None, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
-    for pending in pendings:
-        answer = pending.answer
-        if isinstance(answer, Allocation):
-            logger.info(
-                "sequence %s scope %s: value %d, attempts %d%s",
-                sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
-            )  # fmt: skip
-            if value_allocated.receivers:
-                _announce(sequence, scope, [answer.value], replayed=answer.replayed)
-        elif isinstance(answer, range | list) and value_allocated.receivers:
-            _announce(sequence, scope, answer, replayed=replayed)
-
-
 def _announce(sequence: str, scope: str | None, values: Sequence[int], *, replayed: bool = False) -> None:
     value_allocated.send_robust(
         type(strategies[sequence]), sequence=sequence, scope=scope, values=values, replayed=replayed
@@ -263,8 +249,21 @@ def report(sequence: str, scope: str | None, pendings: Sequence[Pending[Any]], *
 
     `replayed` says that values without items are a repeat.
     """
-    _log(sequence, scope, pendings, replayed=replayed)
-    if gave_up := _gave_up(pendings):
+    gave_up: GaveUp | None = None
+    for pending in pendings:
+        answer = pending.answer
+        if isinstance(answer, Allocation):
+            logger.info(
+                "sequence %s scope %s: value %d, attempts %d%s",
+                sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
+            )  # fmt: skip
+            if value_allocated.receivers:
+                _announce(sequence, scope, [answer.value], replayed=answer.replayed)
+        elif isinstance(answer, GaveUp):
+            gave_up = gave_up or answer
+        elif isinstance(answer, range | list) and value_allocated.receivers:
+            _announce(sequence, scope, answer, replayed=replayed)
+    if gave_up:
         _warn(sequence, scope, gave_up)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .. import dynamodb, expressions
@@ -28,7 +29,7 @@ def scope_text(scope: str | None) -> str:
     return NO_SCOPE if scope is None else scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemLayout:
     """Where the items of one sequence are, and which attributes the sequence writes into them.
 
@@ -82,12 +83,12 @@ class ItemLayout:
         elif parts[0].startswith("#") or re.search(r"[}0-9]$", parts[0]) or re.match(r"[{0-9]", parts[2]):
             yield "partition", "must not begin with '#', and must have no digit and no '{name}' beside the value"
 
-    @property
+    @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The names of the table's key attributes."""
         return self.schema.names
 
-    @property
+    @cached_property
     def may_own_key(self) -> bool:
         """Whether a single item of a collection may bring its own key."""
         return self.in_collections and self.own_keys and self.value_name not in self.key_names
@@ -137,11 +138,11 @@ class ItemLayout:
         Raises InvalidItem, which names the attribute, for a key that is incomplete or of another type, and for an
         attribute that the sequence writes itself.
         """
-        given = [name for name in self.key_names if name in item]
-        owns = self.value_in == "attribute" or (self.may_own_key and len(given) == len(self.key_names))
-        brought = self.key_names if owns else self.key_names[1:] if self.value_in == "partition_key" else ()
-        ours = (self.value_name,) if owns else tuple(name for name in self.key_names if name not in brought)
-        for name in (self.token_name, expressions.MARKER_EXPIRY, *ours):
+        brought, ours = self._by_item
+        owns = len(brought) == len(self.key_names)
+        if self.may_own_key and all(name in item for name in self.key_names):
+            owns, brought, ours = True, self.key_names, (*self.system_names, self.value_name)
+        for name in ours:
             if name in item:
                 raise InvalidItem(
                     f"The item has the attribute {name!r}, which the sequence writes itself: leave it out."
@@ -149,6 +150,22 @@ class ItemLayout:
         for name in brought:
             self._check_key(name, item.get(name))
         return {name: item[name] for name in self.key_names} if owns else None
+
+    @cached_property
+    def _by_item(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Which key attributes an item must bring, and which attributes the sequence writes into it."""
+        match self.value_in:
+            case "sort_key":
+                return (), (*self.system_names, *self.key_names)
+            case "partition_key":
+                return self.key_names[1:], (*self.system_names, self.key_names[0])
+            case _:
+                return self.key_names, (*self.system_names, self.value_name)
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """The attributes that no item brings."""
+        return self.token_name, expressions.MARKER_EXPIRY
 
     def _check_key(self, name: str, value: Any) -> None:
         wanted = self.schema.types[self.key_names.index(name)]
