@@ -453,7 +453,7 @@ class TestChecks:
                 "SequenceManager",
             ),
         ],
-        ids=str,
+        ids=lambda given: "-".join(given) if isinstance(given, dict) else given,
     )
     def test_wrong_arguments(self, given: Any, id_: str, problem: str, hint: str) -> None:
         """The check names what is wrong, and what to do."""
