@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sequences.exceptions import (
+    AlsoRefused,
     GaveUp,
     IdempotencyMismatch,
     InvalidItem,
@@ -114,6 +115,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         detail="This sequence numbers stored items only, such as tickets. It hands out no values without an item.",
     ),
     ScopeNotFound: Problem(status=404, title="Not found", detail="The scope of this number does not exist."),
+    AlsoRefused: Problem(status=409, title="Not possible any more", detail="Something else has changed meanwhile."),
     ItemExists: Problem(status=409, title="Taken already", detail="Something is stored under this key already."),
     IdempotencyMismatch: Problem(
         status=422,

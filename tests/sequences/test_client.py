@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import boto3
 import pytest
@@ -25,10 +26,10 @@ def test_threads_that_meet_at_the_first_call(monkeypatch: pytest.MonkeyPatch) ->
     made: list[object] = []
 
     class Slow(boto3.session.Session):
-        def __init__(self) -> None:
+        def __init__(self, **given: Any) -> None:
             made.append(self)
             time.sleep(0.05)
-            super().__init__()
+            super().__init__(**given)
 
     monkeypatch.setattr(boto3.session, "Session", Slow)
     clients = at_once(8, lambda _: dynamodb.shared_client())

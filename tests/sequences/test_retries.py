@@ -36,7 +36,7 @@ class Engine:
         self.always: Exception | None = None
         self.requests: list[Mapping[str, Any]] = []
 
-    def __call__(self, operation: str, request: Mapping[str, Any], *, seconds: float = 0.0) -> dict[str, Any]:
+    def __call__(self, operation: str, request: Mapping[str, Any], *, seconds: float = 0.0, **_: Any) -> dict[str, Any]:
         self.requests.append(request)
         error = self.plan.pop(0) if self.plan else self.always
         if error:
