@@ -26,6 +26,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from . import dynamodb
 from .commits import Committer, Pending
 from .leader import Leader
 from .retries import Deadline
@@ -57,11 +58,12 @@ class CommitQueues:
     def submit(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
         """Return when every request is answered, by this caller as the leader of a group or by another leader.
 
-        A signal handler may make a call while its thread is inside a group. That call cannot wait for its own thread,
-        so it is written alone; the conditions of the writes keep both correct.
+        A signal handler may make a call while its thread is inside a group or a request. That call cannot wait for its
+        own thread, nor for another one that may want a lock which its own thread holds in the request. So it is written
+        alone; the conditions of the writes keep both correct.
         """
         waiter = Waiter(pendings, deadline)
-        if not self._joins or _here.inside:
+        if not self._joins or _here.inside or dynamodb.in_request():
             Leader(self._committer, scope, Queue(waiter), threading.Lock()).run()
             return
         try:

@@ -16,6 +16,7 @@ callers retry (see `retries` and `leader`). In the folder:
 
 from .client import account, call, now, plain_client, reset, shared_client, try_client
 from .configuration import DEFAULT_CLIENT, client_options, clients
+from .connections import in_request
 from .errors import ERROR_FATES, Fate, translate_errors
 from .lives import TableLife
 from .tables import create_table, delete_table, expire_items, forget_lives, keep_items, life_of, table_keys, table_name
@@ -35,6 +36,7 @@ __all__ = [
     "expire_items",
     "fingerprint",
     "forget_lives",
+    "in_request",
     "item_size",
     "keep_items",
     "life_of",

@@ -31,7 +31,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 
 from .exchange import Answer, request_text, take_answer
 
-__all__ = ["LEAN_POOLS", "POOLS", "Limit", "within"]
+__all__ = ["LEAN_POOLS", "POOLS", "Limit", "in_request", "within"]
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -63,6 +63,11 @@ def within(seconds: float) -> Iterator[Limit]:
         yield _here.limit
     finally:
         _here.limit = before
+
+
+def in_request() -> bool:
+    """Whether this thread is sending a request: then a signal handler interrupts it, perhaps while it holds a lock."""
+    return _here.limit is not None
 
 
 def _left(otherwise: Any) -> Any:

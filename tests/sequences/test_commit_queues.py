@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from sequences import commit_queues, dynamodb, put_next, put_next_many
+from sequences import commit_queues, dynamodb, get_next_value, put_next, put_next_many
 from sequences.commit_queues import GLANCE_SECONDS, CommitQueues
 from sequences.commits import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest
 from sequences.exceptions import (
@@ -931,6 +931,28 @@ class TestOnTheEngine:
         assert not any(allocation.replayed for allocation in allocations)
         assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5]
         assert put_next(name, {}, scope=scope).value == 6
+
+
+def test_a_call_inside_a_request(configured: str, scope: str, wire: Wire) -> None:
+    """A call that a signal handler makes inside a request waits for no other thread: that one may wait for its own."""
+    sending, done, inner = threading.Event(), threading.Event(), list[int]()
+    threads = ThreadPoolExecutor(1)
+
+    def hold() -> None:
+        sending.set()
+        assert done.wait(timeout=30)
+
+    def interrupt() -> None:
+        wire.before("UpdateItem", hold)
+        threads.submit(put_next, "atomic", {}, scope=scope)
+        assert sending.wait(timeout=30)
+        inner.append(get_next_value("atomic", scope=scope))
+        done.set()
+
+    wire.before("PutItem", interrupt)
+    with threads:
+        assert put_next("atomic", {}, scope=scope).value == 1
+    assert inner == [2]
 
 
 def test_the_strategies_that_write_together(configured: str) -> None:
