@@ -76,6 +76,7 @@ CASES = [
     Case(sequences.InvalidToken("A token is printable."), 400, "A token is printable."),
     Case(sequences.OperationNotSupported(SECRET), 409, "hands out no values without an item"),
     Case(sequences.ScopeNotFound(SECRET), 404, "does not exist"),
+    Case(sequences.AlsoRefused(SECRET, index=0, old={}), 409, "changed meanwhile"),
     Case(sequences.ItemExists(SECRET), 409, "stored under this key already"),
     Case(sequences.IdempotencyMismatch(SECRET), 422, "sent before with other content, which was stored"),
     Case(sequences.SequenceExhausted(SECRET), 409, "used up", tell=True),
