@@ -1,14 +1,16 @@
 """The fixtures that all rooms share: an engine, and tables on it.
 
-    tables         empty tables on the embedded engine, for one test alone
-    moto_tables    empty tables on moto within the process, for tests without threads or transactions
+    tables         empty tables on the engine, for one test alone
     configured     every configuration of every strategy, in tables that the tests of a module share
 
-Tests that share tables use different scopes.
+Tests that share tables use different scopes. Where the embedded engine is not installed, moto's server replaces it for
+all tests but those with the mark `needs_engine`.
 """
 
 import os
+import re
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
@@ -17,15 +19,16 @@ import pytest
 from botocore.loaders import create_loader
 from django.core.management import call_command
 from django.test import override_settings
-from moto import mock_aws
 from pytest_django import Settings
 
 from project.proof.faults.control import Proxy, proxy_before
-from sequences.lab.engine import Engine, find_binary
-from sequences.lab.moto_server import one_call_at_a_time
+from sequences.lab.engine import FALLBACK_WARNING, Engine
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.testing import engine_at
 from tests.sequences.support import SEQUENCES, make
+
+pytest_plugins = ["sequences.testing.plugin"]
 
 # No test may reach a real account, or the engine of a `make run` in this folder.
 os.environ.pop("AWS_PROFILE", None)
@@ -36,10 +39,11 @@ os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark a test as fast if it does not need the embedded engine, and its module starts no programs."""
+    """Mark a test as fast if it uses no engine, and its module starts no programs."""
     for item in items:
         assert isinstance(item, pytest.Function)
-        if "installed_engine" not in item.fixturenames and not hasattr(item.module, "subprocess"):
+        with_engine = "engine" in item.fixturenames or item.get_closest_marker("needs_engine")
+        if not with_engine and not hasattr(item.module, "subprocess"):
             item.add_marker("fast")
 
 
@@ -62,24 +66,20 @@ def _read_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def installed_engine() -> None:
-    """The embedded engine is installed. Tests that start it themselves ask for this, and are not marked as fast."""
-    if find_binary() is None:
-        pytest.skip("the embedded engine is not installed: npm was missing")
-
-
-@pytest.fixture(scope="session")
-def engine(installed_engine: None) -> Iterator[Engine]:
-    """An embedded engine in memory, one for all tests of a worker."""
-    with Engine() as engine:
+def engine() -> Iterator[Engine]:
+    """An engine in memory, one for all tests of a worker: the embedded one, or moto's server where that is missing."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", re.escape(FALLBACK_WARNING))
+        engine = Engine().start()
+    with engine:
         yield engine
 
 
 @pytest.fixture
-def endpoint(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def endpoint(engine: Engine) -> Iterator[str]:
     """The address of the engine. Every client that the test makes uses it."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
-    yield from _with_fresh_registry(engine.endpoint)
+    with engine_at(engine.endpoint):
+        yield engine.endpoint
 
 
 @pytest.fixture
@@ -97,20 +97,6 @@ def tables(endpoint: str, table_prefix: str) -> str:
     return table_prefix
 
 
-@pytest.fixture
-def moto_engine() -> Iterator[None]:
-    """An empty moto within this process, instead of every engine."""
-    with mock_aws(), one_call_at_a_time():
-        yield from _with_fresh_registry(None)
-
-
-@pytest.fixture
-def moto_tables(moto_engine: None, table_prefix: str) -> str:
-    """Empty tables on moto. The value is their prefix."""
-    call_command("create_tables", verbosity=0)
-    return table_prefix
-
-
 @pytest.fixture(scope="module")
 def configured(engine: Engine) -> Iterator[str]:
     """Every configuration on the engine, made once for each module: making a client takes longer than most tests.
@@ -118,12 +104,9 @@ def configured(engine: Engine) -> Iterator[str]:
     The value is the prefix of the tables. The tests of a module share these tables, and use different scopes.
     """
     prefix = f"t{uuid4().hex[:12]}_"
-    with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
-        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
-        strategies.reset()
+    with override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix), engine_at(engine.endpoint):
         call_command("create_tables", verbosity=0)
         yield prefix
-    strategies.reset()
 
 
 @pytest.fixture
@@ -155,10 +138,3 @@ def proxy(_proxy: Proxy) -> Iterator[Proxy]:
     """A proxy before the engine, without faults yet."""
     yield _proxy
     _proxy.calm()
-
-
-def _with_fresh_registry(value: str | None) -> Iterator[Any]:
-    """Drop strategies and clients before and after a test, because they would call the engine of another test."""
-    strategies.reset()
-    yield value
-    strategies.reset()

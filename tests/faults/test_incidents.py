@@ -101,7 +101,7 @@ def test_kill_worker_replaces_one_child(master: subprocess.Popen[str]) -> None:
     assert len(set(before) & set(after)) == 1
 
 
-@pytest.mark.usefixtures("installed_engine")
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("lives", [True, False])
 def test_full_disk(tmp_path: Path, lives: bool) -> None:
     """Writes fail while the disk is full and are stored afterwards, by the same engine if it lives through it."""

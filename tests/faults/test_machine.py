@@ -239,7 +239,7 @@ class Tickets(RuleBasedStateMachine):
 
 
 @pytest.fixture(scope="module")
-def world(installed_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """An engine with a file, a proxy before it, and the product."""
     with (
         Engine(tmp_path_factory.mktemp("machine") / "engine.db") as engine,
@@ -254,6 +254,7 @@ def world(installed_engine: None, tmp_path_factory: pytest.TempPathFactory) -> I
     strategies.reset()
 
 
+@pytest.mark.needs_engine
 def test_model_and_table_agree_at_every_step(world: World) -> None:
     """Whatever happens in whatever order, the model and the table agree after every step."""
     Tickets.world = world

@@ -58,7 +58,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-@pytest.mark.usefixtures("installed_engine")
+@pytest.mark.needs_engine
 class TestEngine:
     def test_it_answers_as_soon_as_it_is_started(self) -> None:
         """The first call after start finds an engine, in memory and empty."""

@@ -16,7 +16,7 @@ from project.proof.copies import copy_project
 from sequences.lab.engine import Engine
 from tests.project.site import Browser, Program, Site, free_port, processes, running_site
 
-pytestmark = pytest.mark.usefixtures("installed_engine")
+pytestmark = pytest.mark.needs_engine
 
 CLIENTS = 8
 KILLS = 3

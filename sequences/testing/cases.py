@@ -1,0 +1,44 @@
+"""Tables for each test of a Django test case, under Django's runner or another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from .engines import embedded_engine, moto_engine
+from .tables import Rows, sequence_tables, stored_rows
+
+if TYPE_CHECKING:
+    from django.test import SimpleTestCase
+else:
+    SimpleTestCase = object
+
+__all__ = ["SequenceTablesMixin"]
+
+
+class SequenceTablesMixin(SimpleTestCase):
+    """Empty tables of the configured sequences for each test; write it before the test case among the bases.
+
+        class OrderTests(SequenceTablesMixin, TestCase): ...
+
+    What `setUpTestData` stores is there again in every test, as Django's own rows are: a test that follows goes on
+    from the same last value. A `setUp` of your own calls `super().setUp()` first.
+    """
+
+    sequence_engine: ClassVar[Literal["moto", "embedded"]] = "moto"
+    """Where the tables are: on moto in this process, or on the embedded engine, which other processes see too."""
+
+    _rows: ClassVar[Rows]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        engines = {"moto": moto_engine, "embedded": embedded_engine}
+        if cls.sequence_engine not in engines:
+            raise ValueError(f"{cls.__name__}.sequence_engine is {cls.sequence_engine!r}; it is 'moto' or 'embedded'.")
+        cls.enterClassContext(engines[cls.sequence_engine]())
+        with sequence_tables() as made:
+            super().setUpClass()
+            cls._rows = stored_rows(made)
+
+    def setUp(self) -> None:
+        self.enterContext(sequence_tables(self._rows))
+        super().setUp()

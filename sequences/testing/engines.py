@@ -1,0 +1,85 @@
+"""The engines that tests use: moto in this process, or the embedded engine. Neither reads or changes a real account."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from ..registry import strategies
+
+if TYPE_CHECKING:
+    from ..lab.engine import Engine
+
+__all__ = ["ENGINE_MISSING", "embedded_engine", "engine_at", "moto_engine"]
+
+ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+ENGINE_MISSING = "the embedded engine is not installed (see docs/testing.md)"
+
+
+@contextmanager
+def moto_engine() -> Iterator[None]:
+    """Use an empty moto in this process instead of every other engine, whatever the environment names.
+
+    Its calls are atomic, as DynamoDB's are, so threads may share it. Other processes do not see it. It never throttles
+    or loses an answer, and its transactions never conflict.
+    """
+    from moto import mock_aws
+
+    from ..lab.moto_server import one_call_at_a_time
+
+    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), one_call_at_a_time():
+        yield from _with_new_client()
+
+
+@contextmanager
+def engine_at(endpoint: str) -> Iterator[None]:
+    """Use the engine at this address, in this process and in those that it starts."""
+    with _environment(**{ENDPOINT: endpoint}, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false"):
+        yield from _with_new_client()
+
+
+@contextmanager
+def embedded_engine() -> Iterator[None]:
+    """Use an embedded engine in memory. It starts on first use, and ends with this process.
+
+    Raises EngineError if it is not installed.
+    """
+    with engine_at(_started(os.getpid()).endpoint):
+        yield
+
+
+@cache
+def _started(process: int) -> Engine:
+    """The engine of one process: one that was forked needs its own."""
+    from ..lab.engine import Engine, EngineError
+
+    engine = Engine()
+    if engine.fallback:
+        raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}.", "Install it, or use moto.")
+    atexit.register(engine.stop)
+    return engine.start()
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Set variables, with credentials that no account accepts and a Region, and leave out every profile."""
+    region = os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    account = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": region}
+    with mock.patch.dict(os.environ, {**account, **variables}):
+        for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN"):
+            os.environ.pop(name, None)
+        yield
+
+
+def _with_new_client() -> Iterator[None]:
+    """Drop strategies and client before and after: they would call the engine of before."""
+    strategies.reset()
+    try:
+        yield
+    finally:
+        strategies.reset()

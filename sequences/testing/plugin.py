@@ -1,0 +1,92 @@
+"""The pytest plugin: `pytest_plugins = ["sequences.testing.plugin"]` in the outermost conftest.py.
+
+    sequence_tables              empty tables on moto in this process
+    sequence_tables_on_engine    empty tables on the embedded engine, which other processes see too
+
+Both are made and forgotten for each test. A test that uses the embedded engine, or has the mark `needs_engine`, does
+not run where the engine is not installed. Then the run says so in its last line, and its exit status is 1 unless it was
+asked for by `--without-engine`.
+
+It is no entry point: whoever only has the app installed does not load it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from . import tables
+from .engines import ENGINE_MISSING, embedded_engine, moto_engine
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_runtest_setup",
+    "pytest_sessionfinish",
+    "pytest_unconfigure",
+    "sequence_tables",
+    "sequence_tables_on_engine",
+]
+
+pytest.register_assert_rewrite("sequences.testing.contract")
+
+
+@pytest.fixture
+def sequence_tables() -> Iterator[None]:
+    """Empty tables of the configured sequences on moto in this process, for one test; threads may use them."""
+    with moto_engine(), tables.sequence_tables():
+        yield
+
+
+@pytest.fixture
+def sequence_tables_on_engine() -> Iterator[None]:
+    """Empty tables of the configured sequences on the embedded engine, for one test; other processes may use them."""
+    with embedded_engine(), tables.sequence_tables():
+        yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that accepts a run without the engine."""
+    parser.getgroup("sequences").addoption(
+        "--without-engine",
+        action="store_true",
+        help="Succeed although tests did not run because the embedded engine is not installed.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line("markers", "needs_engine: needs the embedded engine, because moto cannot serve it")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out a test that needs the engine where there is none."""
+    from ..lab.engine import find_binary
+
+    needs_it = item.get_closest_marker("needs_engine") or "sequence_tables_on_engine" in getattr(
+        item, "fixturenames", ()
+    )
+    if needs_it and find_binary() is None:
+        pytest.skip(ENGINE_MISSING)
+
+
+_not_run = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let the run fail if a test was left out."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    session.config.stash[_not_run] = sum(ENGINE_MISSING in str(report.longrepr) for report in skipped)
+    if session.config.stash[_not_run] and session.exitstatus == 0 and not session.config.option.without_engine:
+        session.exitstatus = 1
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line how many tests were left out."""
+    count = config.stash.get(_not_run, 0)
+    if count:
+        accepted = "" if config.option.without_engine else " --without-engine accepts that."
+        config.get_terminal_writer().line(f"{count} tests DID NOT RUN: {ENGINE_MISSING}.{accepted}", red=True)

@@ -1,0 +1,59 @@
+"""The tables of the configured sequences, made for one test and deleted after it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.signals import setting_changed
+
+from .. import dynamodb
+from ..exceptions import InvalidSequence, TableMissing
+from ..tables import create_tables
+
+__all__ = ["Rows", "sequence_tables", "stored_rows"]
+
+Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The items of each table, with attribute values."""
+
+
+@contextmanager
+def sequence_tables(rows: Rows | None = None) -> Iterator[list[str]]:
+    """Make the tables of all configured sequences, with these rows, and delete them at the end.
+
+    A test that overrides SEQUENCES or TABLE_PREFIX meanwhile gets the tables of its own sequences at once. The value
+    is the list of the tables made so far. A table that is there already is used as it is, and stays.
+    """
+    made: list[str] = []
+
+    def make(*, setting: str, enter: bool, **_: object) -> None:
+        if enter and setting in ("SEQUENCES", "TABLE_PREFIX"):
+            made.extend(_make())
+
+    made.extend(_make())
+    for table, items in (rows or {}).items():
+        for item in items:
+            dynamodb.call("put_item", {"TableName": table, "Item": item})
+    setting_changed.connect(make)  # after the registry, which has forgotten the former setting by then
+    try:
+        yield made
+    finally:
+        setting_changed.disconnect(make)
+        for table in made:
+            with contextlib.suppress(TableMissing):
+                dynamodb.delete_table(table)
+
+
+def _make() -> list[str]:
+    """Make what is missing. A test may configure something invalid: whoever uses it is told."""
+    with contextlib.suppress(InvalidSequence):
+        return [table for table, created in create_tables().items() if created]
+    return []
+
+
+def stored_rows(tables: Sequence[str]) -> Rows:
+    """All items of these tables."""
+    pages = dynamodb.shared_client().get_paginator("scan")
+    return {table: [item for page in pages.paginate(TableName=table) for item in page["Items"]] for table in tables}
