@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "sequences/lab/": {"mypy_boto3_dynamodb"},  # the recipes' clients are typed
     "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
     "sequences/terminal.py": {"rich"},  # progress bars and tables
+    "sequences/testing/": {"moto", "pytest"},  # fixtures and tests for applications
     # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
@@ -112,8 +113,8 @@ def ours() -> list[Module]:
 
 
 def production() -> list[Module]:
-    """The modules of the product: all except the tests, the lab and the proof."""
-    apart = ("sequences/lab/", "project/proof/")
+    """The modules of the product: all except the tests and what serves them, the lab and the proof."""
+    apart = ("sequences/lab/", "sequences/testing/", "project/proof/")
     return [module for module in of("sequences", "tickets", "project") if not module.path.startswith(apart)]
 
 
@@ -162,10 +163,11 @@ def test_one_folder_speaks_to_dynamodb() -> None:
     [
         # `make run` starts an engine, and the web server as a child process.
         ("sequences.lab", {"sequences/management/commands/compare_strategies.py", "project/commands/serve.py"}),
+        ("sequences.testing", set()),
         ("project.proof", set()),
     ],
 )
-def test_production_needs_neither_lab_nor_proof(room: str, doors: set[str]) -> None:
+def test_production_needs_no_lab_no_tests_and_no_proof(room: str, doors: set[str]) -> None:
     """Of the product, nothing reaches into these rooms but the doors that are named."""
     assert {module.path for module in production() if module.reaches(room)} == doors
 

@@ -26,10 +26,10 @@ from project.proof.faults.incidents import kill_worker
 from project.proof.faults.stack import PREFIX, Stack, running_stack
 from sequences import get_next_value, put_next
 from sequences.strategies import Strategy
+from sequences.testing.callers import at_once
 from tests.attacks import preloaded
 from tests.attacks.interruptions import Interruption, Place
 from tests.attacks.support import ATTACKED, BUSY, RESERVING, judge
-from tests.sequences.support import at_once
 
 CONTEXT = multiprocessing.get_context("fork")
 CHILDREN = 4

@@ -10,8 +10,9 @@ from pytest_django import Settings
 from sequences import put_next, put_next_many
 from sequences.exceptions import InvalidItem, StorageRefused
 from sequences.registry import strategies
+from sequences.testing.callers import at_once
 from tests.attacks.support import GAPLESS, every_strategy, judge
-from tests.sequences.support import at_once, stored
+from tests.sequences.support import stored
 
 LARGE = "x" * 350_000
 MORE_THAN_FIT = 13

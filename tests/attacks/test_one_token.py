@@ -16,8 +16,9 @@ from sequences import host_lock, put_next
 from sequences.exceptions import IdempotencyMismatch
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
+from sequences.testing.callers import repeat
 from tests.attacks.support import every_strategy
-from tests.sequences.support import Processes, repeat, stored
+from tests.sequences.support import Processes, stored
 
 PROCESSES = 8
 TOKENS = 5

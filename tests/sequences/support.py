@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
@@ -25,7 +25,7 @@ import botocore.exceptions
 import pytest
 from django.utils.module_loading import import_string
 
-from sequences import dynamodb, expressions, get_next_value, put_next
+from sequences import dynamodb, expressions
 from sequences.exceptions import TableMissing
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import parse_config, strategies
@@ -335,18 +335,6 @@ def wait_until(fact: Callable[[], object], seconds: float = 10.0) -> None:
         time.sleep(0.001)
 
 
-def at_once(count: int, task: Callable[[int], T]) -> list[T]:
-    """What `count` threads got from `task(index)`, which they all begin at the same moment."""
-    meeting = threading.Barrier(count)
-
-    def one(index: int) -> T:
-        meeting.wait(timeout=30)
-        return task(index)
-
-    with ThreadPoolExecutor(count) as threads:
-        return list(threads.map(one, range(count)))
-
-
 class Meeting(str):
     """A scope at whose every look-up in memory something is done first, so that threads can be made to meet there."""
 
@@ -357,16 +345,6 @@ class Meeting(str):
     def __hash__(self) -> int:
         self.first()
         return super().__hash__()
-
-
-def put_some(name: str, scope: str, count: int) -> list[int]:
-    """Store so many items one after the other; their values."""
-    return [put_next(name, {"title": f"{os.getpid()}"}, scope=scope).value for _ in range(count)]
-
-
-def take_some(name: str, scope: str, count: int) -> list[int]:
-    """Take so many values one after the other."""
-    return [get_next_value(name, scope=scope) for _ in range(count)]
 
 
 class Processes:
@@ -420,16 +398,3 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
 def _meet(task: Callable[..., T], *given: object) -> T:
     _meeting.wait(timeout=60)
     return task(*given)
-
-
-def by_threads(
-    task: Callable[[str, str, int], list[int]], name: str, scope: str, threads: int, count: int
-) -> list[list[int]]:
-    """What each of so many threads of this process got from a task."""
-    return at_once(threads, lambda _: task(name, scope, count))
-
-
-def repeat(name: str, scope: str, token: str) -> tuple[int, bool]:
-    """Store the one item of a token: its value, and whether it was stored before."""
-    allocation = put_next(name, {"title": "the one"}, scope=scope, idempotency_token=token)
-    return allocation.value, allocation.replayed

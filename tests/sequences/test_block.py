@@ -16,7 +16,8 @@ from sequences.registry import strategies
 from sequences.retries import Deadline
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.strategies import block as block_module
-from tests.sequences.support import Clock, Meeting, Processes, Wire, at_once, read_counter, take_some, wait_until
+from sequences.testing.callers import at_once, take_some
+from tests.sequences.support import Clock, Meeting, Processes, Wire, read_counter, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 

@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from sequences import dynamodb
-from tests.sequences.support import at_once
+from sequences.testing.callers import at_once
 
 
 @pytest.fixture(autouse=True)

@@ -38,9 +38,10 @@ from sequences.exceptions import (
 from sequences.leader import Leader
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
+from sequences.testing.callers import at_once
 from sequences.types import Allocation
 from sequences.waiters import LATE_SECONDS, Batch, Queue, Unknown, Waiter
-from tests.sequences.support import Clock, Wire, at_once, stored, wait_until
+from tests.sequences.support import Clock, Wire, stored, wait_until
 
 LOST_RACE = WriteCancelled("somebody was faster", (CancellationReason("ConditionalCheckFailed"),))
 CONFLICT = WriteCancelled("two transactions met", (CancellationReason("TransactionConflict"),))

@@ -24,6 +24,7 @@ from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import CounterStrategy, values_of
+from sequences.testing.callers import put_some, take_some
 from sequences.types import Allocation, Counter
 from tests.sequences.support import (
     COUNTERS,
@@ -36,11 +37,9 @@ from tests.sequences.support import (
     lock_name,
     make,
     names_that,
-    put_some,
     read_counter,
     set_counter,
     stored,
-    take_some,
 )
 
 HOLDING = [*COUNTERS, *STEPPING]

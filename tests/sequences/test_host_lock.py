@@ -22,7 +22,8 @@ import pytest
 from sequences import host_lock, put_next
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
-from tests.sequences.support import SEQUENCES, at_once, lock_name, put_some, stored, wait_until
+from sequences.testing.callers import at_once, put_some
+from tests.sequences.support import SEQUENCES, lock_name, stored, wait_until
 
 FORK = multiprocessing.get_context("fork")
 SOCKETS = Path("/proc/net/unix")

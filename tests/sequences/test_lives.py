@@ -17,7 +17,8 @@ from sequences import dynamodb, put_next
 from sequences.exceptions import AccessRefused, NotWritten, OutcomeUnknown, SequenceWentBack, TableMissing
 from sequences.registry import strategies
 from sequences.strategies.lives import TableLives
-from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, put_some, set_counter, take_some
+from sequences.testing.callers import put_some, take_some
+from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, set_counter
 
 NAMES = [*COUNTERS, *SORT_KEYS]
 RESERVING = [name for name in COUNTERS if "transactional" not in name]

@@ -21,8 +21,9 @@ from sequences.checks import check_sequences
 from sequences.exceptions import InvalidSequence
 from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, Strategy
+from sequences.testing.callers import at_once
 from tests.sequences.one_file import ReadThenPut
-from tests.sequences.support import SEQUENCES, at_once
+from tests.sequences.support import SEQUENCES
 
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"

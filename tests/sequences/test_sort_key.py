@@ -19,7 +19,8 @@ from sequences.exceptions import (
 from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, lock_name, make, put_some, stored
+from sequences.testing.callers import put_some
+from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, lock_name, make, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
