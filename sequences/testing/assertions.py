@@ -14,7 +14,8 @@ def assert_gapless(sequence: str, *, scope: str | None = None) -> None:
     """Assert that every value from START to the last one handed out has a stored item, and that there is one.
 
     Raises AssertionError, which names the missing values, and also if no value was handed out, since the scope may be
-    misspelled. A void counts as stored. Cost: the read units of all items and markers of the scope.
+    misspelled. A void counts as stored. The last value of `BlockAllocator` is the end of its last block.
+    Cost: the read units of all items and markers of the scope.
     Raises InvalidSequence, ScopeNotFound, SequenceUnavailable and StorageRefused.
     """
     report = audit(strategies[sequence], scope)

@@ -1,0 +1,285 @@
+"""The test kit within this process: engines, tables, test cases and the check for gaps."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import unittest
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+from django.test import SimpleTestCase, TestCase, override_settings
+
+from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
+from sequences.exceptions import InvalidSequence, TableMissing
+from sequences.lab.engine import EngineError
+from sequences.testing import (
+    SequenceTablesMixin,
+    assert_gapless,
+    embedded_engine,
+    engine_at,
+    engines,
+    moto_engine,
+    sequence_tables,
+)
+from sequences.testing.callers import at_once, put_some, take_some
+from tests.sequences.support import SEQUENCES, delete_row, names_that, set_counter
+
+ALL = override_settings(SEQUENCES=SEQUENCES)
+COUNTING = {"counting": SEQUENCES["atomic"]}
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def all_sequences() -> Iterator[None]:
+    """Every configuration, in tables on moto for one test."""
+    with ALL, moto_engine(), sequence_tables():
+        yield
+
+
+class TestMoto:
+    @pytest.mark.parametrize("name", SEQUENCES)
+    def test_every_life_begins_anew(self, name: str) -> None:
+        """Two tests, one after the other in one process, both get the first values of every strategy."""
+        told = []
+        for _ in range(2):
+            with ALL, moto_engine(), sequence_tables():
+                told.append(put_some(name, "ABC", 3))
+        step = SEQUENCES[name].get("STEP", 1)
+        start = SEQUENCES[name].get("START", 1)
+        assert told == [[start, start + step, start + 2 * step]] * 2
+
+    @pytest.mark.parametrize("name", SEQUENCES)
+    def test_threads(self, name: str, all_sequences: None) -> None:
+        """16 threads get values that are unique, and gapless if the strategy is."""
+        values = [value for part in at_once(16, lambda _: put_some(name, "ABC", 3)) for value in part]
+        assert len(set(values)) == 48
+        if name in names_that("gapless"):
+            assert_gapless(name, scope="ABC")
+
+    @pytest.mark.parametrize("region", [None, "eu-central-1"])
+    def test_the_environment_does_not_matter(self, region: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Endpoints, profiles and credentials of the environment are not used, and are there again afterwards."""
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", NOWHERE)
+        monkeypatch.setenv("AWS_PROFILE", "nobody's")
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+        if region:
+            monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+        before = dict(os.environ)
+        with moto_engine(), sequence_tables():
+            assert get_next_value("orders") == 1001
+            assert dynamodb.account().endswith(region or "us-east-1")
+        assert os.environ == before
+
+    def test_nothing_remains(self, engine_of_before: str) -> None:
+        """After the test the sequences use the engine of before again, with what it has."""
+        assert take_some("orders", "ABC", 2) == [1001, 1002]
+        with moto_engine(), sequence_tables():
+            assert take_some("orders", "ABC", 1) == [1001]
+        assert take_some("orders", "ABC", 1) == [1003]
+
+    @pytest.fixture
+    def engine_of_before(self, tables: str) -> str:
+        """The engine of all tests."""
+        return tables
+
+
+class TestTables:
+    @pytest.fixture(autouse=True)
+    def _on_moto(self) -> Iterator[None]:
+        """An empty moto."""
+        with moto_engine():
+            yield
+
+    def test_other_sequences_have_tables_at_once(self) -> None:
+        """A test that overrides SEQUENCES or TABLE_PREFIX can use its own sequences at once."""
+        with sequence_tables():
+            for _ in range(2):
+                with override_settings(SEQUENCES={"new": {**SEQUENCES["sort-key"], "TABLE": "new_items", "START": 7}}):
+                    first = put_some("new", "ABC", 2)
+                    with override_settings(TABLE_PREFIX="another_"):
+                        assert put_some("new", "ABC", 2) == [7, 8]
+                        dynamodb.delete_table("another_new_items")
+        assert first == [9, 10]  # a second override of the same sequences goes on
+
+    def test_an_invalid_setting_is_told_to_its_user(self) -> None:
+        """A test may configure something invalid: no table is made, and the call that uses it raises."""
+        wrong = override_settings(SEQUENCES={"wrong": {"STRATEGY": "nobody's"}})
+        with sequence_tables(), wrong, pytest.raises(InvalidSequence, match="nobody's"):
+            get_next_value("wrong")
+
+    def test_all_are_deleted_at_the_end(self) -> None:
+        """The tables that were made are deleted at the end, also those of overridden settings, and if a test did so."""
+        with sequence_tables() as made:
+            with override_settings(SEQUENCES=SEQUENCES):
+                tables = dynamodb.shared_client().list_tables()["TableNames"]
+                assert sorted(made) == sorted(tables)
+                assert len(made) == 4
+            dynamodb.delete_table(made[0])
+        assert dynamodb.shared_client().list_tables()["TableNames"] == []
+        with override_settings(SEQUENCES=COUNTING), pytest.raises(TableMissing):
+            get_next_value("counting")
+
+    def test_tables_of_somebody_else_stay(self) -> None:
+        """A table that was there before is used as it is, and is not deleted."""
+        with sequence_tables():
+            assert take_some("orders", "ABC", 1) == [1001]
+            with sequence_tables() as made:
+                assert made == []
+                assert take_some("orders", "ABC", 1) == [1002]
+            assert take_some("orders", "ABC", 1) == [1003]
+
+
+class TestRowsOfTheClass(SequenceTablesMixin, TestCase):
+    @classmethod
+    def setUpTestData(cls) -> None:
+        put_some("orders", "ABC", 2)
+        take_some("orders", "ABC", 1)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.values = put_some("orders", "ABC", 2)
+
+    def test_one(self) -> None:
+        """What the class stored is there in every test, and the values go on after it."""
+        assert self.values == [1004, 1005]
+        assert get_last_value("orders", scope="ABC") == 1005
+
+    test_two = test_one
+
+
+@override_settings(SEQUENCES=COUNTING)
+class TestSettingsOfTheClass(SequenceTablesMixin, SimpleTestCase):
+    def test_one(self) -> None:
+        """Settings of the class are those of its tables, which are empty for each test."""
+        assert get_next_values(2, "counting") == range(1, 3)
+
+    test_two = test_one
+
+
+def test_an_engine_that_nobody_knows() -> None:
+    """A test case whose engine is misspelled fails, with the engines that there are."""
+
+    class Misspelled(SequenceTablesMixin, SimpleTestCase):
+        sequence_engine = "mongo"  # type: ignore[assignment]
+
+        def test_nothing(self) -> None:
+            """It never runs."""
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Misspelled).run(result)
+    ((_, error),) = result.errors
+    assert "Misspelled.sequence_engine is 'mongo'; it is 'moto' or 'embedded'." in error
+    assert result.testsRun == 0
+
+
+def take_elsewhere(endpoint: str) -> int:
+    """Take a value in another process, with what it inherits."""
+    assert os.environ["AWS_ENDPOINT_URL_DYNAMODB"] == endpoint
+    return get_next_value("orders")
+
+
+@pytest.mark.needs_engine
+class TestEmbedded:
+    @pytest.mark.usefixtures("sequence_tables_on_engine")
+    @pytest.mark.parametrize("run", [1, 2])
+    def test_other_processes_see_it(self, run: int) -> None:
+        """Another process takes the value that follows ours, from the first one in each test."""
+        assert get_next_value("orders") == 1001
+        with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as others:
+            elsewhere = others.submit(take_elsewhere, os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+            assert elsewhere.result(timeout=30) == 1002
+        assert get_next_value("orders") == 1003
+
+    def test_one_engine_for_all(self) -> None:
+        """The tests of a process share one engine."""
+        with embedded_engine():
+            first = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+        with embedded_engine():
+            assert os.environ["AWS_ENDPOINT_URL_DYNAMODB"] == first
+
+    def test_under_a_test_case(self) -> None:
+        """A test case may ask for it."""
+
+        class Embedded(SequenceTablesMixin, SimpleTestCase):
+            sequence_engine = "embedded"
+
+            def test_it(self) -> None:
+                """Its environment names the engine."""
+                assert "AWS_ENDPOINT_URL_DYNAMODB" in os.environ
+                assert get_next_value("orders") == 1001
+
+        result = unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromTestCase(Embedded).run(result)
+        assert (result.testsRun, result.errors, result.failures) == (1, [], [])
+
+
+def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the engine is missing, nothing replaces it silently: the error says what to do."""
+    monkeypatch.setattr("sequences.lab.engine.find_binary", lambda home: None)
+    engines._started.cache_clear()
+    with pytest.raises(EngineError, match=r"The embedded engine is not installed.*or use moto"), embedded_engine():
+        pass
+
+
+def test_an_engine_by_its_address(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine is used at its address although the environment ignores addresses."""
+    monkeypatch.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
+    with engine_at(endpoint):
+        assert dynamodb.account().startswith(endpoint)
+
+
+@pytest.mark.usefixtures("all_sequences")
+class TestGapless:
+    @pytest.mark.parametrize("name", [name for name in SEQUENCES if "block" not in name])
+    def test_no_gap(self, name: str) -> None:
+        """Items under all values from START up satisfy it, with and without a scope, whatever the strategy."""
+        put_some(name, "ABC", 3)
+        assert_gapless(name, scope="ABC")
+        put_next(name, {})
+        assert_gapless(name)
+
+    def test_missing_items(self) -> None:
+        """The values without an item are named."""
+        put_some("sort-key", "ABC", 9)
+        for value in (1, 3, 4, 5, 8):
+            delete_row("sort-key", "ABC", value)
+        told = r"'sort-key', scope 'ABC', lacks the items of 5 of 9 values: 1, 3 to 5, 8\.$"
+        with pytest.raises(AssertionError, match=told):
+            assert_gapless("sort-key", scope="ABC")
+
+    def test_values_without_items(self) -> None:
+        """Values that were taken and not stored are missing, also at the end and without a scope."""
+        put_next("atomic", {})
+        get_next_values(2, "atomic")
+        with pytest.raises(AssertionError, match=r"'atomic' lacks the items of 2 of 3 values: 2 to 3\.$"):
+            assert_gapless("atomic")
+
+    def test_a_block_in_use(self) -> None:
+        """The values of a block that are not used yet are missing: they may stay unused for ever."""
+        put_some("block", "ABC", 3)
+        with pytest.raises(AssertionError, match=r"5 of 8 values: 4 to 8\.$"):
+            assert_gapless("block", scope="ABC")
+
+    def test_many_gaps(self) -> None:
+        """Of many gaps the first ten are named."""
+        for _ in range(12):
+            get_next_value("atomic")
+            put_next("atomic", {})
+        with pytest.raises(AssertionError, match=r"12 of 24 values: 1, 3, .*, 17, 19, and more\.$"):
+            assert_gapless("atomic")
+
+    def test_nothing_at_all(self) -> None:
+        """A scope without values fails, since a misspelled one would always pass."""
+        put_some("sort-key", "ABC", 1)
+        with pytest.raises(AssertionError, match="'ABX', has handed out no value"):
+            assert_gapless("sort-key", scope="ABX")
+
+    def test_a_counter_that_went_back(self) -> None:
+        """A counter that was set back fails, although all items are there."""
+        put_some("atomic", "ABC", 3)
+        set_counter("atomic", "ABC", last_value=1)
+        with pytest.raises(AssertionError, match="went back to 1"):
+            assert_gapless("atomic", scope="ABC")

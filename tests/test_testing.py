@@ -1,0 +1,147 @@
+"""The test kit under test runners of its own: the examples of docs/testing.md, and runs without the embedded engine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from project.paths import ROOT
+
+EXAMPLES = re.findall(
+    r"^```python\n(.*?)^```$", (ROOT / "docs/testing.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+)
+CONTRACT = EXAMPLES[3].replace("tests.sequences.one_file", "numbers_of_mine")
+SETTINGS = """
+INSTALLED_APPS = ["sequences"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+SEQUENCES = {"tickets": {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum", "TABLE": "tickets"}}
+USE_TZ = True
+"""
+WITH_ENGINE = """
+import pytest
+
+
+def test_on_moto(sequence_tables):
+    pass
+
+
+def test_on_the_engine(sequence_tables_on_engine):
+    pass
+
+
+@pytest.mark.needs_engine
+def test_that_moto_cannot_serve():
+    pass
+"""
+PYTEST = ["-m", "pytest", "--ds=settings", "-p", "no:cacheprovider"]
+DJANGO = ["-m", "django", "test", "--settings=settings", "--verbosity=2"]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A project with the app in it, its settings, and the tests that docs/testing.md shows."""
+    case, plugin, fixture, _ = EXAMPLES
+    shutil.copytree(ROOT / "sequences", tmp_path / "sequences")
+    for name, text in {"settings": SETTINGS, "test_case": case, "conftest": plugin, "test_fixture": fixture}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder, where no engine is found and every request to a real one would fail."""
+    known = {name: value for name, value in os.environ.items() if not re.match("AWS_|DJANGO_|PYTEST_|DYNOXIDE", name)}
+    environment = {**known, "PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line that a run printed."""
+    return done.stdout.strip().splitlines()[-1]
+
+
+class TestExamples:
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+    def test_under_pytest(self, site: Path, workers: tuple[str, ...]) -> None:
+        """The examples pass under pytest, alone and in parallel."""
+        done = run(site, *PYTEST, *workers)
+        assert done.returncode == 0, done.stdout
+        assert re.search(r"\b4 passed in", last_line(done))
+
+    @pytest.mark.parametrize("workers", [(), ("--parallel=2",)], ids=["alone", "parallel"])
+    def test_under_django(self, site: Path, workers: tuple[str, ...]) -> None:
+        """The test case passes under Django's runner, alone and in parallel."""
+        (site / "test_other.py").write_text((site / "test_case.py").read_text())  # a process for each test case
+        (site / "test_fixture.py").unlink()
+        done = run(site, *DJANGO, *workers)
+        assert done.returncode == 0, done.stderr
+        assert "Ran 6 tests" in done.stderr
+
+    def test_the_contract(self, site: Path) -> None:
+        """A strategy of one's own is held to the contract by the example."""
+        (site / "numbers_of_mine.py").write_text((ROOT / "tests/sequences/one_file.py").read_text())
+        (site / "test_contract.py").write_text(CONTRACT)
+        done = run(site, *PYTEST, "test_contract.py", "-k", "test_the_first_values or test_threads")
+        assert done.returncode == 0, done.stdout
+        assert "2 passed" in last_line(done)
+
+    def test_a_strategy_that_breaks_the_contract(self, site: Path) -> None:
+        """A strategy that remembers a value, and never looks again, does not pass."""
+        broken = (ROOT / "tests/sequences/one_file.py").read_text()
+        broken = broken.replace("highest, read_units =", "highest, read_units = self.__dict__.setdefault(scope, ")
+        broken = broken.replace("deadline.send)\n", "deadline.send))\n", 1)
+        (site / "numbers_of_mine.py").write_text(broken)
+        hasty = CONTRACT.replace('ReadThenPut"}', 'ReadThenPut", "OPTIONS": {"deadline": 0.5}}')
+        (site / "test_contract.py").write_text(hasty)
+        done = run(site, *PYTEST, "test_contract.py", "-k", "test_the_first_values")
+        assert done.returncode == 1, done.stdout
+        assert "1 failed" in last_line(done)
+
+
+class TestWithoutEngine:
+    @pytest.fixture
+    def needing(self, site: Path) -> Path:
+        """A project with one test for moto, and two that need the engine."""
+        (site / "test_engine.py").write_text(WITH_ENGINE)
+        return site
+
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+    def test_what_did_not_run_fails_the_run(self, needing: Path, workers: tuple[str, ...]) -> None:
+        """The last line says how many tests did not run and why, and the exit status is 1."""
+        done = run(needing, *PYTEST, *workers, "test_engine.py")
+        assert done.returncode == 1
+        assert "1 passed, 2 skipped" in done.stdout
+        assert last_line(done) == (
+            "2 tests DID NOT RUN: the embedded engine is not installed (see docs/testing.md). "
+            "--without-engine accepts that."
+        )
+
+    def test_it_can_be_accepted(self, needing: Path) -> None:
+        """With `--without-engine` the last line is there too, and the exit status is 0."""
+        done = run(needing, *PYTEST, "--without-engine", "test_engine.py")
+        assert done.returncode == 0
+        assert last_line(done).startswith("2 tests DID NOT RUN: ")
+
+    def test_failures_keep_their_status(self, needing: Path) -> None:
+        """A run without tests keeps its exit status: what did not run hides nothing else."""
+        assert run(needing, *PYTEST, "test_engine.py", "-k", "nothing").returncode == 5
+
+    def test_a_run_that_needs_no_engine(self, needing: Path) -> None:
+        """A run in which nothing needs the engine says nothing of it, and succeeds."""
+        done = run(needing, *PYTEST, "test_engine.py", "-k", "on_moto")
+        assert done.returncode == 0
+        assert "DID NOT RUN" not in done.stdout
+
+    def test_ours_run_on_moto(self, tmp_path: Path) -> None:
+        """Where the engine is missing, tests of ours run on moto's server, and those that need it are counted."""
+        for name in ("project", "sequences", "templates", "tests", "tickets"):
+            shutil.copytree(ROOT / name, tmp_path / name)
+        shutil.copy(ROOT / "pyproject.toml", tmp_path)
+        done = run(tmp_path, "-m", "pytest", "tests/tickets/test_samples.py", "tests/lab/test_engine.py")
+        assert done.returncode == 1
+        assert re.search(r"=+ \d passed, 8 skipped in", done.stdout)
+        assert last_line(done).startswith("8 tests DID NOT RUN: ")
