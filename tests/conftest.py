@@ -17,7 +17,6 @@ from uuid import uuid4
 
 import pytest
 from botocore.loaders import create_loader
-from django.core.management import call_command
 from django.test import override_settings
 from pytest_django import Settings
 
@@ -25,7 +24,7 @@ from project.proof.faults.control import Proxy, proxy_before
 from sequences.lab.engine import FALLBACK_WARNING, Engine
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from sequences.testing import engine_at
+from sequences.testing import engine_at, sequence_tables
 from tests.sequences.support import SEQUENCES, make
 
 pytest_plugins = ["sequences.testing.plugin"]
@@ -91,10 +90,10 @@ def table_prefix(settings: Settings) -> str:
 
 
 @pytest.fixture
-def tables(endpoint: str, table_prefix: str) -> str:
+def tables(endpoint: str, table_prefix: str) -> Iterator[str]:
     """Empty tables on the engine, for this test alone. The value is their prefix."""
-    call_command("create_tables", verbosity=0)
-    return table_prefix
+    with sequence_tables():
+        yield table_prefix
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +103,7 @@ def configured(engine: Engine) -> Iterator[str]:
     The value is the prefix of the tables. The tests of a module share these tables, and use different scopes.
     """
     prefix = f"t{uuid4().hex[:12]}_"
-    with override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix), engine_at(engine.endpoint):
-        call_command("create_tables", verbosity=0)
+    with override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix), engine_at(engine.endpoint), sequence_tables():
         yield prefix
 
 

@@ -23,13 +23,13 @@ Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 def sequence_tables(rows: Rows | None = None) -> Iterator[list[str]]:
     """Make the tables of all configured sequences, with these rows, and delete them at the end.
 
-    A test that overrides SEQUENCES or TABLE_PREFIX meanwhile gets the tables of its own sequences at once. The value
+    A test that overrides SEQUENCES meanwhile gets the tables of its own sequences at once. The value
     is the list of the tables made so far. A table that is there already is used as it is, and stays.
     """
     made: list[str] = []
 
     def make(*, setting: str, enter: bool, **_: object) -> None:
-        if enter and setting in ("SEQUENCES", "TABLE_PREFIX"):
+        if enter and setting == "SEQUENCES":
             made.extend(_make())
 
     made.extend(_make())
