@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest import mock
 
-__all__ = ["one_call_at_a_time", "serve"]
+__all__ = ["patched_moto", "serve"]
 
 
 @contextmanager
-def one_call_at_a_time() -> Iterator[None]:
-    """Make every call to moto atomic, as in DynamoDB. Without this, moto gives duplicates to threads."""
+def patched_moto() -> Iterator[None]:
+    """Make every call to moto atomic, as in DynamoDB, and its transactions bearable.
+
+    Without this, moto gives duplicates to threads, and copies the whole table for every action of a transaction.
+    """
+    from moto.dynamodb import models
     from moto.dynamodb.responses import DynamoHandler
 
-    lock, original = threading.Lock(), DynamoHandler.call_action
+    lock, call_action = threading.Lock(), DynamoHandler.call_action
 
-    def call_action(handler: DynamoHandler) -> object:
-        with lock:
-            return original(handler)
+    def call_alone(handler: DynamoHandler) -> object:
+        copied_once = SimpleNamespace(deepcopy=_TablesCopiedOnce())
+        with lock, mock.patch.object(models, "copy", copied_once, create=True):
+            return call_action(handler)
 
-    DynamoHandler.call_action = call_action  # type: ignore[method-assign]
-    try:
+    with mock.patch.object(DynamoHandler, "call_action", call_alone):
         yield
-    finally:
-        DynamoHandler.call_action = original  # type: ignore[method-assign]
+
+
+class _TablesCopiedOnce:
+    """`copy.deepcopy` for one call to moto: it copies each table once, before the call changes it."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, object] = {}
+
+    def __call__(self, value: object) -> object:
+        if type(value).__name__ != "Table":
+            return copy.deepcopy(value)
+        if id(value) not in self._copies:
+            self._copies[id(value)] = copy.deepcopy(value)
+        return self._copies[id(value)]
 
 
 def serve(host: str, port: str) -> None:
     """Serve this address until the process ends."""
     from moto.server import main
 
-    with one_call_at_a_time():
+    with patched_moto():
         main(["-H", host, "-p", port])
 
 

@@ -30,9 +30,9 @@ def moto_engine() -> Iterator[None]:
     """
     from moto import mock_aws
 
-    from ..lab.moto_server import one_call_at_a_time
+    from ..lab.moto_server import patched_moto
 
-    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), one_call_at_a_time():
+    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), patched_moto():
         yield from _with_new_client()
 
 
