@@ -29,6 +29,7 @@ def meter(table: Table) -> Meter:
         ),
     ],
 )
+@pytest.mark.needs_engine
 def test_counts(recipe: recipes.Recipe, usage: Usage, table: Table, meter: Meter) -> None:
     """Requests and units of a recipe are those that its steps cost in DynamoDB."""
     table.run(recipe, "a")

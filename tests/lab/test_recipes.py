@@ -120,6 +120,7 @@ def test_sort_key_recipes_write_twice(
     assert table.stored() == {1: "a", 2: "a"}
 
 
+@pytest.mark.needs_engine
 def test_transaction_survives_a_lost_answer(lose: Callable[[str], None], new_table: Callable[[], Table]) -> None:
     """boto3 names each transaction, so that sending it again stores nothing twice."""
     table = new_table()

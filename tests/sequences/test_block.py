@@ -174,6 +174,7 @@ class TestFetching:
         assert together == range(together[0], together[0] + 25)
         assert len({*before, *together, *after}) == 4 + 25 + 30
 
+    @pytest.mark.needs_engine
     def test_its_share_of_the_units(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
         """An item pays its share of the block's write unit beside its own."""
         assert put_next("block", {}, scope=scope).write_units == pytest.approx(1.1)

@@ -135,6 +135,7 @@ class TestRogueWriters:
         with pytest.raises(SequenceWentBack, match="Set last_value to at least 3"):
             put_next("transactional", {}, scope=scope)
 
+    @pytest.mark.needs_engine
     def test_a_counter_that_is_no_number(self, name: str, scope: str) -> None:
         """A counter that somebody overwrote with a text is refused with the remedy, and nothing is stored."""
         told = put_some(name, scope, 12)

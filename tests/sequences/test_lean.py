@@ -178,6 +178,7 @@ def test_where_requests_go(configured: str, scope: str, settings: Settings) -> N
         assert asked == ["PutItem", "GetItem", "GetItem", "GetItem"]
 
 
+@pytest.mark.needs_engine
 def test_what_signing_knows_of_the_destination(configured: str, scope: str, settings: Settings) -> None:
     """What the rules say for signing reaches the signer in every request, in an object of its own."""
     contexts: list[Any] = []

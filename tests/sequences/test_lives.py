@@ -183,6 +183,7 @@ class TestIdentity:
         put_some("sort-key", scope, 1)
         assert asked == 2
 
+    @pytest.mark.needs_engine
     def test_credentials_do_not_matter(self, configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Processes whose credentials rotate go on taking turns with the others: a turn is named for the table."""
         dynamodb.forget_lives()
@@ -192,6 +193,7 @@ class TestIdentity:
         assert lock_name("sort-key", scope) == before
         assert "another key" not in before
 
+    @pytest.mark.needs_engine
     def test_the_name_of_a_turn(self, configured: str, scope: str) -> None:
         """Releases of the application share their turns: a turn is named, literally, for its tables and its scope."""
         names = []

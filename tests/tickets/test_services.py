@@ -79,6 +79,7 @@ class TestProjects:
         assert services.create_project(key="ABC", name="Other", by="ann", idempotency_token="t") == made
         assert operations == ["TransactWriteItems", "TransactWriteItems", "GetItem"]
 
+    @pytest.mark.needs_engine
     def test_a_lost_answer_makes_one_project(self, tables: str, lose_answer: Callable[[], None]) -> None:
         """A project whose first answer was lost exists once; the same request is sent again, and nothing is read."""
         lose_answer()

@@ -25,7 +25,7 @@ def bare_client(endpoint: str, read_timeout: float = 5) -> DynamoDBClient:
         "dynamodb",
         endpoint_url=endpoint,
         config=config,
-        region_name="eu-central-1",
+        region_name="us-east-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
     )

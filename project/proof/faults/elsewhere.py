@@ -76,7 +76,7 @@ def begin(endpoint: str, prefix: str) -> None:
         AWS_ENDPOINT_URL_DYNAMODB=endpoint,
         AWS_ACCESS_KEY_ID="test",
         AWS_SECRET_ACCESS_KEY="test",
-        AWS_DEFAULT_REGION="eu-central-1",
+        AWS_DEFAULT_REGION="us-east-1",
         DJANGO_SETTINGS_MODULE="project.settings.development",
     )
     import django
