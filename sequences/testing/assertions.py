@@ -16,7 +16,8 @@ def assert_gapless(sequence: str, *, scope: str | None = None) -> None:
     Raises AssertionError, which names the missing values, and also if no value was handed out, since the scope may be
     misspelled. A void counts as stored. The last value of `BlockAllocator` is the end of its last block.
     Cost: the read units of all items and markers of the scope.
-    Raises InvalidSequence, ScopeNotFound, SequenceUnavailable and StorageRefused.
+    Raises OperationNotSupported if the items are not in collections, InvalidSequence, InvalidScope, ScopeNotFound,
+    SequenceUnavailable and StorageRefused.
     """
     report = audit(strategies[sequence], scope)
     where = f"{sequence!r}" if scope is None else f"{sequence!r}, scope {scope!r},"

@@ -42,7 +42,7 @@ def values_from_start(name: str, count: int) -> list[int]:
 def stored(name: str, scope: str | None) -> dict[int, Mapping[str, Any]]:
     """The items of a scope by their values, with their keys and the attributes that the contract's items have."""
     strategy = strategies[name]
-    found = pages(strategy.schema, strategy.collections.partition(scope), 1000, "title", "at", "labels")
+    found = pages(strategy.schema, strategy.layout.partition(scope), 1000, "title", "at", "labels")
     return {strategy.schema.number(row): row for page in found for row in page}
 
 

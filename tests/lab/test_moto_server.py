@@ -54,9 +54,12 @@ def test_calls_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_transaction_copies_its_table_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction of 20 actions copies the table once, not 20 times."""
     copies: list[Table] = []
-    monkeypatch.setattr(
-        Table, "__deepcopy__", lambda table, memo: copies.append(table) or copy.copy(table), raising=False
-    )
+
+    def note(table: Table, memo: object) -> Table:
+        copies.append(table)
+        return copy.copy(table)
+
+    monkeypatch.setattr(Table, "__deepcopy__", note, raising=False)
     client.transact_write_items(TransactItems=[put(f"{n}") for n in range(20)])
     assert len(copies) == 1
 

@@ -13,8 +13,9 @@ from sequences import dynamodb, get_last_value, put_next
 from sequences.actions import VALUE, Action, Check, Delete, Put, Update, value_text
 from sequences.exceptions import AlsoRefused, InvalidItem, TableMissing
 from sequences.registry import strategies
+from sequences.testing.callers import put_some
 from sequences.types import Allocation
-from tests.sequences.support import SEQUENCES, Wire, import_row, names_that, put_some, stored, wait_until
+from tests.sequences.support import SEQUENCES, Wire, import_row, names_that, stored, wait_until
 
 TABLE = "sequence_items"
 ABSENT = "attribute_not_exists(pk)"

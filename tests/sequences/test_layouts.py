@@ -25,7 +25,8 @@ from sequences.exceptions import (
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.tables import create_tables
-from tests.sequences.support import Wire, at_once, tapped
+from sequences.testing.callers import at_once
+from tests.sequences.support import Wire, tapped
 
 COUNTERS = (
     "atomic.AtomicCounter",

@@ -12,7 +12,8 @@ from sequences.audit import audit
 from sequences.exceptions import IdempotencyMismatch, InvalidToken, OperationNotSupported
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, make, names_that, take_some
+from sequences.testing.callers import take_some
+from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, make, names_that
 
 RESERVING = names_that("supports_reserve")
 pytestmark = pytest.mark.usefixtures("configured")
