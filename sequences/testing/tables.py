@@ -10,7 +10,7 @@ from typing import Any
 from django.core.signals import setting_changed
 
 from .. import dynamodb
-from ..exceptions import InvalidSequence, TableMissing
+from ..exceptions import InvalidSequence, StorageRefused, TableMissing
 from ..tables import create_tables
 
 __all__ = ["Rows", "sequence_tables", "stored_rows"]
@@ -47,8 +47,8 @@ def sequence_tables(rows: Rows | None = None) -> Iterator[list[str]]:
 
 
 def _make() -> list[str]:
-    """Make what is missing. A test may configure something invalid: whoever uses it is told."""
-    with contextlib.suppress(InvalidSequence):
+    """Make what is missing. A test may configure something wrong on purpose: whoever uses it is told."""
+    with contextlib.suppress(InvalidSequence, StorageRefused):
         return [table for table, created in create_tables().items() if created]
     return []
 

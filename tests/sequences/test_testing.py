@@ -12,7 +12,7 @@ import pytest
 from django.test import SimpleTestCase, TestCase, override_settings
 
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
-from sequences.exceptions import InvalidSequence, TableMissing
+from sequences.exceptions import InvalidSequence, StorageRefused, TableMissing
 from sequences.lab.engine import EngineError
 from sequences.testing import (
     SequenceTablesMixin,
@@ -112,6 +112,12 @@ class TestTables:
         wrong = override_settings(SEQUENCES={"wrong": {"STRATEGY": "nobody's"}})
         with sequence_tables(), wrong, pytest.raises(InvalidSequence, match="nobody's"):
             get_next_value("wrong")
+
+    def test_a_table_that_does_not_fit_is_told_to_its_user(self) -> None:
+        """Settings may be overridden by others for which a table has the wrong keys: the call that uses it raises."""
+        other = {"wrong": {**SEQUENCES["sort-key-padded"], "TABLE": "tickets"}}
+        with sequence_tables(), override_settings(SEQUENCES=other), pytest.raises(StorageRefused):
+            put_next("wrong", {})
 
     def test_all_are_deleted_at_the_end(self) -> None:
         """The tables that were made are deleted at the end, also those of overridden settings, and if a test did so."""
