@@ -76,6 +76,7 @@ def test_as_many_items_as_a_transaction_holds(configured: str, scope: str, name:
     assert sorted(stored(name, scope)) == list(range(1, before + 1))
 
 
+@pytest.mark.needs_engine
 @every_strategy
 def test_bad_items_among_many_callers(configured: str, scope: str, name: str) -> None:
     """Of a hundred threads three have items that cannot be stored: they get errors, and the others get values."""
@@ -97,6 +98,7 @@ def test_bad_items_among_many_callers(configured: str, scope: str, name: str) ->
     assert judge(name, scope, told) == told
 
 
+@pytest.mark.needs_engine
 @every_strategy
 @pytest.mark.parametrize("bad", BAD)
 def test_a_bad_item_among_many(configured: str, scope: str, name: str, bad: str) -> None:

@@ -153,6 +153,7 @@ class TestEveryStrategy:
         assert told.value > nth(name, 2)
         assert row(scope, "guard") == {"by": told.value}
 
+    @pytest.mark.needs_engine
     def test_an_action_that_cannot_be_done(self, name: str, scope: str) -> None:
         """An action that the engine cannot do is named, and nothing is stored."""
         keep(scope, "user", tickets="many")

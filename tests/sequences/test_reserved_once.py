@@ -67,6 +67,7 @@ class TestRepeats:
         first = get_next_value(name, scope=scope, idempotency_token="a")
         assert get_next_value(name, scope=scope, idempotency_token="a") == first
 
+    @pytest.mark.needs_engine
     def test_what_it_costs(self, name: str, scope: str, wire: Wire) -> None:
         """A token costs a read and a write, and a repeat one read."""
         take_some(name, scope, 1)

@@ -21,7 +21,8 @@ from sequences.exceptions import OperationNotSupported, SequenceContention, Sequ
 from sequences.operations import SeedSequence
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import COUNTERS, STEPPING, Clock, Wire, names_that, read_counter, set_counter, take_some
+from sequences.testing.callers import take_some
+from tests.sequences.support import COUNTERS, STEPPING, Clock, Wire, names_that, read_counter, set_counter
 
 RESERVING = [name for name in names_that("supports_reserve") if name in {*COUNTERS, *STEPPING}]
 
