@@ -5,11 +5,14 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from ..dynamodb import client
+from ..dynamodb.configuration import ClientOptions, client_options
 from ..registry import strategies
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ ENGINE_MISSING = "the embedded engine is not installed (see docs/testing.md)"
 
 @contextmanager
 def moto_engine() -> Iterator[None]:
-    """Use an empty moto in this process instead of every other engine, whatever the environment names.
+    """Use an empty moto in this process instead of every other engine, whatever environment and settings name.
 
     Its calls are atomic, as DynamoDB's are, so threads may share it. Other processes do not see it. It never throttles
     or loses an answer, and its transactions never conflict.
@@ -32,15 +35,15 @@ def moto_engine() -> Iterator[None]:
 
     from ..lab.moto_server import patched_moto
 
-    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), patched_moto():
-        yield from _with_new_client()
+    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), patched_moto(), _all_clients_here():
+        yield from _with_new_clients()
 
 
 @contextmanager
 def engine_at(endpoint: str) -> Iterator[None]:
     """Use the engine at this address, in this process and in those that it starts."""
     with _environment(**{ENDPOINT: endpoint}, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false"):
-        yield from _with_new_client()
+        yield from _with_new_clients()
 
 
 @contextmanager
@@ -49,7 +52,7 @@ def embedded_engine() -> Iterator[None]:
 
     Raises EngineError if it is not installed.
     """
-    with engine_at(_started(os.getpid()).endpoint):
+    with engine_at(_started(os.getpid()).endpoint), _all_clients_here():
         yield
 
 
@@ -76,8 +79,17 @@ def _environment(**variables: str) -> Iterator[None]:
         yield
 
 
-def _with_new_client() -> Iterator[None]:
-    """Drop strategies and client before and after: they would call the engine of before."""
+def _all_clients_here() -> AbstractContextManager[object]:
+    """Let every client of SEQUENCES_CLIENTS lead to the engine of the environment, with its other options."""
+
+    def here(alias: str) -> ClientOptions:
+        return replace(client_options(alias), region=None, endpoint=None, profile=None, role=None, external_id=None)
+
+    return mock.patch.object(client, "client_options", here)
+
+
+def _with_new_clients() -> Iterator[None]:
+    """Drop strategies and clients before and after: they would call the engine of before."""
     strategies.reset()
     try:
         yield

@@ -11,7 +11,8 @@ from django.core.signals import setting_changed
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence, StorageRefused, TableMissing
-from ..tables import create_tables
+from ..registry import strategies
+from ..tables import create_tables, schemas_of
 
 __all__ = ["Rows", "sequence_tables", "stored_rows"]
 
@@ -48,9 +49,14 @@ def sequence_tables(rows: Rows | None = None) -> Iterator[list[str]]:
 
 def _make() -> list[str]:
     """Make what is missing. A test may configure something wrong on purpose: whoever uses it is told."""
+    made: list[str] = []
     with contextlib.suppress(InvalidSequence, StorageRefused):
-        return [table for table, created in create_tables().items() if created]
-    return []
+        pages = dynamodb.shared_client().get_paginator("list_tables").paginate()
+        existing = {table for page in pages for table in page["TableNames"]}
+        wanted = {schema.table for alias in strategies for schema in schemas_of(strategies[alias])}
+        made += wanted - existing
+        create_tables()
+    return made
 
 
 def stored_rows(tables: Sequence[str]) -> Rows:

@@ -24,6 +24,7 @@ from sequences.testing import (
     sequence_tables,
 )
 from sequences.testing.callers import at_once, put_some, take_some
+from sequences.testing.tables import stored_rows
 from tests.sequences.support import SEQUENCES, delete_row, names_that, set_counter
 
 ALL = override_settings(SEQUENCES=SEQUENCES)
@@ -72,6 +73,17 @@ class TestMoto:
             assert get_next_value("orders") == 1001
             assert dynamodb.account().endswith(region or "us-east-1")
         assert os.environ == before
+
+    def test_other_clients_do_not_matter(self) -> None:
+        """Every client of SEQUENCES_CLIENTS leads to moto, whatever its endpoint, profile, role and Region."""
+        far = {"ENDPOINT": NOWHERE, "REGION": "eu-west-3", "PROFILE": "nobody's", "ROLE": "arn:aws:iam::1:role/nobody"}
+        counting = {"far": {**SEQUENCES["atomic"], "CLIENT": "far"}}
+        for _ in range(2):
+            with moto_engine(), override_settings(SEQUENCES_CLIENTS={"far": far}, SEQUENCES=counting):
+                with sequence_tables() as made:
+                    assert take_some("far", "ABC", 2) == [1, 2]
+                    assert stored_rows(made)["sequences"]
+                assert dynamodb.shared_client().list_tables()["TableNames"] == []
 
     def test_nothing_remains(self, engine_of_before: str) -> None:
         """After the test the sequences use the engine of before again, with what it has."""
