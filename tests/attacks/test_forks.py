@@ -170,6 +170,7 @@ def preloaded_stack(tmp_path: Path, engine: object, monkeypatch: pytest.MonkeyPa
         yield stack
 
 
+@pytest.mark.needs_engine
 def test_a_preloading_gunicorn(preloaded_stack: Stack) -> None:
     """Workers that a busy master forks number tickets without gaps and duplicates, also after they were killed."""
     stack, draws = preloaded_stack, random.Random(1)

@@ -117,7 +117,6 @@ def raw(proxy: Proxy, operation: str, body: bytes) -> urllib3.BaseHTTPResponse:
     return urllib3.request("POST", proxy.endpoint, body=body, headers=headers, retries=False)
 
 
-@pytest.mark.needs_engine
 def test_checksum_alone_tells_an_altered_answer(proxy: Proxy, direct: DynamoDBClient, key: str) -> None:
     """The altered answer is JSON with status 200, and its checksum is that of the true one."""
     put(direct, key)
