@@ -22,6 +22,8 @@ from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
 from tests.attacks.support import BUSY, RESERVING, Puts, every_strategy, others_put
 from tests.sequences.support import delete_row, import_row, stored
 
+pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
+
 DEADLINE = 2.0
 ROUNDS = 20
 STRIDE = 7

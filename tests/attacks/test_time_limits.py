@@ -27,6 +27,8 @@ from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
 from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, begun, every_strategy, others_put
 from tests.sequences.support import handled, names_that, wait_until
 
+pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
+
 DEADLINE = 1.0
 ROUNDS = 40
 STRIDE = 5

@@ -5,21 +5,21 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
+from sequences import dynamodb
 from sequences.lab.moto_server import patched_moto
+from sequences.testing import moto_engine
 from sequences.testing.callers import at_once
 
 
 @pytest.fixture
 def client() -> Iterator[Any]:
     """A client of patched moto, with the table `items`."""
-    with mock_aws(), patched_moto():
-        client = boto3.client("dynamodb")
+    with moto_engine():
+        client = dynamodb.plain_client()
         client.create_table(
             TableName="items",
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],

@@ -273,6 +273,7 @@ class TestTwins:
         assert asyncio.run(callers())[0] == 1
 
 
+@pytest.mark.needs_engine
 class TestGroups:
     @pytest.mark.parametrize("name", TOGETHER)
     def test_a_thousand_puts(self, name: str, scope: str, wire: Wire) -> None:
@@ -470,6 +471,7 @@ class TestCancelling:
         assert asyncio.run(callers()) == [2, 3, 4, 5]
 
 
+@pytest.mark.needs_engine
 class TestEventLoops:
     def test_goes_on(self, scope: str, wire: Wire) -> None:
         """An event loop runs other tasks while the engine holds a request, and newcomers of its scope gather."""
@@ -568,6 +570,7 @@ class TestEventLoops:
         wait_until(lambda: gc.collect() >= 0 and not any(isinstance(one, Call) for one in gc.get_objects()))
 
 
+@pytest.mark.needs_engine
 class TestDeadlines:
     def test_a_request_that_hangs(
         self, scope: str, install: Callable[..., Strategy], wire: Wire, caplog: pytest.LogCaptureFixture

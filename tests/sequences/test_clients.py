@@ -23,7 +23,7 @@ SORT_KEY = {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum"}
 
 
 @pytest.fixture(scope="module")
-def elsewhere(installed_engine: None) -> Iterator[Engine]:
+def elsewhere() -> Iterator[Engine]:
     """A second engine."""
     with Engine() as engine:
         yield engine
@@ -49,6 +49,7 @@ def rows(endpoint: str, table: str) -> int:
 
 
 @pytest.mark.usefixtures("two")
+@pytest.mark.needs_engine
 class TestTwoEngines:
     def test_each_has_its_own(self, endpoint: str, elsewhere: Engine) -> None:
         """Counters, items and markers of a sequence are where its client leads, and nowhere else."""

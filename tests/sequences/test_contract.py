@@ -41,6 +41,7 @@ class TestContract(StrategyContract):
         """The contract has a configuration of each class that comes with the app, and of one that a stranger wrote."""
         assert {*strategy_classes(), ReadThenPut} == {type(strategies[name]) for name in SEQUENCES}
 
+    @pytest.mark.needs_engine
     def test_spawned_processes(self, name: str, scope: str, spawned: Processes) -> None:
         """4 processes of 2 threads, which take no turns, as on different machines, get unique values with items."""
         told = spawned.run(by_threads, put_some, name, scope, 2, 3)
