@@ -117,7 +117,7 @@ class Strategy(ABC):
             token_name=self.option["token_name"],
             own_keys=self.takes_own_keys,
         )
-        marker_schema = _marker_schema(self.schema, self.option["marker_table"])
+        marker_schema = _marker_schema(config.alias, self.schema, self.option["marker_table"])
         tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
         self.lives = TableLives(tables, self.forget, config.client)
         self.markers = Markers(
@@ -277,12 +277,18 @@ def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
     )
 
 
-def _marker_schema(schema: KeySchema, table: str | None) -> KeySchema:
+def _marker_schema(alias: str, schema: KeySchema, table: str | None) -> KeySchema:
     """The keys of the markers: beside the items, or like counters if the items' partition key is a number."""
-    if table is None and schema.partition_type == "S":
+    beside_items = schema.partition_type == "S"
+    if table is None and beside_items:
         return schema
     name = dynamodb.table_name(table or COUNTER_OPTIONS["counter_table"].default)
-    return schema if name == schema.table else counter_schema(name, schema.client)
+    if name != schema.table:
+        return counter_schema(name, schema.client)
+    if not beside_items:
+        where = f"SEQUENCES[{alias!r}]['OPTIONS']['marker_table']"
+        raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
+    return schema
 
 
 def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:

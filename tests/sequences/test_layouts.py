@@ -296,6 +296,10 @@ WRONG: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "token_name": ("atomic.AtomicCounter", {"token_name": "pk"}),
     "value_name": ("atomic.AtomicCounter", {"value_name": "token"}),
     "value_name ": ("atomic.AtomicCounter", {"value_in": "attribute", "value_name": "sk"}),
+    "marker_table": (
+        "atomic.AtomicCounter",
+        {"key_types": ["N", "N"], "partition": "{scope}", "marker_table": "sequence_items"},
+    ),
     "counter_table": (
         "atomic.AtomicCounter",
         {"key_types": ["N", "N"], "partition": "{scope}", "counter_table": "sequence_items"},
