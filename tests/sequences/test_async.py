@@ -567,7 +567,7 @@ class TestEventLoops:
 
         asyncio.run(callers())
         wait_until(lambda: not gatherings._by_key)
-        wait_until(lambda: gc.collect() >= 0 and not any(isinstance(one, Call) for one in gc.get_objects()))
+        wait_until(lambda: gc.collect() >= 0 and not any(issubclass(type(one), Call) for one in gc.get_objects()))
 
 
 @pytest.mark.needs_engine
