@@ -148,7 +148,8 @@ class ItemWriter(Committer):
 
         If a stored item is ours, an earlier send succeeded and only its answer was lost. Writes are all-or-nothing, so
         one match settles every request. A repeat fails on its marker, and on its item and what rides with it: only the
-        marker counts then, as it has the first answer.
+        marker counts then, as it has the first answer. Markers come first, so that a repeat is answered although its
+        counter went back.
         """
         reasons = [
             (role, reason)
@@ -161,7 +162,7 @@ class ItemWriter(Committer):
         if write.life != self.lives.current:
             return
         repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
-        for role, reason in reasons:
+        for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
             if role.kind == "counter":
                 self._refused_counter(scope, reason, error, deadline)
             elif role.kind == "marker" or role.pending not in repeated:
