@@ -3,6 +3,8 @@
     SequenceError
     |-- InvalidSequence         the setting SEQUENCES is wrong, or has no such sequence
     |-- InvalidScope            (ValueError) empty, too long, reserved, or with control characters
+    |-- InvalidPeriod           (ValueError) not the name of a period of this sequence
+    |-- InvalidText             (ValueError) not the text of a value of this sequence, or mistyped
     |-- InvalidItem             (ValueError) the item cannot be stored
     |-- InvalidToken            (ValueError) the idempotency token is empty, too long or not printable
     |-- OperationNotSupported   the strategy cannot do this
@@ -42,8 +44,10 @@ __all__ = [
     "GaveUp",
     "IdempotencyMismatch",
     "InvalidItem",
+    "InvalidPeriod",
     "InvalidScope",
     "InvalidSequence",
+    "InvalidText",
     "InvalidToken",
     "ItemExists",
     "NotConfigured",
@@ -76,6 +80,14 @@ class InvalidSequence(SequenceError):
 
 class InvalidScope(SequenceError, ValueError):
     """The scope is empty, too long, reserved, or has control characters."""
+
+
+class InvalidPeriod(SequenceError, ValueError):
+    """Not the name of a period of this sequence, such as "2026-03" for months."""
+
+
+class InvalidText(SequenceError, ValueError):
+    """Not the text of a value of this sequence, or mistyped: the message says which part is wrong."""
 
 
 class InvalidItem(SequenceError, ValueError):
