@@ -5,6 +5,7 @@ Event loops must not wait, so threads make the calls for them: see `gatherings`.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,36 +17,51 @@ from .registry import strategies
 from .retries import latest
 from .services import Puts, check_count, check_scope, check_token, report, store
 from .strategies.base import Strategy
-from .types import Allocation
+from .types import Allocation, Scope
 
 __all__ = ["aget_last_value", "aget_next_value", "aget_next_values", "aput_next", "aput_next_many"]
 
 
-async def aget_next_value(sequence: str, *, scope: str | None = None, idempotency_token: str | None = None) -> int:
+async def aget_next_value(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
+) -> int:
     """Await `get_next_value`: the same guarantee, cost and errors. The value of a cancelled call may stay unused."""
-    return (await aget_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token))[0]
+    return (await aget_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date))[0]
 
 
 async def aget_next_values(
-    count: int, sequence: str, *, scope: str | None = None, idempotency_token: str | None = None
+    count: int,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
 ) -> range | list[int]:
     """Await `get_next_values`: the same guarantee, cost and errors. Values of a cancelled call may stay unused."""
     check_count(count)
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
+    counted, day = strategy.dated(scope, date)
     if idempotency_token is None:
-        call = _Reserve(strategy, scope, count)
+        call = _Reserve(strategy, counted, count)
     else:
-        call = _ReserveOnce(strategy, scope, count, idempotency_token)
+        call = _ReserveOnce(strategy, counted, count, idempotency_token, day)
     await gatherings.serve(call)
     return call.values()
 
 
-async def aget_last_value(sequence: str, *, scope: str | None = None) -> int | None:
+async def aget_last_value(
+    sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
+) -> int | None:
     """Await `get_last_value`: the same guarantee and errors. Callers that await at the same time share one read."""
     check_scope(scope)
-    call = _LastValue(strategies[sequence], scope)
+    strategy = strategies[sequence]
+    call = _LastValue(strategy, strategy.dated(scope, date, period)[0])
     await gatherings.serve(call)
     return call.last_value
 
@@ -57,12 +73,13 @@ async def aput_next(
     scope: str | None = None,
     idempotency_token: str | None = None,
     also: Sequence[Action] = (),
+    date: datetime.date | None = None,
 ) -> Allocation:
     """Await `put_next`: the same guarantee and errors, and the cost of a group.
 
     If the call is cancelled, its item is there whole or not at all. A repeat with the same token finds out which.
     """
-    return (await _put(Puts.of(sequence, [item], scope, [idempotency_token], also)))[0]
+    return (await _put(Puts.of(sequence, [item], scope, [idempotency_token], also, date)))[0]
 
 
 async def aput_next_many(
@@ -71,12 +88,13 @@ async def aput_next_many(
     *,
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
+    date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Await `put_next_many`: the same guarantee and errors, and the cost of a group.
 
     If the call is cancelled, each of its items is there whole or not at all.
     """
-    return await _put(Puts.of(sequence, items, scope, idempotency_tokens))
+    return await _put(Puts.of(sequence, items, scope, idempotency_tokens, date=date))
 
 
 async def _put(puts: Puts) -> list[Allocation]:
@@ -102,7 +120,7 @@ class _Put(Call):
 
 
 class _Reserve(Call):
-    def __init__(self, strategy: Strategy, scope: str | None, count: int) -> None:
+    def __init__(self, strategy: Strategy, scope: Scope, count: int) -> None:
         deadline = strategy.deadline()
         self.pending = Pending(ReserveRequest(count=count), deadline)
         super().__init__(strategy, scope, deadline, [self.pending])
@@ -128,25 +146,25 @@ class _ReserveOnce(_Reserve):
     most_together = 0
     replayed = False
 
-    def __init__(self, strategy: Strategy, scope: str | None, count: int, token: str) -> None:
+    def __init__(self, strategy: Strategy, scope: Scope, count: int, token: str, day: datetime.date | None) -> None:
         super().__init__(strategy, scope, count)
-        self.token = token
+        self.token, self.day = token, day
 
     @classmethod
     def serve(cls, calls: Sequence[Any]) -> None:
         (call,) = calls
         count = call.pending.request.count
-        values, call.replayed = call.strategy.reserve_once(call.scope, count, call.token, call.deadline)
+        values, call.replayed = call.strategy.reserve_once(call.scope, count, call.token, call.day, call.deadline)
         call.pending.settle(values)
 
     def report(self) -> None:
-        report(self.strategy.alias, self.scope, self.pendings, replayed=self.replayed)
+        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
 
 
 class _LastValue(Call):
     last_value: int | None
 
-    def __init__(self, strategy: Strategy, scope: str | None) -> None:
+    def __init__(self, strategy: Strategy, scope: Scope) -> None:
         super().__init__(strategy, scope, strategy.deadline())
 
     @property

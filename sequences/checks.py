@@ -79,7 +79,7 @@ def _compared(one: Strategy, other: Strategy) -> Iterator[CheckMessage]:
 
 def _partition(strategy: Strategy) -> str:
     """The partition keys of a sequence's items, with the scope left open."""
-    return str(strategy.option["partition"]).replace("{sequence}", strategy.alias)
+    return strategy.layout.template.replace("{sequence}", strategy.alias)
 
 
 def _may_meet(one: str, other: str) -> bool:

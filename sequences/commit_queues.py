@@ -30,6 +30,7 @@ from . import dynamodb
 from .commits import Committer, Pending
 from .leader import Leader
 from .retries import Deadline
+from .types import Scope
 from .waiters import LATE_SECONDS, TOOK_TOO_LONG, Queue, Waiter
 
 __all__ = ["GLANCE_SECONDS", "CommitQueues"]
@@ -53,9 +54,9 @@ class CommitQueues:
         self._committer = committer
         self._joins = joins
         self._lock = threading.Lock()
-        self._queues: dict[str | None, Queue] = {}
+        self._queues: dict[Scope, Queue] = {}
 
-    def submit(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
+    def submit(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
         """Return when every request is answered, by this caller as the leader of a group or by another leader.
 
         A signal handler may make a call while its thread is inside a group or a request. That call cannot wait for its
@@ -76,7 +77,7 @@ class CommitQueues:
             if not waiter.left:  # an exception from a signal struck inside the first
                 self._leave(scope, waiter)
 
-    def _serve(self, scope: str | None, waiter: Waiter) -> None:
+    def _serve(self, scope: Scope, waiter: Waiter) -> None:
         with self._lock:
             queue = self._queues.get(scope)
             waits = queue is not None
@@ -90,7 +91,7 @@ class CommitQueues:
             else:
                 self._wait(scope, queue, waiter)
 
-    def _wait(self, scope: str | None, queue: Queue, waiter: Waiter) -> None:
+    def _wait(self, scope: Scope, queue: Queue, waiter: Waiter) -> None:
         """Wait for an answer or for the lead, at most GLANCE_SECONDS; then look at the leader and the deadline.
 
         A leader that is lost or does not hand over is replaced, and a waiter past its deadline gives up.
@@ -119,7 +120,7 @@ class CommitQueues:
             batch = queue.batch
             waiter.give_up(TOOK_TOO_LONG, outcome_unknown=batch.write is not None or waiter not in batch.waiters)
 
-    def _leave(self, scope: str | None, waiter: Waiter) -> None:
+    def _leave(self, scope: Scope, waiter: Waiter) -> None:
         """Leave the queue, wake who follows, and hand over the lead if this caller had it. Safe to call twice.
 
         A signal handler may store an item in between: while the lock is held, this thread must count as inside.
@@ -137,7 +138,7 @@ class CommitQueues:
         _here.inside = False
         waiter.left = True
 
-    def _hand_over(self, scope: str | None, queue: Queue) -> None:
+    def _hand_over(self, scope: Scope, queue: Queue) -> None:
         following = queue.next_leader()
         if following is not None:
             following.wake()

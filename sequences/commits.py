@@ -6,6 +6,7 @@ which decide what is written.
 
 from __future__ import annotations
 
+import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from .actions import Action
 from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
-from .types import Allocation
+from .types import Allocation, Scope
 
 __all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role", "allocated"]
 
@@ -32,7 +33,7 @@ class PutRequest:
     `token` is stored with the item and is unique to it. A `marked` request has the caller's idempotency token, and a
     marker remembers its value. A repeat must have the same `digest`. `request_id` is unique per call: two calls with
     the same token can be told apart. An item with an `own_key` is stored under that key. `also` has the actions that
-    ride in its transaction. `size` is in bytes, with theirs.
+    ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence needs one.
     """
 
     item: Mapping[str, Any] | None
@@ -44,6 +45,7 @@ class PutRequest:
     digest: str = ""
     request_id: str = ""
     also: tuple[Action, ...] = ()
+    day: datetime.date | None = None
 
     @property
     def actions(self) -> int:
@@ -144,18 +146,18 @@ class Committer(ABC):
 
     most_actions = 100
 
-    def exclusively(self, scope: str | None, deadline: Deadline) -> AbstractContextManager[object]:
+    def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[object]:
         """Held while one write is prepared and sent. Other processes of the host may wait for it, and it for them."""
         return nullcontext()
 
     @abstractmethod
-    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         """Prepare the next write for these requests, or for the first few of them. May read."""
 
     @abstractmethod
-    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
 
     @abstractmethod
-    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """Answer the requests that a refused write decides. The others are prepared again. May read."""

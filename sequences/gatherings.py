@@ -37,6 +37,7 @@ from .exceptions import SequenceError
 from .retries import Deadline
 from .services import report
 from .strategies.base import Strategy
+from .types import Scope
 from .waiters import LATE_SECONDS, TOOK_TOO_LONG
 
 __all__ = ["Call", "Gathering", "Gatherings", "gatherings"]
@@ -54,7 +55,7 @@ class Call(ABC):
     """How many actions the calls of one group may have; with 0 each call goes alone."""
 
     def __init__(
-        self, strategy: Strategy, scope: str | None, deadline: Deadline, pendings: Sequence[Pending[Any]] = ()
+        self, strategy: Strategy, scope: Scope, deadline: Deadline, pendings: Sequence[Pending[Any]] = ()
     ) -> None:
         self.strategy = strategy
         self.scope = scope
@@ -84,7 +85,7 @@ class Call(ABC):
 
     def report(self) -> None:
         """Log how it ended."""
-        report(self.strategy.alias, self.scope, self.pendings)
+        report(self.strategy, self.scope, self.pendings)
 
 
 class Gathering:
@@ -212,7 +213,7 @@ def _served(calls: Sequence[Call]) -> None:
             call.served.set_result(None)
 
 
-_Key = tuple[type[Call], Strategy, str | None]
+_Key = tuple[type[Call], Strategy, Scope]
 
 gatherings = Gatherings()
 os.register_at_fork(after_in_child=gatherings.reset)

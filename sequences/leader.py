@@ -22,6 +22,7 @@ from .exceptions import (
     WriteCancelled,
 )
 from .retries import is_retryable, may_conceal
+from .types import Scope
 from .waiters import TOOK_TOO_LONG, Idle, Queue, Sending, Unknown
 
 __all__ = ["Leader"]
@@ -30,7 +31,7 @@ __all__ = ["Leader"]
 class Leader:
     """One waiter's work for its batch: it writes for itself and for others until its own requests are answered."""
 
-    def __init__(self, committer: Committer, scope: str | None, queue: Queue, lock: threading.Lock) -> None:
+    def __init__(self, committer: Committer, scope: Scope, queue: Queue, lock: threading.Lock) -> None:
         self.committer = committer
         self.scope = scope
         self.queue = queue

@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 
 from . import dynamodb
 from .exceptions import InvalidSequence
+from .periods import Period
 from .strategies.base import COSTS, FLAGS, Strategy
 from .types import SequenceConfig
 
@@ -26,7 +27,20 @@ __all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategie
 
 DEFAULT_TABLE = "sequence_items"
 LARGEST = 10**38 - 1  # DynamoDB keeps 38 digits
-_KEYS = {"STRATEGY", "TABLE", "START", "STEP", "MAXIMUM", "CLIENT", "OPTIONS"}
+_KEYS = {
+    "STRATEGY",
+    "TABLE",
+    "START",
+    "STEP",
+    "MAXIMUM",
+    "FORMAT",
+    "PERIOD",
+    "FISCAL_START",
+    "FISCAL_NAMED_BY",
+    "TIME_ZONE",
+    "CLIENT",
+    "OPTIONS",
+}
 
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
@@ -49,6 +63,11 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     if client not in dynamodb.clients():
         known = ", ".join(map(repr, dynamodb.clients()))
         raise InvalidSequence(f"{where}['CLIENT'] is {client!r}; it must be in SEQUENCES_CLIENTS, which has {known}.")
+    text = entry.get("FORMAT")
+    if text is not None and not isinstance(text, str):
+        raise InvalidSequence(
+            f"{where}['FORMAT'] is {text!r}; it must be a text such as 'INV-{{period}}-{{value:06d}}'."
+        )
     return SequenceConfig(
         alias=alias,
         strategy=entry["STRATEGY"],
@@ -57,6 +76,8 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         step=step,
         maximum=maximum,
         client=client,
+        period=Period.of_config(where, entry),
+        format=text,
         options=dict(options),
     )
 

@@ -5,6 +5,7 @@ They know sequences, scopes and values. They do not know HTTP, tickets or Dynamo
 
 from __future__ import annotations
 
+import datetime
 import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -16,9 +17,9 @@ from .commits import Pending, PutRequest, allocated
 from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceContention, SequenceError
 from .registry import strategies
 from .retries import Deadline, latest
-from .signals import contention, value_allocated
+from .signals import contention, nearly_used_up, value_allocated
 from .strategies.base import Strategy
-from .types import Allocation
+from .types import Allocation, Dated, Scope, parted
 
 __all__ = [
     "Puts",
@@ -33,6 +34,7 @@ __all__ = [
     "put_next_many",
     "report",
     "store",
+    "tell",
 ]
 
 logger = logging.getLogger(__name__)
@@ -42,7 +44,13 @@ LONGEST_TOKEN = 255
 MOST_VALUES = 1_000_000  # in one call: a typing error must not use up a sequence
 
 
-def get_next_value(sequence: str, *, scope: str | None = None, idempotency_token: str | None = None) -> int:
+def get_next_value(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
+) -> int:
     """Take the next value of a sequence before its item is stored.
 
     No other caller gets this value. It stays unused if the caller does not store it. A repeat with the same
@@ -51,26 +59,36 @@ def get_next_value(sequence: str, *, scope: str | None = None, idempotency_token
     Cost: 1 write unit, shared by the callers of one process that ask at the same time. `OptimisticCounter` also takes
     1 read unit, and `BlockAllocator` pays once for a block. A token costs 1 read unit to look for its marker, and 1
     write unit to store it.
+    `date` is the document's date, for a sequence with a PERIOD; without it, it is today.
     Raises OperationNotSupported for strategies that cannot reserve, InvalidSequence, InvalidScope, InvalidToken,
     IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
     SequenceContention, SequenceUnavailable and StorageRefused.
     """
     if idempotency_token is not None:
-        return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token)[0]
+        return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date)[0]
     if scope is not None:
         check_scope(scope)
+    strategy = strategies[sequence]
+    counted: Scope = scope
+    if date is not None or not strategy.is_plain:
+        counted, _ = strategy.dated(scope, date)
     try:
-        value = strategies[sequence].next_value(scope)
+        value = strategy.next_value(counted)
     except GaveUp as gave_up:
-        _warn(sequence, scope, gave_up)
+        _warn(sequence, counted, gave_up)
         raise
-    if value_allocated.receivers:
-        _announce(sequence, scope, [value])
+    if value_allocated.receivers or value >= strategy.numbers.nearly_used_up:
+        tell(strategy, counted, [value])
     return value
 
 
 def get_next_values(
-    count: int, sequence: str, *, scope: str | None = None, idempotency_token: str | None = None
+    count: int,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
 ) -> range | list[int]:
     """Take `count` values in increasing order. A repeat with the same token gets the same ones.
 
@@ -82,32 +100,44 @@ def get_next_values(
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
+    counted, day = strategy.dated(scope, date)
     values: range | list[int]
     replayed = False
     try:
         if idempotency_token is None:
-            values = strategy.reserve(scope, count, strategy.deadline())
+            values = strategy.reserve(counted, count, strategy.deadline())
         else:
-            values, replayed = strategy.reserve_once(scope, count, idempotency_token, strategy.deadline())
+            values, replayed = strategy.reserve_once(counted, count, idempotency_token, day, strategy.deadline())
     except GaveUp as gave_up:
-        _warn(sequence, scope, gave_up)
+        _warn(sequence, counted, gave_up)
         raise
-    if value_allocated.receivers:
-        _announce(sequence, scope, values, replayed=replayed)
+    tell(strategy, counted, values, replayed=replayed)
     return values
 
 
-def get_last_value(sequence: str, *, scope: str | None = None) -> int | None:
+def get_last_value(
+    sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
+) -> int | None:
     """Return the highest value handed out, or None if there was none yet. Takes no value.
 
-    For `BlockAllocator` this is the end of the last block. Cost: one consistent read, 1 read unit for up to 4 KB.
+    For `BlockAllocator` this is the end of the last block. A sequence with a PERIOD tells that of the period of `date`,
+    which is today unless you give one, or that of a `period` such as "2026".
+    Cost: one consistent read, 1 read unit for up to 4 KB.
     Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
     """
     check_scope(scope)
-    return strategies[sequence].last_value(scope)
+    strategy = strategies[sequence]
+    return strategy.last_value(strategy.dated(scope, date, period)[0])
 
 
-def advance_to(value: int, sequence: str, *, scope: str | None = None) -> int | None:
+def advance_to(
+    value: int,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> int | None:
     """Make every later value higher than `value`, for example the highest number of earlier data.
 
     The counter only moves up: to `value`, or to the last value of the sequence below it. Returns its last value, or
@@ -120,8 +150,9 @@ def advance_to(value: int, sequence: str, *, scope: str | None = None) -> int | 
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"value is {value!r}; it must be a whole number from 0.")
     check_scope(scope)
+    strategy = strategies[sequence]
     try:
-        return strategies[sequence].advance_to(scope, value)
+        return strategy.advance_to(strategy.dated(scope, date, period)[0], value)
     except GaveUp as gave_up:
         _warn(sequence, scope, gave_up)
         raise
@@ -134,6 +165,7 @@ def put_next(
     scope: str | None = None,
     idempotency_token: str | None = None,
     also: Sequence[Action] = (),
+    date: datetime.date | None = None,
 ) -> Allocation:
     """Store `item` under the next value of the sequence, and return its allocation.
 
@@ -142,6 +174,10 @@ def put_next(
 
     `item` maps attribute names to str, int, Decimal, bool, None, bytes, lists, dicts and sets. The stored item also has
     the attribute `token` and the key.
+
+    `date` is the document's date, for a sequence with a PERIOD or with dates in its FORMAT; without it, it is today, in
+    the sequence's time zone. A document dated last December gets last year's next number. The numbers of a period need
+    not follow the dates within it. A repeat has the period and the text of the first time, whatever its date.
 
     `also` has actions on other rows (`Put`, `Update`, `Check` and `Delete` of `sequences.actions`). They are stored in
     the same transaction: all of them with the item, or nothing. If the condition of one does not hold, AlsoRefused has
@@ -155,7 +191,7 @@ def put_next(
     SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
     same token.
     """
-    return _put(Puts.of(sequence, [item], scope, [idempotency_token], also))[0]
+    return _put(Puts.of(sequence, [item], scope, [idempotency_token], also, date))[0]
 
 
 def put_next_many(
@@ -164,6 +200,7 @@ def put_next_many(
     *,
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
+    date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Store many items under the next values, in their order, and return their allocations in that order.
 
@@ -172,7 +209,7 @@ def put_next_many(
     Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
     give tokens if you want to repeat the call.
     """
-    return _put(Puts.of(sequence, items, scope, idempotency_tokens))
+    return _put(Puts.of(sequence, items, scope, idempotency_tokens, date=date))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -180,7 +217,7 @@ class Puts:
     """One valid call of `put_next` or `put_next_many`: its requests, and its deadline, which begins with it."""
 
     strategy: Strategy
-    scope: str | None
+    scope: Scope
     pendings: Sequence[Pending[PutRequest]]
     deadline: Deadline
 
@@ -192,8 +229,12 @@ class Puts:
         scope: str | None,
         idempotency_tokens: Sequence[str | None] | None,
         also: Sequence[Action] = (),
+        date: datetime.date | None = None,
     ) -> Puts:
-        """Check the arguments of a call. Raises InvalidScope, InvalidToken, InvalidSequence and InvalidItem."""
+        """Check the arguments of a call.
+
+        Raises InvalidScope, InvalidToken, InvalidSequence, InvalidItem, and ValueError for a wrong date.
+        """
         tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
         if len(tokens) != len(items):
             raise InvalidToken(
@@ -203,9 +244,12 @@ class Puts:
         for token in tokens:
             check_token(token)
         strategy = strategies[sequence]
+        counted, day = strategy.dated(scope, date)
         deadline, request = strategy.deadline(), strategy.item_writer.request
-        pendings = [Pending(request(item, token, also), deadline) for item, token in zip(items, tokens, strict=True)]
-        return cls(strategy=strategy, scope=scope, pendings=pendings, deadline=deadline)
+        pendings = [
+            Pending(request(item, token, also, day), deadline) for item, token in zip(items, tokens, strict=True)
+        ]
+        return cls(strategy=strategy, scope=counted, pendings=pendings, deadline=deadline)
 
     def allocations(self) -> list[Allocation]:
         """The allocations of its items. Raises the error of the first request that failed."""
@@ -234,17 +278,34 @@ def _put(puts: Puts) -> list[Allocation]:
     try:
         store([puts])
     finally:
-        report(puts.strategy.alias, puts.scope, puts.pendings)
+        report(puts.strategy, puts.scope, puts.pendings)
     return puts.allocations()
 
 
-def _announce(sequence: str, scope: str | None, values: Sequence[int], *, replayed: bool = False) -> None:
-    value_allocated.send_robust(
-        type(strategies[sequence]), sequence=sequence, scope=scope, values=values, replayed=replayed
+def tell(strategy: Strategy, scope: Scope, values: Sequence[int], *, replayed: bool = False) -> None:
+    """Send the signals for values that were handed out, or handed out again if `replayed`."""
+    if value_allocated.receivers:
+        plain, period = parted(scope)
+        value_allocated.send_robust(
+            type(strategy), sequence=strategy.alias, scope=plain, period=period, values=values, replayed=replayed
+        )
+    if not replayed and values[-1] >= strategy.numbers.nearly_used_up:
+        _warn_of_end(strategy, scope, values[-1])
+
+
+def _warn_of_end(strategy: Strategy, scope: Scope, value: int) -> None:
+    """Log and signal how much of a scope is used, once for each percent and process."""
+    percent, is_new = strategy.used_up(scope, value)
+    if not is_new:
+        return
+    limit, (plain, period) = strategy.numbers.limit, parted(scope)
+    logger.warning("sequence %s scope %s: %d %% of the values up to %d are used", strategy.alias, scope, percent, limit)
+    nearly_used_up.send_robust(
+        type(strategy), sequence=strategy.alias, scope=plain, period=period, value=value, limit=limit, percent=percent
     )
 
 
-def report(sequence: str, scope: str | None, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
+def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
     """Tell how a call ended: a line and a signal for each allocation, and one warning if a request gave up.
 
     `replayed` says that values without items are a repeat.
@@ -255,16 +316,15 @@ def report(sequence: str, scope: str | None, pendings: Sequence[Pending[Any]], *
         if isinstance(answer, Allocation):
             logger.info(
                 "sequence %s scope %s: value %d, attempts %d%s",
-                sequence, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
+                strategy.alias, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
             )  # fmt: skip
-            if value_allocated.receivers:
-                _announce(sequence, scope, [answer.value], replayed=answer.replayed)
+            tell(strategy, Dated.of(answer.scope, answer.period), [answer.value], replayed=answer.replayed)
         elif isinstance(answer, GaveUp):
             gave_up = gave_up or answer
-        elif isinstance(answer, range | list) and value_allocated.receivers:
-            _announce(sequence, scope, answer, replayed=replayed)
+        elif isinstance(answer, range | list):
+            tell(strategy, scope, answer, replayed=replayed)
     if gave_up:
-        _warn(sequence, scope, gave_up)
+        _warn(strategy.alias, scope, gave_up)
 
 
 def _gave_up(pendings: Sequence[Pending[Any]]) -> GaveUp | None:
@@ -276,10 +336,11 @@ def _settle(pendings: Sequence[Pending[Any]], error: SequenceError) -> None:
         pending.settle(error)
 
 
-def _warn(sequence: str, scope: str | None, gave_up: GaveUp) -> None:
+def _warn(sequence: str, scope: Scope, gave_up: GaveUp) -> None:
     logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, gave_up)
     if isinstance(gave_up, SequenceContention):
-        contention.send_robust(type(strategies[sequence]), sequence=sequence, scope=scope, error=gave_up)
+        plain, period = parted(scope)
+        contention.send_robust(type(strategies[sequence]), sequence=sequence, scope=plain, period=period, error=gave_up)
 
 
 def check_count(count: int) -> None:

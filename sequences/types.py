@@ -9,14 +9,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Allocation", "Counter", "SequenceConfig"]
+from .periods import Period
+
+__all__ = ["Allocation", "Counter", "Dated", "Scope", "SequenceConfig", "parted"]
+
+
+class Dated(NamedTuple):
+    """A scope in one period of its sequence. Both together count on their own."""
+
+    scope: str | None
+    period: str
+
+    def __repr__(self) -> str:
+        return f"{self.scope!r} of {self.period}"
+
+    @classmethod
+    def of(cls, scope: str | None, period: str) -> Scope:
+        """A scope in a period; the scope itself if `period` is empty."""
+        return cls(scope, period) if period else scope
+
+
+Scope: TypeAlias = str | Dated | None
+"""What counts on its own: a scope, or a scope in a period."""
+
+
+def parted(scope: Scope) -> tuple[str | None, str]:
+    """The scope and the period; the period is empty if the sequence has none."""
+    return (scope.scope, scope.period) if isinstance(scope, Dated) else (scope, "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Allocation:
     """The value of one stored item, and what storing it cost.
+
+    `period` is empty for a sequence without PERIOD. `text` is the value as FORMAT writes it.
 
     `attempts` counts the writes that were sent with this item. `write_units` and `read_units` are this item's share of
     the capacity units that the engine reported; the shares of a group add up to the whole. They leave out lost answers,
@@ -31,6 +59,8 @@ class Allocation:
     replayed: bool
     write_units: float
     read_units: float
+    period: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,11 +71,17 @@ class Counter:
     scope: str | None
     last_value: int | None
     updated_at: datetime | None = None
+    period: str = ""
+
+    @property
+    def counted_in(self) -> Scope:
+        """The scope with its period."""
+        return Dated.of(self.scope, self.period)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SequenceConfig:
-    """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`."""
+    """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`, `format` is None without FORMAT."""
 
     alias: str
     strategy: str
@@ -54,4 +90,6 @@ class SequenceConfig:
     step: int
     maximum: int
     client: str
+    period: Period
+    format: str | None
     options: Mapping[str, Any]

@@ -10,6 +10,7 @@ from ..exceptions import OperationNotSupported, ScopeNotFound
 from ..retries import read
 from ..strategies.base import Strategy
 from ..strategies.stored_counter import CounterState
+from ..types import Scope, parted
 from .reading import Row, pages, stored_tokens
 from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
 from .series import Series
@@ -24,7 +25,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
 
 
-def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda done, wanted: None) -> AuditReport:
+def audit(strategy: Strategy, scope: Scope, *, progress: Progress = lambda done, wanted: None) -> AuditReport:
     """Read one scope from end to end and report on it.
 
     Cost: the consistent read units of its items, of its markers, and again of the items that have markers.
@@ -44,7 +45,7 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
         done += len(page)
         progress(done, check.wanted)
     for page in pages(
-        strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value", "count"
+        strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value", "count", "period"
     ):
         check.markers(page)
         done += len(page)
@@ -57,7 +58,7 @@ def audit(strategy: Strategy, scope: str | None, *, progress: Progress = lambda 
 class _Check:
     """The state of one audit. It takes the rows in their order."""
 
-    def __init__(self, strategy: Strategy, scope: str | None) -> None:
+    def __init__(self, strategy: Strategy, scope: Scope) -> None:
         self.strategy = strategy
         self.scope = scope
         self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
@@ -131,7 +132,8 @@ class _Check:
             self.missing += count
 
     def markers(self, page: Sequence[Row]) -> None:
-        """Check one page of markers: each needs an item with its value and its token."""
+        """Check one page of markers: each of this period needs an item with its value and its token."""
+        page = [row for row in page if row.get("period", "") == parted(self.scope)[1]]
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
         partition = self.strategy.layout.partition(self.scope)
@@ -149,9 +151,11 @@ class _Check:
     def report(self) -> AuditReport:
         """The report, with the values that are missing at the end."""
         self._missing_before(self.last_value + self.series.numbers.step)
+        scope, period = parted(self.scope)
         return AuditReport(
             sequence=self.strategy.alias,
-            scope=self.scope,
+            scope=scope,
+            period=period,
             strategy=type(self.strategy).__name__,
             last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
             carried=self.carried,

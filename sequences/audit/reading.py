@@ -11,6 +11,7 @@ from ..exceptions import NotWritten
 from ..expressions import KeySchema
 from ..retries import Deadline, read
 from ..strategies.base import Strategy
+from ..types import Scope
 
 __all__ = ["Row", "list_scopes", "pages", "stored_tokens"]
 
@@ -19,12 +20,12 @@ SCOPES_A_PAGE = 100
 Row = Mapping[str, Any]
 
 
-def list_scopes(strategy: Strategy) -> Iterator[str | None]:
+def list_scopes(strategy: Strategy) -> Iterator[Scope]:
     """Every scope of a sequence, read page by page. Raises OperationNotSupported if the sequence cannot list them."""
     cursor = None
     while True:
         counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE)
-        yield from (counter.scope for counter in counters)
+        yield from (counter.counted_in for counter in counters)
         if cursor is None:
             return
 

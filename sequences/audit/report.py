@@ -77,6 +77,7 @@ class AuditReport:
 
     sequence: str
     scope: str | None
+    period: str
     strategy: str
     last_value: int | None
     carried: int

@@ -9,6 +9,7 @@ Everything that a strategy of your own needs can be imported from here.
 
 from ..commits import Pending, PutRequest
 from ..retries import Deadline, read
+from ..types import Scope
 from .assignments import Assignment, Hint
 from .atomic import AtomicCounter
 from .base import Strategy
@@ -26,6 +27,7 @@ __all__ = [
     "OptimisticCounter",
     "Pending",
     "PutRequest",
+    "Scope",
     "SortKeyMaximum",
     "Strategy",
     "TransactionalCounter",

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
 from ..retries import Deadline
+from ..types import Scope
 from .layout import Send
 
 __all__ = ["Assigner", "Assignment", "Hint"]
@@ -36,23 +37,23 @@ class Assignment:
 class Assigner(Protocol):
     """Decides which value comes next, and learns the outcome. Every `Strategy` is one."""
 
-    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values to these requests, or to the first few of them. May read."""
 
-    def committed(self, scope: str | None, last_value: int) -> None:
+    def committed(self, scope: Scope, last_value: int) -> None:
         """A write is stored, and this is its last value."""
 
-    def handed_out(self, scope: str | None, value: int) -> None:
+    def handed_out(self, scope: Scope, value: int) -> None:
         """A marker shows that this value was handed out."""
 
-    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
+    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """The counter has changed since it was read; `reason.old` is the counter now."""
 
-    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """Another item is already stored under this value."""
 
-    def hint(self, scope: str | None) -> Hint | None:
+    def hint(self, scope: Scope) -> Hint | None:
         """The last confirmed value of a scope, for other processes of this host; None if there is none."""
 
-    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+    def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Take over a newer last value from another process of this host."""

@@ -9,6 +9,7 @@ from .. import dynamodb, expressions
 from ..commits import Committer, Pending, PreparedWrite
 from ..exceptions import WriteCancelled
 from ..retries import Deadline, new_token
+from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
 from .stored_counter import CounterState
 
@@ -51,7 +52,7 @@ class AtomicCounter(CounterStrategy):
 class Addition(CounterCommitter):
     """Takes values by one atomic addition to the counter."""
 
-    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
         read_units = counter.check_items(scope, deadline.send)
         fitting = numbers.fitting(pendings, numbers.before_start)
@@ -73,15 +74,15 @@ class Addition(CounterCommitter):
             operation="update_item", request=request, pendings=tuple(fitting), values=(), token=token, life=life
         )
 
-    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self._settle(scope, write, dynamodb.unmarshal(answer["Attributes"]))
 
-    def _settle(self, scope: str | None, write: PreparedWrite, counter: Mapping[str, Any]) -> None:
+    def _settle(self, scope: Scope, write: PreparedWrite, counter: Mapping[str, Any]) -> None:
         last_value = CounterState.of(counter).last_value
         assert last_value is not None
         self.taken(scope, write, last_value)
 
-    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise it went back or is used up."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:

@@ -6,6 +6,7 @@ requests are written together, and retries.
 
 from __future__ import annotations
 
+import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,14 +17,16 @@ from django.utils.module_loading import import_string
 from .. import dynamodb
 from ..commit_queues import CommitQueues
 from ..commits import Pending, PutRequest, ReserveRequest
-from ..exceptions import CancellationReason, InvalidSequence, OperationNotSupported, SequenceError
+from ..exceptions import CancellationReason, InvalidScope, InvalidSequence, OperationNotSupported, SequenceError
 from ..expressions import KeySchema, KeyType
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
-from ..types import Counter, SequenceConfig
+from ..texts import Format
+from ..types import Counter, Dated, Scope, SequenceConfig
 from .assignments import Assignment, Hint
 from .item_writer import ItemWriter
 from .layout import VALUE_IN, ItemLayout, Send
 from .lives import TableLives
+from .lru import LRU
 from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
@@ -32,6 +35,8 @@ from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
 __all__ = ["COSTS", "FLAGS", "Strategy"]
 
 WEEK_SECONDS = 7 * 24 * 3600
+PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
+"""The default of the option `partition` for a sequence with a PERIOD."""
 
 FLAGS = {
     "gapless": "Does every value up to `last_value` have a stored item, whatever fails?",
@@ -72,7 +77,8 @@ class Strategy(ABC):
         "partition": Option(
             "{sequence}#{scope}",
             is_name,
-            'a text with "{scope}" in it, and with "{sequence}" if other sequences share the table',
+            'a text with "{scope}" in it, with "{period}" if there is a PERIOD, and with "{sequence}" if other '
+            "sequences share the table",
         ),
         "key_names": Option(
             ("pk", "sk"), lambda v: is_names(v) and len(v) in (1, 2), "one or two names, as ('pk', 'sk')"
@@ -83,6 +89,7 @@ class Strategy(ABC):
         "value_in": one_of(*VALUE_IN),
         "value_name": Option("value", is_name, "a name"),
         "token_name": Option("token", is_name, "a name"),
+        "text_name": Option(None, lambda v: v is None or is_name(v), "a name, or None"),
         "sort_key": one_of("number", "padded"),
         "width": Option(10, lambda v: isinstance(v, int) and 1 <= v <= 38, "a whole number from 1 to 38"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
@@ -107,16 +114,10 @@ class Strategy(ABC):
         self.timing = timing or Timing()
         self.wall = wall or partial(dynamodb.now, config.client)
         self.schema = _key_schema(config, self.option)
-        self.numbers = _numbers(config, self.schema.padded_width)
-        self.layout = ItemLayout(
-            alias=config.alias,
-            schema=self.schema,
-            template=self.option["partition"],
-            value_in=self.option["value_in"],
-            value_name=self.option["value_name"],
-            token_name=self.option["token_name"],
-            own_keys=self.takes_own_keys,
-        )
+        self.period, self.format = config.period, Format(config.format or "{value}")
+        self.numbers = _numbers(config, self.schema.padded_width, self.format.widest)
+        self.is_plain = config.period.kind == "never" and config.format is None
+        self.layout = self._layout()
         marker_schema = _marker_schema(config.alias, self.schema, self.option["marker_table"])
         tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
         self.lives = TableLives(tables, self.forget, config.client)
@@ -136,31 +137,74 @@ class Strategy(ABC):
             most_actions=self.most_actions,
             locks_host=joins,
             clock=self.timing.clock,
+            texts=self.format.text,
         )
         self.items = CommitQueues(self.item_writer, joins=joins)
+        self._percents: LRU[int] = LRU()
         self._list_scopes = _imported(config.alias, self.option["scopes"])
 
+    def _layout(self) -> ItemLayout:
+        in_periods = self.period.kind != "never"
+        default = PARTITION_IN_PERIODS if in_periods else self.option["partition"]
+        return ItemLayout(
+            alias=self.alias,
+            schema=self.schema,
+            template=self.config.options.get("partition", default),
+            value_in=self.option["value_in"],
+            value_name=self.option["value_name"],
+            token_name=self.option["token_name"],
+            text_name=self.option["text_name"],
+            own_keys=self.takes_own_keys,
+            in_periods=in_periods,
+        )
+
     # What callers use.
+
+    def dated(
+        self, scope: str | None, date: datetime.date | None, period: str | None = None
+    ) -> tuple[Scope, datetime.date | None]:
+        """The scope in the period of the document's date, and that date if the sequence needs one.
+
+        The default is today; a `period` may be named in its place.
+        Raises InvalidScope for a scope that is not in FORMAT, InvalidPeriod, and
+        ValueError for a date that the sequence does not use or cannot read.
+        """
+        if scope is not None and self.config.format is not None and not self.format.uses_scope:
+            raise InvalidScope(
+                f"The scope is {scope!r}; the FORMAT of {self.alias!r} has no {{scope}}, so two scopes would have the "
+                "same texts: add it to FORMAT, or leave the scope out."
+            )
+        if period is not None:
+            self.period.check(period)
+            return Dated.of(scope, period), None
+        if self.period.kind == "never" and not self.format.uses_dates:
+            if date is not None:
+                raise ValueError(f"{self.alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
+            return scope, None
+        day = self.period.date_of(date, self.wall())
+        return Dated.of(scope, self.period.name(day)), day
 
     def deadline(self) -> Deadline:
         """A deadline for one call, which begins now."""
         return Deadline(timing=self.timing, seconds=self.option["deadline"], client=self.config.client)
 
-    def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+    def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send)
         self.items.submit(scope, pendings, deadline)
 
-    def next_value(self, scope: str | None) -> int:
+    def next_value(self, scope: Scope) -> int:
         """Take the next value before its item is stored. Raises OperationNotSupported."""
         return self.reserve(scope, 1, self.deadline())[0]
 
-    def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
+    def reserve(self, scope: Scope, count: int, deadline: Deadline) -> range | list[int]:
         """Take `count` values before their items are stored. Raises OperationNotSupported."""
         raise self._not_supported()
 
-    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> tuple[range, bool]:
+    def reserve_once(
+        self, scope: Scope, count: int, token: str, day: datetime.date | None, deadline: Deadline
+    ) -> tuple[range, bool]:
         """Take `count` values, or give a repeat of the token the same ones; return them, and whether it is a repeat.
 
         Raises OperationNotSupported.
@@ -173,7 +217,7 @@ class Strategy(ABC):
             "use put_next."
         )
 
-    def advance_to(self, scope: str | None, value: int, *, only_new: bool = False) -> int | None:
+    def advance_to(self, scope: Scope, value: int, *, only_new: bool = False) -> int | None:
         """Move the counter up, so that the next value is above `value` (see `StoredCounter.advance_to`).
 
         Raises OperationNotSupported without a counter.
@@ -182,9 +226,17 @@ class Strategy(ABC):
         self.lives.bind(deadline.send)
         return self.stored_counter.advance_to(scope, value, deadline, only_new=only_new)
 
-    def delete_counter(self, scope: str | None) -> bool:
+    def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""
         return self.stored_counter.delete(scope, self.deadline())
+
+    def used_up(self, scope: Scope, value: int) -> tuple[int, bool]:
+        """How many percent of a scope's values are used, and whether this process learns that for the first time."""
+        percent = self.numbers.percent_used(value)
+        is_new = percent > (self._percents.get(scope) or 0)
+        if is_new:
+            self._percents.put(scope, percent)
+        return percent, is_new
 
     @property
     def stored_counter(self) -> StoredCounter:
@@ -196,7 +248,7 @@ class Strategy(ABC):
             )
         return self.counter
 
-    def reserve_all(self, scope: str | None, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
+    def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Take the values of many callers, or settle a request with its error."""
         for pending in pendings:
             try:
@@ -205,7 +257,7 @@ class Strategy(ABC):
                 pending.settle(error)
 
     @abstractmethod
-    def last_value(self, scope: str | None) -> int | None:
+    def last_value(self, scope: Scope) -> int | None:
         """The highest value handed out; None if there was none yet. Costs one read."""
 
     def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
@@ -222,35 +274,39 @@ class Strategy(ABC):
                 f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or read one scope with get_last_value."
             )
         scopes, following = self._list_scopes(cursor, limit)
-        counters = [Counter(sequence=self.alias, scope=scope, last_value=self.last_value(scope)) for scope in scopes]
-        return counters, following
+        return [self._counted(scope) for scope in scopes], following
+
+    def _counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
+        scope, period = listed if isinstance(listed, tuple) else (listed, "")
+        last_value = self.last_value(Dated.of(scope, period))
+        return Counter(sequence=self.alias, scope=scope, period=period, last_value=last_value)
 
     # What a strategy decides, and how it learns the outcome (see `assignments.Assigner`).
 
     @abstractmethod
-    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values to these requests, or to the first few of them. May read."""
 
     @abstractmethod
-    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """Another item is already stored under this value."""
 
-    def committed(self, scope: str | None, last_value: int) -> None:
+    def committed(self, scope: Scope, last_value: int) -> None:
         """A write is stored, and this is its last value."""
 
-    def handed_out(self, scope: str | None, value: int) -> None:
+    def handed_out(self, scope: Scope, value: int) -> None:
         """A marker shows that this value was handed out."""
         if self.counter:
             self.counter.seen(scope, value)
 
-    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
+    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """The counter has changed since it was read; `reason.old` is the counter now."""
 
-    def hint(self, scope: str | None) -> Hint | None:
+    def hint(self, scope: Scope) -> Hint | None:
         """The last confirmed value of a scope, for other processes of this host; None if there is none."""
         return None
 
-    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+    def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Take over a newer last value from another process of this host."""
 
     def forget(self) -> None:
@@ -291,13 +347,14 @@ def _marker_schema(alias: str, schema: KeySchema, table: str | None) -> KeySchem
     return schema
 
 
-def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:
+def _numbers(config: SequenceConfig, padded_width: int, widest: int | None) -> Numbers:
     return Numbers(
         alias=config.alias,
         start=config.start,
         step=config.step,
         maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
         padded=padded_width > 0,
+        widest=widest,
     )
 
 

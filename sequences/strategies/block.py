@@ -14,7 +14,7 @@ from typing import Any
 from ..commits import Committer, Pending, ReserveRequest
 from ..exceptions import SequenceExhausted
 from ..retries import Deadline
-from ..types import SequenceConfig
+from ..types import Scope, SequenceConfig
 from ..waiters import TOOK_TOO_LONG
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
@@ -61,8 +61,8 @@ class BlockAllocator(CounterStrategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self._serving: dict[str | None, Iterator[int]] = {}
-        self._supplies: dict[str | None, Supply] = {}
+        self._serving: dict[Scope, Iterator[int]] = {}
+        self._supplies: dict[Scope, Supply] = {}
         self._lock = threading.RLock()
         self._fetches: list[Fetch] = []
         atexit.register(_report_unused, weakref.ref(self))
@@ -70,10 +70,10 @@ class BlockAllocator(CounterStrategy):
     def committer(self) -> Committer:
         return Addition(self.counter)
 
-    def next_value(self, scope: str | None) -> int:
+    def next_value(self, scope: Scope) -> int:
         return self._next(scope)
 
-    def _next(self, scope: str | None, deadline: Deadline | None = None) -> int:
+    def _next(self, scope: Scope, deadline: Deadline | None = None) -> int:
         try:
             # `next` on a range's iterator is atomic under the interpreter's lock: two threads never get the same value.
             return next(self._serving[scope])
@@ -86,24 +86,24 @@ class BlockAllocator(CounterStrategy):
             self._supplies.clear()
             self._serving.clear()
 
-    def advance_to(self, scope: str | None, value: int, *, only_new: bool = False) -> int | None:
+    def advance_to(self, scope: Scope, value: int, *, only_new: bool = False) -> int | None:
         """Move the counter up and drop this process's block, whose values may be lower."""
         last_value = super().advance_to(scope, value, only_new=only_new)
         self._drop(scope)
         return last_value
 
-    def delete_counter(self, scope: str | None) -> bool:
+    def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter and drop this process's block."""
         deleted = super().delete_counter(scope)
         self._drop(scope)
         return deleted
 
-    def _drop(self, scope: str | None) -> None:
+    def _drop(self, scope: Scope) -> None:
         with self._lock:
             self._supplies.pop(scope, None)
             self._serving.pop(scope, None)
 
-    def _refill(self, scope: str | None, deadline: Deadline) -> int:
+    def _refill(self, scope: Scope, deadline: Deadline) -> int:
         self.lives.bind(deadline.send)
         supply = self._supply(scope)
         try:
@@ -120,7 +120,7 @@ class BlockAllocator(CounterStrategy):
             if supply.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 supply.lock.release()
 
-    def _supply(self, scope: str | None) -> Supply:
+    def _supply(self, scope: Scope) -> Supply:
         with self._lock:
             supply = self._supplies.get(scope)
             if supply is None:
@@ -128,7 +128,7 @@ class BlockAllocator(CounterStrategy):
                 self._bound_memory()
             return supply
 
-    def _new_supply(self, scope: str | None) -> Supply:
+    def _new_supply(self, scope: Scope) -> Supply:
         size: int = self.option["block_size"]
         return Supply(
             partial(self.fetch, scope),
@@ -138,7 +138,7 @@ class BlockAllocator(CounterStrategy):
             clock=self.timing.clock,
         )
 
-    def _serve(self, scope: str | None, supply: Supply, values: Iterator[int], before: Iterator[int] | None) -> None:
+    def _serve(self, scope: Scope, supply: Supply, values: Iterator[int], before: Iterator[int] | None) -> None:
         """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
         with self._lock:
             if self._supplies.get(scope) is supply and self._serving.get(scope) is before:
@@ -151,7 +151,7 @@ class BlockAllocator(CounterStrategy):
             del self._supplies[oldest]
             self._serving.pop(oldest, None)
 
-    def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
+    def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take values from memory, or from the counter if they are more than a block."""
         if count > self.option["block_size"]:
             return super().take(scope, count, deadline)
@@ -162,7 +162,7 @@ class BlockAllocator(CounterStrategy):
         pending.settle(values)
         return pending
 
-    def fetch(self, scope: str | None, count: int, deadline: Deadline) -> Block:
+    def fetch(self, scope: Scope, count: int, deadline: Deadline) -> Block:
         """Reserve one block from the counter, or a smaller one close to MAXIMUM."""
         try:
             taken = super().take(scope, count, deadline)
@@ -174,7 +174,7 @@ class BlockAllocator(CounterStrategy):
         assert isinstance(values, range)
         return Block(values, taken.write_units)
 
-    def prefetch(self, scope: str | None, count: int) -> Fetch | None:
+    def prefetch(self, scope: Scope, count: int) -> Fetch | None:
         """Reserve a block in another thread, before anybody needs it; None if many fetches are under way."""
         self._fetches = [fetch for fetch in self._fetches if not fetch.done]
         if len(self._fetches) >= MOST_FETCHES:

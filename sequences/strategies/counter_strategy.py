@@ -5,6 +5,7 @@ How the counter is written is not here: that is where they differ.
 
 from __future__ import annotations
 
+import datetime
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,7 +16,7 @@ from ..commit_queues import CommitQueues
 from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
 from ..exceptions import SequenceError
 from ..retries import Deadline, read
-from ..types import SequenceConfig
+from ..types import Scope, SequenceConfig
 from .assignments import Assignment
 from .base import Strategy
 from .options import Option
@@ -62,17 +63,19 @@ class CounterStrategy(Strategy):
     def committer(self) -> Committer:
         """The committer that takes values from the counter."""
 
-    def reserve(self, scope: str | None, count: int, deadline: Deadline) -> range | list[int]:
+    def reserve(self, scope: Scope, count: int, deadline: Deadline) -> range | list[int]:
         self.lives.bind(deadline.send)
         return values_of(self.take(scope, count, deadline))
 
-    def reserve_once(self, scope: str | None, count: int, token: str, deadline: Deadline) -> tuple[range, bool]:
-        pending = Pending(self.item_writer.reservation(count, token))
+    def reserve_once(
+        self, scope: Scope, count: int, token: str, day: datetime.date | None, deadline: Deadline
+    ) -> tuple[range, bool]:
+        pending = Pending(self.item_writer.reservation(count, token, day))
         self.put(scope, [pending], deadline)
         allocation, step = allocated(pending), self.numbers.step
         return range(allocation.value, allocation.value + step * count, step), allocation.replayed
 
-    def reserve_all(self, scope: str | None, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
+    def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Take the values of many callers by one write of the counter, if callers share one."""
         if not self.joins_reservations:
             super().reserve_all(scope, pendings, deadline)
@@ -80,7 +83,7 @@ class CounterStrategy(Strategy):
         self.lives.bind(deadline.send)
         self.reservations.submit(scope, pendings, deadline)
 
-    def take(self, scope: str | None, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
+    def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count))
         self.reservations.submit(scope, [pending], deadline)
@@ -88,7 +91,7 @@ class CounterStrategy(Strategy):
             raise pending.answer
         return pending
 
-    def put(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+    def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Answer a repeat from its marker first, so that it takes no value."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send)
@@ -97,7 +100,7 @@ class CounterStrategy(Strategy):
                 self.item_writer.answer_repeat(scope, pending, deadline)
         self.items.submit(scope, [pending for pending in pendings if pending.answer is None], deadline)
 
-    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Take values for the requests without one. A request keeps its value until another item is found under it."""
         self.counter.catch_up(scope, deadline.send)
         waiting = [pending for pending in pendings if pending.value is None]
@@ -109,12 +112,12 @@ class CounterStrategy(Strategy):
                 _share(CounterStrategy.take(self, scope, pending.request.count, deadline), [pending])
         return Assignment(pendings, [pending.value for pending in pendings if pending.value is not None])
 
-    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """An imported row has this number: the counter is behind the stored items."""
         pending.value = None
         self.counter.fell_behind(scope, value)
 
-    def last_value(self, scope: str | None) -> int | None:
+    def last_value(self, scope: Scope) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
 
 
@@ -139,7 +142,7 @@ class CounterCommitter(Committer):
     def __init__(self, counter: StoredCounter) -> None:
         self.counter = counter
 
-    def taken(self, scope: str | None, write: PreparedWrite, last_value: int) -> None:
+    def taken(self, scope: Scope, write: PreparedWrite, last_value: int) -> None:
         """Give each request its share of the values up to `last_value`, in the order in which they came."""
         if write.life == self.counter.lives.current:
             self.counter.seen(scope, last_value)

@@ -6,6 +6,7 @@ written together, and retries.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -24,14 +25,17 @@ from ..exceptions import (
 )
 from ..host_lock import hold_host_lock
 from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
-from ..types import Allocation
+from ..types import Allocation, Dated, Scope, parted
 from .assignments import Assigner, Hint
 from .layout import ItemLayout
 from .lives import TableLives
 from .markers import Markers
 from .put_requests import in_transactions, put_request, reservation
 
-__all__ = ["ItemWriter"]
+__all__ = ["ItemWriter", "Texts"]
+
+Texts = Callable[[int, str | None, datetime.date | None, str], str]
+"""The text of a value, with its scope, the document's date and its period."""
 
 
 class ItemWriter(Committer):
@@ -47,6 +51,7 @@ class ItemWriter(Committer):
         most_actions: int,
         locks_host: bool,
         clock: Callable[[], float],
+        texts: Texts,
     ) -> None:
         self.assigner = assigner
         self.layout = layout
@@ -55,25 +60,32 @@ class ItemWriter(Committer):
         self.most_actions = most_actions
         self.locks_host = locks_host
         self.clock = clock
+        self.texts = texts
 
-    def request(self, item: Mapping[str, Any], token: str | None, also: Sequence[Action] = ()) -> PutRequest:
+    def request(
+        self,
+        item: Mapping[str, Any],
+        token: str | None,
+        also: Sequence[Action] = (),
+        day: datetime.date | None = None,
+    ) -> PutRequest:
         """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
-        request = put_request(item, token, also=also, own_key=self.layout.own_key, digest=self.markers.digest)
+        request = put_request(item, token, also=also, day=day, own_key=self.layout.own_key, digest=self.markers.digest)
         if request.actions > self.most_actions:
             most = self.most_actions - request.actions + len(also)
             raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
         return request
 
-    def reservation(self, count: int, token: str) -> PutRequest:
+    def reservation(self, count: int, token: str, day: datetime.date | None = None) -> PutRequest:
         """The request for `count` values that a repeat with the same token gets again."""
-        return reservation(count, token, digest=self.markers.digest)
+        return reservation(count, token, day=day, digest=self.markers.digest)
 
     def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
         """Split requests, in their order, into as few parts as single writes can hold."""
         return in_transactions(pendings, self.most_actions)
 
     @contextmanager
-    def exclusively(self, scope: str | None, deadline: Deadline) -> Iterator[None]:
+    def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[None]:
         """Hold the host lock of the scope. Take over its hint before the block, and leave a new one after it."""
         if not self.locks_host:
             yield
@@ -87,7 +99,7 @@ class ItemWriter(Committer):
             if own:
                 lock.leave_hint(own.last_value, own.at)
 
-    def prepare(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
         """Prepare one write of these items, their markers, and the counter if the values come from one."""
         life = self.lives.current
         assignment = self.assigner.assign(scope, pendings, deadline)
@@ -119,31 +131,45 @@ class ItemWriter(Committer):
             life=life,
         )
 
-    def _item(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
-        written = self.layout.written(scope, value, request.token, own_key=request.own_key is not None)
+    def _item(self, scope: Scope, request: PutRequest, value: int) -> dict[str, Any]:
+        text = self._text(value, scope, request.day) if self.layout.text_name else ""
+        written = self.layout.written(scope, value, request.token, text, own_key=request.own_key is not None)
         return {**(request.item or {}), **written}
 
-    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
         if write.life == self.lives.current:
             self.assigner.committed(scope, write.values[-1])
         for pending, value in zip(write.pendings, write.values, strict=True):
-            pending.settle(self._allocation(scope, pending, value))
+            pending.settle(self._allocation(scope, pending, value, pending.request.day))
 
     def _allocation(
-        self, scope: str | None, pending: Pending[PutRequest], value: int, *, replayed: bool = False
+        self,
+        scope: Scope,
+        pending: Pending[PutRequest],
+        value: int,
+        day: datetime.date | None,
+        *,
+        replayed: bool = False,
     ) -> Allocation:
+        plain, period = parted(scope)
         return Allocation(
             sequence=self.markers.alias,
-            scope=scope,
+            scope=plain,
             value=value,
             attempts=pending.attempts,
             replayed=replayed,
             write_units=pending.write_units,
             read_units=pending.read_units,
+            period=period,
+            text=self._text(value, scope, day),
         )
 
-    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def _text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
+        plain, period = parted(scope)
+        return self.texts(value, plain, day, period)
+
+    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """Read the reasons one by one, each for its action.
 
         If a stored item is ours, an earlier send succeeded and only its answer was lost. Writes are all-or-nothing, so
@@ -183,14 +209,14 @@ class ItemWriter(Committer):
                 return False
 
     def _refused_counter(
-        self, scope: str | None, reason: CancellationReason, error: WriteCancelled, deadline: Deadline
+        self, scope: Scope, reason: CancellationReason, error: WriteCancelled, deadline: Deadline
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
             raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
         self.assigner.counter_moved(scope, reason, deadline.send)
 
     def _refused_action(
-        self, scope: str | None, role: Role, pending: Pending[PutRequest], value: int, reason: CancellationReason
+        self, scope: Scope, role: Role, pending: Pending[PutRequest], value: int, reason: CancellationReason
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
             what = f"also[{role.rider}]" if role.kind == "also" else "The item"
@@ -205,13 +231,13 @@ class ItemWriter(Committer):
         else:
             self.assigner.number_taken(scope, pending, value)
 
-    def answer_repeat(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> None:
+    def answer_repeat(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
         """Answer a request whose token already has a marker, before it takes a value. One consistent read."""
         marker = self.markers.find(scope, pending, deadline)
         if marker:
             self._repeat(scope, pending, marker)
 
-    def _repeat(self, scope: str | None, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:
+    def _repeat(self, scope: Scope, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:
         """Answer a repeat with the first answer, or refuse it if its item differs."""
         if marker.get("digest") != pending.request.digest:
             pending.settle(
@@ -220,10 +246,12 @@ class ItemWriter(Committer):
                     "item. Use a new token for a new request, and repeat a request unchanged."
                 )
             )
-        elif "value" in marker:
-            pending.settle(self._allocation(scope, pending, int(marker["value"]), replayed=True))
-        if "value" in marker:
-            self.assigner.handed_out(scope, int(marker["value"]))
+        if "value" not in marker:
+            return
+        value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
+        day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
+        pending.settle(self._allocation(scope, pending, value, day, replayed=True))  # an earlier answer stays
+        self.assigner.handed_out(scope, value)
 
 
 def _item_exists(pending: Pending[PutRequest]) -> ItemExists:

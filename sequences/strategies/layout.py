@@ -11,8 +11,9 @@ from typing import Any
 from .. import dynamodb, expressions
 from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
 from ..expressions import KeySchema
+from ..types import Dated, Scope, parted
 
-__all__ = ["VALUE_IN", "ItemLayout", "Send", "scope_text"]
+__all__ = ["VALUE_IN", "ItemLayout", "Send", "scope_of_text", "scope_text"]
 
 Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Sends one request, once or with retries, and returns the answer."""
@@ -24,9 +25,19 @@ NO_SCOPE = "#"  # how the scope None is stored; no scope begins with it
 _VALUE = re.compile(r"\{value(?::0(\d+)d)?\}")
 
 
-def scope_text(scope: str | None) -> str:
-    """The text that is stored for a scope."""
+def scope_text(scope: Scope) -> str:
+    """The text that is stored for a scope, such as "ABC", or "#2026#ABC" in a period. No two scopes have the same."""
+    if isinstance(scope, Dated):
+        return f"#{scope.period}#{scope_text(scope.scope)}"
     return NO_SCOPE if scope is None else scope
+
+
+def scope_of_text(text: str) -> Scope:
+    """The scope for which a text is stored."""
+    if text == NO_SCOPE or not text.startswith(NO_SCOPE):
+        return None if text == NO_SCOPE else text
+    period, _, scope = text[1:].partition("#")
+    return Dated(None if scope == NO_SCOPE else scope, period)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +57,8 @@ class ItemLayout:
     value_name: str = "value"
     token_name: str = "token"  # noqa: S105 - the name of an attribute
     own_keys: bool = False
+    text_name: str | None = None
+    in_periods: bool = False
 
     def __post_init__(self) -> None:
         for option, wanted in self._problems():
@@ -59,8 +72,13 @@ class ItemLayout:
             yield "value_in", "must be 'sort_key': this strategy counts the sort keys"
         elif self.value_in == "partition_key":
             yield from self._partition_problems()
+        if self.in_periods != ("{period}" in self.template):
+            wanted = "must have {period} in it" if self.in_periods else "has {period} in it, but there is no PERIOD"
+            yield "partition", wanted
         if self.token_name in self.key_names:
             yield "token_name", "must not be a key attribute"
+        if self.text_name in (self.token_name, self.value_name, *self.key_names):
+            yield "text_name", "must be neither a key attribute nor 'token_name' nor 'value_name'"
         if self.value_name == self.token_name or (self.value_in == "attribute" and self.value_name in self.key_names):
             yield "value_name", "must be neither a key attribute nor 'token_name'"
 
@@ -98,9 +116,9 @@ class ItemLayout:
         """Whether the items of a scope are one collection, in the order of their values."""
         return self.value_in == "sort_key"
 
-    def check_scope(self, scope: str | None) -> None:
+    def check_scope(self, scope: Scope) -> None:
         """Raise InvalidScope for a scope whose items cannot be told from those of another one."""
-        schema = self.schema
+        schema, (scope, _) = self.schema, parted(scope)
         if self.in_collections and schema.partition_type == "N" and not _is_canonical(scope):
             raise InvalidScope(
                 f"The scope is {scope!r}; it must be a whole number without zeros before it, as the partition key of "
@@ -112,11 +130,13 @@ class ItemLayout:
                 "leave it out."
             )
 
-    def partition(self, scope: str | None) -> str:
+    def partition(self, scope: Scope) -> str:
         """The partition key of a scope's items, without their value."""
-        return self.template.replace("{sequence}", self.alias).replace("{scope}", scope_text(scope))
+        plain, period = parted(scope)
+        text = self.template.replace("{sequence}", self.alias).replace("{period}", period)
+        return text.replace("{scope}", scope_text(plain))
 
-    def key(self, scope: str | None, value: int) -> dict[str, Any]:
+    def key(self, scope: Scope, value: int) -> dict[str, Any]:
         """The key attributes that follow from the value; none if each item brings its own key."""
         match self.value_in:
             case "sort_key":
@@ -127,10 +147,11 @@ class ItemLayout:
             case _:
                 return {}
 
-    def written(self, scope: str | None, value: int, token: str, *, own_key: bool) -> dict[str, Any]:
-        """The attributes that the sequence writes into an item: its key or its value, and the token of its request."""
+    def written(self, scope: Scope, value: int, token: str, text: str, *, own_key: bool) -> dict[str, Any]:
+        """The attributes that the sequence writes into an item: its key or value, token and text."""
         place = {self.value_name: {"N": str(value)}} if own_key else self.key(scope, value)
-        return {**place, self.token_name: {"S": token}}
+        named = {self.text_name: {"S": text}} if self.text_name else {}
+        return {**place, self.token_name: {"S": token}, **named}
 
     def own_key(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
         """The key that an item brings, as attribute values; None if its key follows from its value.
@@ -165,7 +186,7 @@ class ItemLayout:
     @property
     def system_names(self) -> tuple[str, ...]:
         """The attributes that no item brings."""
-        return self.token_name, expressions.MARKER_EXPIRY
+        return self.token_name, expressions.MARKER_EXPIRY, *([self.text_name] if self.text_name else [])
 
     def _check_key(self, name: str, value: Any) -> None:
         wanted = self.schema.types[self.key_names.index(name)]
@@ -177,7 +198,7 @@ class ItemLayout:
         if name == self.schema.partition_name and value.get("S", "").startswith("#"):
             raise InvalidItem(f"The item's {name!r} begins with '#', which is reserved: begin it otherwise.")
 
-    def highest(self, scope: str | None, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
+    def highest(self, scope: Scope, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
         """The highest value among a scope's items and the read units that it cost. One query of one item.
 
         None if there are no items, or if they are not one collection.

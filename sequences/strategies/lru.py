@@ -6,6 +6,8 @@ import threading
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
+from ..types import Scope
+
 __all__ = ["LRU", "SCOPES_REMEMBERED"]
 
 V = TypeVar("V")
@@ -19,19 +21,19 @@ class LRU(Generic[V]):
     def __init__(self, most: int = SCOPES_REMEMBERED) -> None:
         self._most = most
         self._lock = threading.RLock()  # a signal handler may call `put` while its thread is inside it
-        self._values: OrderedDict[str | None, V] = OrderedDict()
+        self._values: OrderedDict[Scope, V] = OrderedDict()
 
-    def get(self, scope: str | None) -> V | None:
+    def get(self, scope: Scope) -> V | None:
         return self._values.get(scope)
 
-    def put(self, scope: str | None, value: V) -> None:
+    def put(self, scope: Scope, value: V) -> None:
         with self._lock:
             self._values[scope] = value
             self._values.move_to_end(scope)
             if len(self._values) > self._most:
                 self._values.popitem(last=False)
 
-    def forget(self, scope: str | None) -> None:
+    def forget(self, scope: Scope) -> None:
         with self._lock:
             self._values.pop(scope, None)
 

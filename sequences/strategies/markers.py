@@ -9,6 +9,7 @@ from .. import dynamodb, expressions
 from ..commits import Pending, PutRequest
 from ..expressions import MARKER_EXPIRY, KeySchema
 from ..retries import Deadline, read
+from ..types import Scope, parted
 from .layout import scope_text
 
 __all__ = ["Markers"]
@@ -26,15 +27,18 @@ class Markers:
         self._ignored = ignored
         self.wall = wall
 
-    def partition(self, scope: str | None) -> str:
-        """The partition key of a scope's markers. No scope's items can have it."""
-        return f"#marker#{self.alias}#{scope_text(scope)}"
+    def partition(self, scope: Scope) -> str:
+        """The partition key of a scope's markers. No scope's items can have it.
 
-    def key(self, scope: str | None, token: str) -> dict[str, Any]:
+        It is without the period, so that a repeat in the next period finds the first answer.
+        """
+        return f"#marker#{self.alias}#{scope_text(parted(scope)[0])}"
+
+    def key(self, scope: Scope, token: str) -> dict[str, Any]:
         """The key of a token's marker."""
         return self.schema.key(self.partition(scope), expressions.marker_number(token))
 
-    def put(self, scope: str | None, request: PutRequest, value: int) -> dict[str, Any]:
+    def put(self, scope: Scope, request: PutRequest, value: int) -> dict[str, Any]:
         """The action that stores a request's marker, on the condition that there is none, or only an expired one."""
         now = int(self.wall())
         fields = {
@@ -44,11 +48,12 @@ class Markers:
             "digest": request.digest,
             MARKER_EXPIRY: now + self._seconds,
             **({"count": request.count} if request.item is None else {}),
+            **({"period": parted(scope)[1], "day": request.day.isoformat()} if request.day else {}),
         }
         marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
         return expressions.put_marker(self.schema, marker, now=now)
 
-    def find(self, scope: str | None, pending: Pending[PutRequest], deadline: Deadline) -> Mapping[str, Any] | None:
+    def find(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> Mapping[str, Any] | None:
         """The marker of a request's token; None if there is none, or only an expired one. One consistent read."""
         request = expressions.read_item(self.schema.table, self.key(scope, pending.request.token))
         answer = read("get_item", request, deadline=deadline)

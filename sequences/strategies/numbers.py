@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..commits import Pending
@@ -12,7 +13,7 @@ from ..exceptions import SequenceExhausted
 __all__ = ["Numbers"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Numbers:
     """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum."""
 
@@ -21,6 +22,21 @@ class Numbers:
     step: int
     maximum: int
     padded: bool = False
+    widest: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """The last value before the sequence ends, or before a value is wider than FORMAT has it (`widest`)."""
+        return self.maximum if self.widest is None else min(self.maximum, self.widest)
+
+    @cached_property
+    def nearly_used_up(self) -> int:
+        """From this value on, 90 % of the values up to the limit are used."""
+        return self.before_start - (self.before_start - self.limit) * 9 // 10
+
+    def percent_used(self, value: int) -> int:
+        """How much of the values up to the limit is used, after this value."""
+        return min((value - self.before_start) * 100 // max(self.limit - self.before_start, 1), 100)
 
     @property
     def before_start(self) -> int:

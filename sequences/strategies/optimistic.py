@@ -9,6 +9,7 @@ from .. import expressions
 from ..commits import Committer, Pending, PreparedWrite
 from ..exceptions import WriteCancelled
 from ..retries import Deadline, new_token
+from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
 from .options import one_of
 from .stored_counter import StoredCounter
@@ -59,7 +60,7 @@ class _ReadThenWrite(CounterCommitter):
             (expressions.put_counter, "put_item") if by_put else (expressions.advance_counter, "update_item")
         )
 
-    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
         read_units = counter.check_items(scope, deadline.send)
         state = counter.state(scope, deadline.send)
@@ -79,10 +80,10 @@ class _ReadThenWrite(CounterCommitter):
             life=life,
         )
 
-    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])
 
-    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise another writer won: read it again."""
         if (error.reasons[0].old or {}).get("token") == write.token:
             self.committed(scope, write, {})

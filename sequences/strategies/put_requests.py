@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ def put_request(
     token: str | None,
     *,
     also: Sequence[Action] = (),
+    day: datetime.date | None = None,
     own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None],
     digest: Callable[[Mapping[str, Any]], str],
 ) -> PutRequest:
@@ -33,7 +35,7 @@ def put_request(
     if also:
         size += check_actions(also)
     if token is None:
-        return PutRequest(item=wire, token=new_token(), size=size, own_key=key, also=tuple(also))
+        return PutRequest(item=wire, token=new_token(), size=size, own_key=key, also=tuple(also), day=day)
     return PutRequest(
         item=wire,
         token=token,
@@ -43,13 +45,16 @@ def put_request(
         digest=digest(wire),
         request_id=new_token(),
         also=tuple(also),
+        day=day,
     )
 
 
-def reservation(count: int, token: str, *, digest: Callable[[Mapping[str, Any]], str]) -> PutRequest:
+def reservation(
+    count: int, token: str, *, day: datetime.date | None, digest: Callable[[Mapping[str, Any]], str]
+) -> PutRequest:
     """The request for `count` values that a repeat with the same token gets again. Nothing but a marker is stored."""
     wanted = digest({"#count": {"N": str(count)}})
-    return PutRequest(item=None, token=token, count=count, marked=True, digest=wanted, request_id=new_token())
+    return PutRequest(item=None, token=token, count=count, marked=True, digest=wanted, request_id=new_token(), day=day)
 
 
 def in_transactions(pendings: Sequence[Pending[PutRequest]], most_actions: int) -> Iterator[list[Pending[PutRequest]]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ..commits import Pending, PutRequest
 from ..exceptions import InvalidSequence, ScopeNotFound
 from ..retries import Deadline, read
-from ..types import SequenceConfig
+from ..types import Scope, SequenceConfig
 from .assignments import Assignment, Hint
 from .base import Strategy
 from .layout import Send
@@ -73,13 +73,13 @@ class SortKeyMaximum(Strategy):
         self._tails.clear()
         self._lost_race_at.clear()
 
-    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         tail, read_units = self._tail(scope, deadline.send)
         last_value = max(tail, self.numbers.before_start)
         fitting = self.numbers.fitting(pendings, last_value)
         return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
 
-    def _tail(self, scope: str | None, send: Send) -> tuple[int, float]:
+    def _tail(self, scope: Scope, send: Send) -> tuple[int, float]:
         """The highest number, remembered or read, and the read units that it cost."""
         remembered = self._tails.get(scope)
         if remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]:
@@ -98,14 +98,14 @@ class SortKeyMaximum(Strategy):
             )  # fmt: skip
         return number, read_units
 
-    def committed(self, scope: str | None, last_value: int) -> None:
+    def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, last_value)
         self._lost_race_at.forget(scope)
 
-    def _remember(self, scope: str | None, number: int) -> None:
+    def _remember(self, scope: Scope, number: int) -> None:
         self._tails.put(scope, Hint(number, self.timing.clock()))
 
-    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """A lost race: go on after the number that is taken, or read the highest number again."""
         self._lost_race_at.put(scope, self.timing.clock())
         if self.option["on_conflict"] == "increment":
@@ -113,14 +113,14 @@ class SortKeyMaximum(Strategy):
         else:
             self._tails.forget(scope)
 
-    def hint(self, scope: str | None) -> Hint | None:
+    def hint(self, scope: Scope) -> Hint | None:
         return self._tails.get(scope)
 
-    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+    def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Ignore hints from before our last lost race: they are stale."""
         if hint.at > (self._lost_race_at.get(scope) or 0.0):
             self._tails.put(scope, hint)
 
-    def last_value(self, scope: str | None) -> int | None:
+    def last_value(self, scope: Scope) -> int | None:
         number, _ = self.layout.highest(scope, partial(read, deadline=self.deadline()))
         return None if number is None or number < self.config.start else number

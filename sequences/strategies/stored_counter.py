@@ -16,8 +16,8 @@ from .. import dynamodb, expressions
 from ..exceptions import InvalidSequence, SequenceWentBack, StorageRefused, WriteCancelled
 from ..expressions import CounterRow, KeySchema
 from ..retries import Deadline, new_token, read, write_once
-from ..types import Counter
-from .layout import ItemLayout, Send, scope_text
+from ..types import Counter, Scope, parted
+from .layout import ItemLayout, Send, scope_of_text, scope_text
 from .lives import TableLives
 from .lru import LRU
 from .numbers import Numbers
@@ -116,7 +116,7 @@ class StoredCounter:
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.clear()
 
-    def forget_scope(self, scope: str | None) -> None:
+    def forget_scope(self, scope: Scope) -> None:
         """Forget everything about one scope."""
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.forget(scope)
@@ -126,13 +126,13 @@ class StoredCounter:
         """Whether the counters are in the table of the items."""
         return self.table == self.layout.schema.table
 
-    def key(self, scope: str | None) -> dict[str, Any]:
+    def key(self, scope: Scope) -> dict[str, Any]:
         """The counter's key: in the table of counters, or beside the items under a key that items cannot have."""
         if self.beside_items:
             return self.layout.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
 
-    def state(self, scope: str | None, send: Send) -> CounterState:
+    def state(self, scope: Scope, send: Send) -> CounterState:
         """The counter now, by one consistent read. Raises SequenceWentBack."""
         seen = self.highest_seen(scope)  # before the read: other threads may move the counter meanwhile
         answer = send("get_item", expressions.read_item(self.table, self.key(scope)))
@@ -156,17 +156,17 @@ class StoredCounter:
         """The attributes that a write stores in the counter."""
         return CounterRow(last_value=last_value, token=token, updated_at=int(self.wall()))
 
-    def highest_seen(self, scope: str | None) -> int | None:
+    def highest_seen(self, scope: Scope) -> int | None:
         """The highest value that was handed out, as far as this process knows."""
         return self._highest_seen.get(scope)
 
-    def seen(self, scope: str | None, value: int) -> None:
+    def seen(self, scope: Scope, value: int) -> None:
         """Remember a value that was handed out: the counter must not be lower again."""
         highest = self._highest_seen.get(scope)
         if highest is None or value > highest:
             self._highest_seen.put(scope, value)
 
-    def check_items(self, scope: str | None, send: Send) -> float:
+    def check_items(self, scope: Scope, send: Send) -> float:
         """Before this process first counts in a scope, see which values its items have; return the read units.
 
         The items are read before the counter, so that the counter has reached the value of every item that is found.
@@ -179,7 +179,7 @@ class StoredCounter:
         self._checked.put(scope, True)
         return read_units
 
-    def _highest_with_token(self, scope: str | None, send: Send) -> tuple[int | None, float]:
+    def _highest_with_token(self, scope: Scope, send: Send) -> tuple[int | None, float]:
         """The highest value among the newest items with a token, and the read units. Imported rows have no token."""
         schema, token_name, read_units = self.layout.schema, self.layout.token_name, 0.0
         for limit in (1, NEWEST_ITEMS):
@@ -195,11 +195,11 @@ class StoredCounter:
                 break
         return carried, read_units
 
-    def fell_behind(self, scope: str | None, value: int) -> None:
+    def fell_behind(self, scope: Scope, value: int) -> None:
         """Note that an imported row has this value, so that `catch_up` moves the counter past it."""
         self._behind.put(scope, max(value, self._behind.get(scope) or 0))
 
-    def catch_up(self, scope: str | None, send: Send) -> None:
+    def catch_up(self, scope: Scope, send: Send) -> None:
         """If the counter is behind an imported row, move it past the highest stored value."""
         behind = self._behind.get(scope)
         if behind is None:
@@ -223,7 +223,7 @@ class StoredCounter:
             )  # fmt: skip
         self._behind.forget(scope)
 
-    def advance_to(self, scope: str | None, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
+    def advance_to(self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
         """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
 
         With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
@@ -248,7 +248,7 @@ class StoredCounter:
                 self.seen(scope, row.last_value)
                 return row.last_value
 
-    def delete(self, scope: str | None, deadline: Deadline) -> bool:
+    def delete(self, scope: Scope, deadline: Deadline) -> bool:
         """Delete the counter, and what this process remembers of the scope. Return whether there was one.
 
         Another process that remembers a value of the scope refuses the next one (SequenceWentBack).
@@ -276,9 +276,11 @@ class StoredCounter:
         return [self._shown(row) for row in rows], following
 
     def _shown(self, row: Mapping[str, Any]) -> Counter:
+        scope, period = parted(scope_of_text(row["scope"]))
         return Counter(
             sequence=self.alias,
-            scope=None if row["scope"] == scope_text(None) else row["scope"],
+            scope=scope,
+            period=period,
             last_value=row.get("last_value"),
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
         )

@@ -11,7 +11,7 @@ from .. import expressions
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
 from ..retries import Deadline, new_token, read
-from ..types import SequenceConfig
+from ..types import Scope, SequenceConfig
 from .assignments import Assignment, Hint
 from .base import Strategy
 from .counter_strategy import stored_counter
@@ -64,7 +64,7 @@ class TransactionalCounter(Strategy):
         super().forget()
         self._states.clear()
 
-    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
         read_units = counter.check_items(scope, send)
@@ -77,36 +77,36 @@ class TransactionalCounter(Strategy):
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
         return Assignment(fitting, values, read_units + state.read_units, action, row.token)
 
-    def committed(self, scope: str | None, last_value: int) -> None:
+    def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, CounterState(last_value, last_value))
 
-    def _remember(self, scope: str | None, state: CounterState) -> None:
+    def _remember(self, scope: Scope, state: CounterState) -> None:
         self._states.put(scope, replace(state, at=self.timing.clock()))
         if state.last_value is not None:
             self.counter.seen(scope, state.last_value)
 
-    def hint(self, scope: str | None) -> Hint | None:
+    def hint(self, scope: Scope) -> Hint | None:
         state = self._states.get(scope)
         return Hint(self.counter.last_value(state), state.at) if state else None
 
-    def accept_hint(self, scope: str | None, hint: Hint) -> None:
+    def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Ignore a hint that is lower than a value we have already seen."""
         seen = self.counter.highest_seen(scope)
         if seen is None or hint.last_value >= seen:
             last_value = None if hint.last_value == self.numbers.before_start else hint.last_value
             self._states.put(scope, CounterState(last_value, last_value, at=hint.at))
 
-    def counter_moved(self, scope: str | None, reason: CancellationReason, send: Send) -> None:
+    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
         if state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
             state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)
 
-    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """An imported row has this number: the counter is behind the stored items."""
         self.counter.fell_behind(scope, value)
         self._states.forget(scope)
 
-    def last_value(self, scope: str | None) -> int | None:
+    def last_value(self, scope: Scope) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value

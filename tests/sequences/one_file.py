@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sequences.strategies import Assignment, Deadline, Pending, PutRequest, Strategy, read
+from sequences.strategies import Assignment, Deadline, Pending, PutRequest, Scope, Strategy, read
 
 __all__ = ["ReadThenPut"]
 
@@ -22,15 +22,15 @@ class ReadThenPut(Strategy):
     requests = "2 alone, 2/n in a group of n"
     units = "1 WU (2 in a group, 4 with a token) + 1 RU"
 
-    def assign(self, scope: str | None, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         highest, read_units = self.layout.highest(scope, deadline.send)
         last_value = self.numbers.before_start if highest is None else highest
         fitting = self.numbers.fitting(pendings, last_value)
         return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
 
-    def number_taken(self, scope: str | None, pending: Pending[PutRequest], value: int) -> None:
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """Another writer was faster: the next attempt reads again."""
 
-    def last_value(self, scope: str | None) -> int | None:
+    def last_value(self, scope: Scope) -> int | None:
         highest, _ = self.layout.highest(scope, partial(read, deadline=self.deadline()))
         return highest

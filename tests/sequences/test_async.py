@@ -165,7 +165,7 @@ class TestTwins:
         """Callers that await values with one idempotency token, and a call of the namesake later, get the same ones."""
 
         async def awaited() -> list[Any]:
-            token = {"scope": scope, "idempotency_token": "a token"}
+            token: dict[str, Any] = {"scope": scope, "idempotency_token": "a token"}
             calls = [aget_next_values(3, name, **token) for _ in range(9)]
             return await asyncio.gather(*calls, aget_next_value(name, scope=scope, idempotency_token="another"))
 

@@ -39,7 +39,7 @@ from sequences.leader import Leader
 from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.testing.callers import at_once
-from sequences.types import Allocation
+from sequences.types import Allocation, Scope, parted
 from sequences.waiters import LATE_SECONDS, Batch, Queue, Unknown, Waiter
 from tests.sequences.support import Clock, Wire, stored, wait_until
 
@@ -59,7 +59,7 @@ class Ledger(Committer):
         self.crash: Exception | None = None
         self.refusal: SequenceError | None = None
 
-    def prepare(self, scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         if self.crash:
             crash, self.crash = self.crash, None
             raise crash
@@ -68,12 +68,12 @@ class Ledger(Committer):
         request = {"scope": scope, "items": [pending.request.item for pending in pendings], "values": values}
         return PreparedWrite(operation="write", request=request, pendings=tuple(pendings), values=values, token="")
 
-    def committed(self, scope: str | None, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+    def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.last_value = write.values[-1]
         for pending, value in zip(write.pendings, write.values, strict=True):
             allocation = Allocation(
                 sequence="ledger",
-                scope=scope,
+                scope=parted(scope)[0],
                 value=value,
                 attempts=pending.attempts,
                 replayed=False,
@@ -82,7 +82,7 @@ class Ledger(Committer):
             )
             pending.settle(allocation)
 
-    def refused(self, scope: str | None, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """A lost race: everybody goes round again, unless the look at what won is refused."""
         if self.refusal:
             raise self.refusal
@@ -169,7 +169,7 @@ class House:
         """While the body runs, and until the event, the caller of this item has its answer but does not leave."""
         go, leave = threading.Event(), self.queues._leave
 
-        def hold(scope: str | None, waiter: Waiter) -> None:
+        def hold(scope: Scope, waiter: Waiter) -> None:
             if waiter.pendings[0].request.item["name"] == name:
                 assert go.wait(timeout=30)
             leave(scope, waiter)
@@ -278,7 +278,7 @@ class TestWhoLeads:
         """Nobody joins a queue while it is handed over: it may be dropped then."""
         hand_over, locked = house.queues._hand_over, list[bool]()
 
-        def watched(scope: str | None, queue: Queue) -> None:
+        def watched(scope: Scope, queue: Queue) -> None:
             locked.append(house.queues._lock.locked())
             hand_over(scope, queue)
 
@@ -690,7 +690,7 @@ class TestGivingUp:
             second = house.join("b")
             prepare, go_on = house.ledger.prepare, threading.Event()
 
-            def slowly(scope: str | None, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
+            def slowly(scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
                 write = prepare(scope, pendings, deadline)
                 assert go_on.wait(30)
                 return write
@@ -741,7 +741,7 @@ class TestCrashes:
         """A leader that is interrupted while it leaves still leaves: its scope takes no memory, its thread may join."""
         hand_over, struck = house.queues._hand_over, [KeyboardInterrupt()]
 
-        def interrupted(scope: str | None, queue: Queue) -> None:
+        def interrupted(scope: Scope, queue: Queue) -> None:
             if struck:
                 raise struck.pop()
             hand_over(scope, queue)

@@ -22,6 +22,7 @@ from sequences.services import check_scope
 from sequences.strategies.base import Strategy
 from sequences.strategies.layout import scope_text
 from sequences.terminal import progress
+from sequences.types import Scope
 
 __all__ = ["Command"]
 
@@ -80,7 +81,7 @@ class Command(BaseCommand):
                 self.unlisted.append(f"{error} For the audit: `sequences audit {alias} --scope SCOPE`.")
 
 
-def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
+def _scopes(strategy: Strategy, scope: str | None) -> Iterator[Scope]:
     if scope is None:
         yield from list_scopes(strategy)
     elif scope == scope_text(None):
@@ -90,7 +91,7 @@ def _scopes(strategy: Strategy, scope: str | None) -> Iterator[str | None]:
         yield scope
 
 
-def _audited(strategy: Strategy, scope: str | None) -> AuditReport:
+def _audited(strategy: Strategy, scope: Scope) -> AuditReport:
     """The report on one scope. A terminal shows how many of its rows are read."""
     title = f"{strategy.alias} {scope_text(scope)}"
     with progress() as advance:
@@ -136,7 +137,7 @@ class _Lines:
 
 
 def _title(report: AuditReport) -> str:
-    scope = "without scope" if report.scope is None else report.scope
+    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, report.period]))
     last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
     found = f"{report.carried} stored, {report.missing} missing, {report.voids.total} void"
     return f"{report.sequence} {scope} ({report.strategy}): {last}, {found}, {report.markers} markers"

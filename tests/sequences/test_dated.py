@@ -1,0 +1,334 @@
+"""Sequences with a PERIOD: each period counts on its own, by the document's date."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sequences import (
+    aget_last_value,
+    aget_next_value,
+    aput_next,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    put_next,
+    put_next_many,
+)
+from sequences.audit import audit
+from sequences.audit.reading import list_scopes
+from sequences.exceptions import IdempotencyMismatch, InvalidItem, InvalidPeriod, InvalidScope, InvalidSequence
+from sequences.lab.engine import Engine
+from sequences.registry import parse_config, strategies
+from sequences.signals import nearly_used_up, value_allocated
+from sequences.strategies.layout import scope_of_text, scope_text
+from sequences.testing.callers import at_once
+from sequences.types import Dated
+from tests.sequences.support import Wire, tapped
+
+PATHS = ("sort_key.SortKeyMaximum", "atomic.AtomicCounter", "block.BlockAllocator", "optimistic.OptimisticCounter",
+         "transactional.TransactionalCounter")  # fmt: skip
+YEARLY = {
+    path.partition(".")[0]: {
+        "STRATEGY": f"sequences.strategies.{path}",
+        "PERIOD": "year",
+        "FORMAT": "{scope}/{period}/{value:04d}",
+    }
+    for path in PATHS
+}
+NAMES = [*YEARLY]
+RESERVING = [name for name in NAMES if name not in ("sort_key", "transactional")]
+SEQUENCES: dict[str, dict[str, Any]] = {
+    **YEARLY,
+    "beside": {**YEARLY["transactional"], "TABLE": "beside", "OPTIONS": {"counter_table": "beside"}},
+    "texts": {**YEARLY["transactional"], "OPTIONS": {"text_name": "number"}},
+    "own-key": {
+        "STRATEGY": "sequences.strategies.transactional.TransactionalCounter",
+        "TABLE": "invoices",
+        "PERIOD": "year",
+        "FORMAT": "INV-{period}-{value:03d}",
+        "OPTIONS": {"value_in": "partition_key", "key_names": ["id"], "partition": "INV-{period}-{value:03d}"},
+    },
+    "daily-text": {**YEARLY["atomic"], "PERIOD": "never", "FORMAT": "{year}{month}{day}-{value}"},
+    "short": {**YEARLY["atomic"], "FORMAT": "{scope}-{period}-{value:01d}"},
+    "plain": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"},
+}
+LAST_YEAR, THIS_YEAR = datetime.date(2025, 12, 31), datetime.date(2026, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def dated(engine: Engine) -> Iterator[str]:
+    """Tables for these sequences. The tests share them. The value is their prefix."""
+    prefix = f"t{uuid4().hex[:12]}_"
+    with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
+        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
+        strategies.reset()
+        call_command("create_tables", verbosity=0)
+        yield prefix
+    strategies.reset()
+
+
+@pytest.fixture(autouse=True)
+def _dated(dated: str) -> None:
+    """All tests here use these tables."""
+
+
+@pytest.fixture
+def scope() -> str:
+    """A scope of its own."""
+    return uuid4().hex[:12]
+
+
+class TestEveryStrategy:
+    pytestmark = pytest.mark.parametrize("name", NAMES)
+
+    def test_each_year_counts_on_its_own(self, name: str, scope: str) -> None:
+        """A document dated last December gets last year's next number, after this year has begun."""
+        dates = [LAST_YEAR, THIS_YEAR, LAST_YEAR, THIS_YEAR, THIS_YEAR]
+        puts = [put_next(name, {"title": "a"}, scope=scope, date=date) for date in dates]
+        assert [(put.period, put.value) for put in puts] == [
+            ("2025", 1), ("2026", 1), ("2025", 2), ("2026", 2), ("2026", 3),
+        ]  # fmt: skip
+        assert [put.scope for put in puts] == [scope] * 5
+        assert puts[2].text == f"{scope}/2025/0002"
+
+    def test_todays_period_is_the_default(self, name: str, scope: str) -> None:
+        """Without a date the number is in the period of today."""
+        put = put_next(name, {"title": "a"}, scope=scope)
+        assert put.period == f"{datetime.datetime.now(datetime.UTC):%Y}"
+
+    def test_a_repeat_in_the_next_period_gets_the_first_answer(self, name: str, scope: str) -> None:
+        """A request that is repeated after New Year stores nothing, and has its number of last year."""
+        first = put_next(name, {"title": "a"}, scope=scope, date=LAST_YEAR, idempotency_token="t")
+        strategies.reset()
+        again = put_next(name, {"title": "a"}, scope=scope, date=THIS_YEAR, idempotency_token="t")
+        assert (again.replayed, again.period, again.value, again.text) == (True, "2025", 1, first.text)
+        assert put_next(name, {"title": "b"}, scope=scope, date=THIS_YEAR).value == 1
+
+    def test_another_item_with_the_token_of_another_period_is_refused(self, name: str, scope: str) -> None:
+        """One token names one request, in whatever period."""
+        put_next(name, {"title": "a"}, scope=scope, date=LAST_YEAR, idempotency_token="t")
+        with pytest.raises(IdempotencyMismatch):
+            put_next(name, {"title": "b"}, scope=scope, date=THIS_YEAR, idempotency_token="t")
+
+    def test_last_values(self, name: str, scope: str) -> None:
+        """The last value is asked for by a date or by the name of a period; by default it is today's."""
+        put_next_many(name, [{"title": "a"}] * 3, scope=scope, date=LAST_YEAR)
+        known = 100 if name == "block" else 3
+        assert get_last_value(name, scope=scope, date=LAST_YEAR) == known
+        assert get_last_value(name, scope=scope, period="2025") == known
+        assert get_last_value(name, scope=scope, date=THIS_YEAR) is None
+        with pytest.raises(InvalidPeriod, match="2026"):
+            get_last_value(name, scope=scope, period="25")
+
+    def test_the_audit_is_of_one_period(self, name: str, scope: str) -> None:
+        """The audit of a period has its items and its markers, and none of another one."""
+        for date, times in ((LAST_YEAR, 2), (THIS_YEAR, 3)):
+            for each in range(times):
+                put_next(name, {"title": "a"}, scope=scope, date=date, idempotency_token=f"{date}-{each}")
+        reports = [audit(strategies[name], Dated(scope, period)) for period in ("2025", "2026")]
+        assert [(report.period, report.carried, report.markers) for report in reports] == [
+            ("2025", 2, 2), ("2026", 3, 3),
+        ]  # fmt: skip
+        assert not any(report.unexplained for report in reports)
+
+    def test_writers_of_two_periods(self, name: str, scope: str) -> None:
+        """Writers at the turn of the year take numbers of both years, each without a duplicate."""
+        dates = [LAST_YEAR, THIS_YEAR] * 20
+        puts = at_once(40, lambda index: put_next(name, {"title": "a"}, scope=scope, date=dates[index]))
+        for period in ("2025", "2026"):
+            assert sorted(put.value for put in puts if put.period == period) == list(range(1, 21))
+
+    def test_awaiting_callers(self, name: str, scope: str) -> None:
+        """The functions for event loops count in the same periods."""
+
+        async def calls() -> tuple[Any, ...]:
+            puts = await asyncio.gather(*(aput_next(name, {"a": 1}, scope=scope, date=LAST_YEAR) for _ in range(3)))
+            return puts, await aget_last_value(name, scope=scope, period="2026")
+
+        puts, this_year = asyncio.run(calls())
+        assert sorted((put.period, put.value) for put in puts) == [("2025", 1), ("2025", 2), ("2025", 3)]
+        assert this_year is None
+
+
+@pytest.mark.parametrize("name", RESERVING)
+class TestValuesAlone:
+    def test_values_of_a_period(self, name: str, scope: str) -> None:
+        """Values without items are taken in the period of the given date."""
+        assert get_next_value(name, scope=scope, date=LAST_YEAR) == 1
+        assert list(get_next_values(2, name, scope=scope, date=THIS_YEAR)) == [1, 2]
+        assert asyncio.run(aget_next_value(name, scope=scope, date=LAST_YEAR)) == 2
+
+    def test_a_repeat_in_the_next_period(self, name: str, scope: str) -> None:
+        """A token gets the same values again after New Year."""
+        first = get_next_values(3, name, scope=scope, date=LAST_YEAR, idempotency_token="t")
+        assert get_next_values(3, name, scope=scope, date=THIS_YEAR, idempotency_token="t") == first
+        assert get_next_value(name, scope=scope, date=THIS_YEAR) == 1
+
+
+def test_periods_in_the_list_of_counters(scope: str) -> None:
+    """The counters of a sequence are listed by one query, each with its scope and its period."""
+    get_next_value("atomic", scope=scope, date=LAST_YEAR)
+    get_next_value("atomic", scope=scope, date=THIS_YEAR)
+    with tapped() as wire:
+        counters, _ = strategies["atomic"].counters(None, 1000)
+    assert [(each.period, each.last_value) for each in counters if each.scope == scope] == [("2025", 1), ("2026", 1)]
+    assert wire.operations == ["Query"]
+    assert {Dated(scope, "2025"), Dated(scope, "2026")} <= {*list_scopes(strategies["atomic"])}
+
+
+def test_counters_beside_the_items(scope: str) -> None:
+    """Counters in the table of the items have the period in their keys, too."""
+    puts = [put_next("beside", {"title": "a"}, scope=scope, date=date) for date in (LAST_YEAR, THIS_YEAR)]
+    assert [put.value for put in puts] == [1, 1]
+
+
+def test_values_in_the_partition_key() -> None:
+    """A partition key that is the text of the number has the period in it."""
+    assert put_next("own-key", {"total": 1}, date=LAST_YEAR).text == "INV-2025-001"
+    assert put_next("own-key", {"total": 1}, date=THIS_YEAR).text == "INV-2026-001"
+
+
+def test_the_text_is_stored_with_the_item(scope: str) -> None:
+    """With the option `text_name` an item has its text, which no later FORMAT changes; the item must not bring one."""
+    put = put_next("texts", {"title": "a"}, scope=scope, date=LAST_YEAR)
+    layout = strategies["texts"].layout
+    page = audit_rows(layout.partition(Dated(scope, "2025")))
+    assert [row["number"] for row in page] == [put.text] == [f"{scope}/2025/0001"]
+    with pytest.raises(InvalidItem, match="'number'"):
+        put_next("texts", {"number": "1"}, scope=scope)
+
+
+def audit_rows(partition: str) -> list[Any]:
+    """The items of one collection, with their texts."""
+    from sequences.audit.reading import pages
+
+    return [row for page in pages(strategies["texts"].schema, partition, 10, "number") for row in page]
+
+
+def test_dates_in_the_text_alone() -> None:
+    """Without a PERIOD, dates in FORMAT change the text and not the count; a repeat has the text of the first time."""
+    first = put_next("daily-text", {"a": 1}, date=LAST_YEAR, idempotency_token="t")
+    second = put_next("daily-text", {"a": 1}, date=THIS_YEAR)
+    again = put_next("daily-text", {"a": 1}, date=THIS_YEAR, idempotency_token="t")
+    assert (first.text, second.text) == (f"20251231-{first.value}", f"20260101-{first.value + 1}")
+    assert (again.text, again.period) == (first.text, "")
+
+
+class TestTheEnd:
+    def test_it_is_told_before(self, scope: str, caplog: pytest.LogCaptureFixture) -> None:
+        """From 90 % of the width on, each further percent is logged and signalled once."""
+        told: list[Any] = []
+        receiver = lambda **about: told.append(about)  # noqa: E731
+        nearly_used_up.connect(receiver)
+        with caplog.at_level(logging.WARNING, "sequences.services"):
+            puts = [put_next("short", {"a": 1}, scope=scope, date=LAST_YEAR) for _ in range(10)]
+        nearly_used_up.disconnect(receiver)
+        assert puts[-1].text == f"{scope}-2025-10"
+        wanted = [{"scope": scope, "period": "2025", "value": 9, "limit": 9, "percent": 100}]
+        assert [{name: about[name] for name in wanted[0]} for about in told] == wanted
+        assert [record.getMessage() for record in caplog.records] == [
+            f"sequence short scope {scope!r} of 2025: 100 % of the values up to 9 are used"
+        ]
+
+
+class TestWrongArguments:
+    def test_a_date_for_a_sequence_without_dates(self) -> None:
+        """A date that would be ignored is refused."""
+        with pytest.raises(ValueError, match="no PERIOD"):
+            put_next("plain", {"a": 1}, date=THIS_YEAR)
+        with pytest.raises(ValueError, match="no PERIOD"):
+            get_next_value("plain", date=THIS_YEAR)
+
+    def test_no_date(self, scope: str) -> None:
+        """Something else than a date is refused, by its name."""
+        with pytest.raises(ValueError, match="date"):
+            put_next("atomic", {"a": 1}, scope=scope, date="2026-01-01")  # type: ignore[arg-type]
+
+    def test_a_scope_that_the_text_does_not_show(self) -> None:
+        """Two scopes would have the same texts, so a FORMAT without {scope} takes none."""
+        with pytest.raises(InvalidScope, match="FORMAT"):
+            put_next("own-key", {"a": 1}, scope="x", date=THIS_YEAR)
+        with pytest.raises(InvalidScope, match="FORMAT"):
+            get_next_value("daily-text", scope="x")
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"OPTIONS": {"partition": "{sequence}#{scope}"}},
+            {"PERIOD": "never", "OPTIONS": {"partition": "{sequence}#{period}#{scope}"}},
+        ],
+    )
+    def test_a_partition_key_without_the_period(self, changes: dict[str, Any]) -> None:
+        """Items of two periods must not share a collection."""
+        entry = {**YEARLY["atomic"], "FORMAT": "{scope}-{value}", **changes}
+        with (
+            override_settings(SEQUENCES={"bad": entry}),
+            pytest.raises(InvalidSequence, match=r"\['partition'\].*period"),
+        ):
+            strategies["bad"]
+
+    def test_a_name_of_the_text_that_is_taken(self) -> None:
+        """The attribute of the text must be one of its own."""
+        entry = {**YEARLY["atomic"], "OPTIONS": {"text_name": "token"}}
+        with override_settings(SEQUENCES={"bad": entry}), pytest.raises(InvalidSequence, match="text_name"):
+            strategies["bad"]
+
+
+def test_signals_have_the_period(scope: str) -> None:
+    """Receivers learn the scope and the period."""
+    told: list[Any] = []
+    receiver = lambda **about: told.append((about["scope"], about["period"], [*about["values"]]))  # noqa: E731
+    value_allocated.connect(receiver)
+    put_next("transactional", {"a": 1}, scope=scope, date=LAST_YEAR)
+    get_next_value("atomic", scope=scope, date=THIS_YEAR)
+    value_allocated.disconnect(receiver)
+    assert told == [(scope, "2025", [1]), (scope, "2026", [1])]
+
+
+PLAIN = st.none() | st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8).filter(
+    lambda text: not text.startswith("#")
+)
+COUNTED = PLAIN | st.builds(Dated, PLAIN, st.sampled_from(["2025", "2026-01", "2026-Q1", "2026-01-31"]))
+
+
+class TestStoredScopes:
+    @given(COUNTED, COUNTED)
+    def test_no_two_are_stored_alike(self, one: Any, other: Any) -> None:
+        """A scope and a period are stored as a text that no other scope or period has."""
+        assert (scope_text(one) == scope_text(other)) == (one == other)
+
+    @given(COUNTED)
+    def test_they_are_read_back(self, scope: Any) -> None:
+        """A stored text gives back the scope and its period."""
+        assert scope_of_text(scope_text(scope)) == scope
+
+
+def test_the_plain_way_asks_for_no_date(wire_of_plain: Wire) -> None:
+    """A sequence without PERIOD and FORMAT takes its value by one request."""
+    get_next_value("plain")
+    assert wire_of_plain.operations == ["UpdateItem"]
+
+
+@pytest.fixture
+def wire_of_plain() -> Iterator[Wire]:
+    """The requests after the first value."""
+    get_next_value("plain")
+    with tapped() as wire:
+        yield wire
+
+
+def test_parse_config_reads_the_period() -> None:
+    """The keys of a period are those of one sequence."""
+    config = parse_config("x", {**YEARLY["atomic"], "PERIOD": "month", "FORMAT": "{period}-{value}"})
+    assert (config.period.kind, config.format) == ("month", "{period}-{value}")
