@@ -311,6 +311,7 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
     `replayed` says that values without items are a repeat.
     """
     gave_up: GaveUp | None = None
+    tells_from = strategy.numbers.nearly_used_up
     for pending in pendings:
         answer = pending.answer
         if isinstance(answer, Allocation):
@@ -318,7 +319,8 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
                 "sequence %s scope %s: value %d, attempts %d%s",
                 strategy.alias, scope, answer.value, answer.attempts, ", replayed" if answer.replayed else "",
             )  # fmt: skip
-            tell(strategy, Dated.of(answer.scope, answer.period), [answer.value], replayed=answer.replayed)
+            if value_allocated.receivers or answer.value >= tells_from:
+                tell(strategy, Dated.of(answer.scope, answer.period), [answer.value], replayed=answer.replayed)
         elif isinstance(answer, GaveUp):
             gave_up = gave_up or answer
         elif isinstance(answer, range | list):

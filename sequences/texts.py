@@ -1,11 +1,11 @@
 """The texts of values, by FORMAT."""
 
+
 from __future__ import annotations
 
 import datetime
 import re
 from typing import Any
-
 
 __all__ = ["Format"]
 
@@ -23,4 +23,6 @@ class Format:
         self.widest = 10 ** int(m[1]) - 1 if m else None
 
     def text(self, value: int, scope: str | None, day: datetime.date | None, period: str) -> str:
+        if self.template == "{value}":
+            return str(value)
         return self.template.format(value=value, scope=scope, period=period, day=day)

@@ -162,7 +162,7 @@ class ItemWriter(Committer):
             write_units=pending.write_units,
             read_units=pending.read_units,
             period=period,
-            text=self._text(value, scope, day),
+            text=self.texts(value, plain, day, period),
         )
 
     def _text(self, value: int, scope: Scope, day: datetime.date | None) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
 from ..expressions import KeySchema
 from ..types import Dated, Scope, parted
+from .lru import SCOPES_REMEMBERED
 
 __all__ = ["VALUE_IN", "ItemLayout", "Send", "scope_of_text", "scope_text"]
 
@@ -132,9 +133,7 @@ class ItemLayout:
 
     def partition(self, scope: Scope) -> str:
         """The partition key of a scope's items, without their value."""
-        plain, period = parted(scope)
-        text = self.template.replace("{sequence}", self.alias).replace("{period}", period)
-        return text.replace("{scope}", scope_text(plain))
+        return _filled(self.template, self.alias, scope)
 
     def key(self, scope: Scope, value: int) -> dict[str, Any]:
         """The key attributes that follow from the value; none if each item brings its own key."""
@@ -211,6 +210,12 @@ class ItemLayout:
         answer = send("query", request)
         found = [self.schema.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
         return (found[0] if found else None), dynamodb.used_units(answer)
+
+
+@lru_cache(SCOPES_REMEMBERED)
+def _filled(template: str, alias: str, scope: Scope) -> str:
+    plain, period = parted(scope)
+    return template.replace("{sequence}", alias).replace("{period}", period).replace("{scope}", scope_text(plain))
 
 
 def _is_canonical(scope: str | None) -> bool:
