@@ -5,8 +5,8 @@
         Put("guards", {"pk": f"email#{email}", "sk": 0}, condition="attribute_not_exists(pk)"),
     ])
 
-`VALUE` stands for the value that the item gets, and `value_text("ABC-{value}")` for a text with it; both may stand
-wherever a value may.
+`VALUE` stands for the value that the item gets, `TEXT` for that value as FORMAT writes it, and
+`value_text("ABC-{value}")` for a text with it; all may stand wherever a value may.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .dynamodb import item_size, marshal, table_name
 from .exceptions import InvalidItem
 from .expressions import OLD_ITEM
 
-__all__ = ["VALUE", "Action", "Check", "Delete", "Put", "Update", "check_actions", "value_text"]
+__all__ = ["TEXT", "VALUE", "Action", "Check", "Delete", "Put", "Update", "check_actions", "value_text"]
 
 _PLACEHOLDER = re.compile(r"[#:]\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class _ValueText:
-    """A text in which "{value}" stands for the value; an empty one stands for the value as a number."""
+    """A text in which "{value}" and "{text}" stand for the value and its text; empty for the value as a number."""
 
     template: str
 
@@ -35,10 +35,16 @@ class _ValueText:
 VALUE = _ValueText("")
 """The value that the item gets, as a number."""
 
+TEXT = _ValueText("{text}")
+"""The text of that value, as FORMAT writes it."""
+
 
 def value_text(template: str) -> _ValueText:
-    """A text with the value that the item gets in the place of "{value}". Raises InvalidItem if that is not in it."""
-    if "{value}" not in template:
+    """A text with the value that the item gets in the place of "{value}", and its text in the place of "{text}".
+
+    Raises InvalidItem if neither is in it.
+    """
+    if "{value}" not in template and "{text}" not in template:
         raise InvalidItem(f"value_text({template!r}) has no '{{value}}' in it: add it, or give the text itself.")
     return _ValueText(template)
 
@@ -63,15 +69,15 @@ class Action:
     needs: ClassVar[str] = ""
     """Which expression it must have."""
 
-    def wire(self, value: int) -> dict[str, Any]:
-        """The action of a `TransactWriteItems`, for an item with this value. Raises InvalidItem."""
+    def wire(self, value: int, text: str) -> dict[str, Any]:
+        """The action of a `TransactWriteItems`, for an item with this value and text. Raises InvalidItem."""
         expressions = {
             "UpdateExpression": self.update,
             "ConditionExpression": self.condition,
             "ExpressionAttributeNames": dict(self.names),
-            "ExpressionAttributeValues": marshal(_with_value(self.values, value)),
+            "ExpressionAttributeValues": marshal(_with_value(self.values, value, text)),
         }
-        row = marshal(_with_value(self.row, value))
+        row = marshal(_with_value(self.row, value, text))
         given = {name: expression for name, expression in expressions.items() if expression}
         return {self.kind: {"TableName": table_name(self.table), self.row_name: row, **given, **OLD_ITEM}}
 
@@ -141,20 +147,20 @@ def check_actions(actions: Sequence[Action]) -> int:
             if (action.table, action.row) in rows:
                 raise InvalidItem("an action before it has the same row, which one transaction cannot have twice.")
             rows.append((action.table, action.row))
-            size += item_size(action.wire(0))
+            size += item_size(action.wire(0, ""))
         except InvalidItem as error:
             raise InvalidItem(f"also[{index}], a {type(action).__name__}: {error}") from error
     return size
 
 
-def _with_value(member: Any, value: int) -> Any:
-    """The same structure with the value in the place of `VALUE` and `value_text`."""
+def _with_value(member: Any, value: int, text: str) -> Any:
+    """The same structure with the value in the place of `VALUE`, `TEXT` and `value_text`."""
     match member:
         case _ValueText(template):
-            return template.replace("{value}", str(value)) if template else value
+            return template.replace("{value}", str(value)).replace("{text}", text) if template else value
         case Mapping():
-            return {name: _with_value(part, value) for name, part in member.items()}
+            return {name: _with_value(part, value, text) for name, part in member.items()}
         case list() | tuple():
-            return [_with_value(part, value) for part in member]
+            return [_with_value(part, value, text) for part in member]
         case _:
             return member

@@ -1,6 +1,5 @@
 """The texts of values, by FORMAT."""
 
-
 from __future__ import annotations
 
 import datetime

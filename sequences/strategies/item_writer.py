@@ -115,7 +115,8 @@ class ItemWriter(Committer):
                 actions.append(self.markers.put(scope, request, value))
                 roles.append(Role("marker", index))
             if request.also:
-                actions += [action.wire(value) for action in request.also]
+                text = self._text(value, scope, request.day)
+                actions += [action.wire(value, text) for action in request.also]
                 roles += [Role("also", index, rider) for rider in range(len(request.also))]
         single = len(actions) == 1
         token = assignment.token or new_token()

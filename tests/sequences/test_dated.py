@@ -25,8 +25,9 @@ from sequences import (
     put_next,
     put_next_many,
 )
+from sequences.actions import TEXT, Put, value_text
 from sequences.audit import audit
-from sequences.audit.reading import list_scopes
+from sequences.audit.reading import list_scopes, pages
 from sequences.exceptions import IdempotencyMismatch, InvalidItem, InvalidPeriod, InvalidScope, InvalidSequence
 from sequences.lab.engine import Engine
 from sequences.registry import parse_config, strategies
@@ -203,17 +204,23 @@ def test_the_text_is_stored_with_the_item(scope: str) -> None:
     """With the option `text_name` an item has its text, which no later FORMAT changes; the item must not bring one."""
     put = put_next("texts", {"title": "a"}, scope=scope, date=LAST_YEAR)
     layout = strategies["texts"].layout
-    page = audit_rows(layout.partition(Dated(scope, "2025")))
+    page = rows_of(layout.partition(Dated(scope, "2025")), "number")
     assert [row["number"] for row in page] == [put.text] == [f"{scope}/2025/0001"]
     with pytest.raises(InvalidItem, match="'number'"):
         put_next("texts", {"number": "1"}, scope=scope)
 
 
-def audit_rows(partition: str) -> list[Any]:
-    """The items of one collection, with their texts."""
-    from sequences.audit.reading import pages
+def rows_of(partition: str, *attributes: str) -> list[Any]:
+    """The items of one collection, with these attributes."""
+    return [row for page in pages(strategies["texts"].schema, partition, 10, *attributes) for row in page]
 
-    return [row for page in pages(strategies["texts"].schema, partition, 10, "number") for row in page]
+
+def test_the_text_rides_along(scope: str) -> None:
+    """Other rows of the transaction may have the text, alone or within a text."""
+    row = {"pk": f"order {scope}", "sk": 0, "invoice": TEXT, "about": value_text("{text} is number {value}")}
+    put = put_next("texts", {"title": "a"}, scope=scope, date=LAST_YEAR, also=[Put("sequence_items", row)])
+    stored = rows_of(f"order {scope}", "invoice", "about")
+    assert [(row["invoice"], row["about"]) for row in stored] == [(put.text, f"{put.text} is number 1")]
 
 
 def test_dates_in_the_text_alone() -> None:
