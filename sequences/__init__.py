@@ -9,7 +9,8 @@ one function:
     allocation.value  # 42: already stored, never given again, and the same for every repeat of this request
 
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
-`advance_to` puts a counter past the numbers of earlier data.
+`advance_to` puts a counter past the numbers of earlier data. `format_value` writes a value for people, as
+"INV-2026-000042", `parse` reads what they type, and `preview` shows what comes next.
 Each function has a twin for event loops: `await aput_next(...)`.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
@@ -22,6 +23,7 @@ may change.
 
 from .asynchronous import aget_last_value, aget_next_value, aget_next_values, aput_next, aput_next_many
 from .services import advance_to, get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from .texts import format_value, parse, preview
 
 __all__ = [
     "advance_to",
@@ -30,9 +32,12 @@ __all__ = [
     "aget_next_values",
     "aput_next",
     "aput_next_many",
+    "format_value",
     "get_last_value",
     "get_next_value",
     "get_next_values",
+    "parse",
+    "preview",
     "put_next",
     "put_next_many",
 ]

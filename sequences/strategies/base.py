@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,9 +20,9 @@ from ..commit_queues import CommitQueues
 from ..commits import Pending, PutRequest, ReserveRequest
 from ..exceptions import CancellationReason, InvalidScope, InvalidSequence, OperationNotSupported, SequenceError
 from ..expressions import KeySchema, KeyType
+from ..formats import Format
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
-from ..texts import Format
-from ..types import Counter, Dated, Scope, SequenceConfig
+from ..types import Counter, Dated, Scope, SequenceConfig, parted
 from .assignments import Assignment, Hint
 from .item_writer import ItemWriter
 from .layout import VALUE_IN, ItemLayout, Send
@@ -114,8 +115,7 @@ class Strategy(ABC):
         self.timing = timing or Timing()
         self.wall = wall or partial(dynamodb.now, config.client)
         self.schema = _key_schema(config, self.option)
-        self.period, self.format = config.period, Format(config.format or "{value}")
-        self.numbers = _numbers(config, self.schema.padded_width, self.format.widest)
+        self.period, self.format, self.numbers = config.period, *_written(config, self.schema.padded_width)
         self.is_plain = config.period.kind == "never" and config.format is None
         self.layout = self._layout()
         marker_schema = _marker_schema(config.alias, self.schema, self.option["marker_table"])
@@ -160,6 +160,11 @@ class Strategy(ABC):
 
     # What callers use.
 
+    def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
+        """A value as FORMAT writes it. Raises ValueError if it needs a day and there is none."""
+        plain, period = parted(scope)
+        return self.format.text(value, plain, day, period)
+
     def dated(
         self, scope: str | None, date: datetime.date | None, period: str | None = None
     ) -> tuple[Scope, datetime.date | None]:
@@ -174,6 +179,7 @@ class Strategy(ABC):
                 f"The scope is {scope!r}; the FORMAT of {self.alias!r} has no {{scope}}, so two scopes would have the "
                 "same texts: add it to FORMAT, or leave the scope out."
             )
+        self.format.check_scope(scope)
         if period is not None:
             self.period.check(period)
             return Dated.of(scope, period), None
@@ -182,6 +188,7 @@ class Strategy(ABC):
                 raise ValueError(f"{self.alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
             return scope, None
         day = self.period.date_of(date, self.wall())
+        self.format.check_day(day)
         return Dated.of(scope, self.period.name(day)), day
 
     def deadline(self) -> Deadline:
@@ -347,15 +354,24 @@ def _marker_schema(alias: str, schema: KeySchema, table: str | None) -> KeySchem
     return schema
 
 
-def _numbers(config: SequenceConfig, padded_width: int, widest: int | None) -> Numbers:
-    return Numbers(
+def _written(config: SequenceConfig, padded_width: int) -> tuple[Format, Numbers]:
+    """How values are written, and which there are."""
+    numbers = Numbers(
         alias=config.alias,
         start=config.start,
         step=config.step,
         maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
         padded=padded_width > 0,
-        widest=widest,
     )
+    text_format = Format(
+        template="{value}" if config.format is None else config.format,
+        period=config.period,
+        start=numbers.start,
+        step=numbers.step,
+        maximum=numbers.maximum,
+        where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
+    )
+    return text_format, replace(numbers, widest=text_format.widest)
 
 
 def _imported(alias: str, path: str | None) -> Callable[..., Any] | None:

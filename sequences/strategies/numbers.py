@@ -43,6 +43,14 @@ class Numbers:
         """The last value of a scope before its first value."""
         return self.start - self.step
 
+    def checked(self, value: int) -> int:
+        """The value. Raises ValueError for one that the sequence never gives."""
+        if not isinstance(value, int) or isinstance(value, bool) or not self.start <= value <= self.maximum:
+            raise ValueError(f"value is {value!r}; the values of {self.alias!r} are {self.start} to {self.maximum}.")
+        if (value - self.start) % self.step:
+            raise ValueError(f"value is {value}; the values of {self.alias!r} are {self.start} by {self.step}.")
+        return value
+
     def after(self, last_value: int, count: int) -> range:
         """The next `count` values."""
         return range(last_value + self.step, last_value + self.step * (count + 1), self.step)

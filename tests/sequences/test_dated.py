@@ -19,9 +19,12 @@ from sequences import (
     aget_last_value,
     aget_next_value,
     aput_next,
+    format_value,
     get_last_value,
     get_next_value,
     get_next_values,
+    parse,
+    preview,
     put_next,
     put_next_many,
 )
@@ -213,6 +216,41 @@ def test_the_text_is_stored_with_the_item(scope: str) -> None:
 def rows_of(partition: str, *attributes: str) -> list[Any]:
     """The items of one collection, with these attributes."""
     return [row for page in pages(strategies["texts"].schema, partition, 10, *attributes) for row in page]
+
+
+@pytest.mark.parametrize("name", ["transactional", "texts", "sort_key"])
+def test_texts_agree(name: str, scope: str) -> None:
+    """What is previewed is what is given, what is written again later, and what is read back."""
+    put_next(name, {"title": "a"}, scope=scope, date=LAST_YEAR)
+    previewed = preview(2, name, scope=scope, date=LAST_YEAR)
+    put = put_next(name, {"title": "a"}, scope=scope, date=LAST_YEAR)
+    assert previewed == [put.text, f"{scope}/2025/0003"]
+    assert put.text == format_value(2, name, scope=scope, date=LAST_YEAR)
+    assert put.text == format_value(2, name, scope=scope, period="2025")
+    read = parse(f" {scope} / 2025 / 2", name)
+    assert (read.value, read.scope, read.period, read.text) == (2, scope, "2025", put.text)
+
+
+def test_a_preview_ends_with_the_sequence() -> None:
+    """A preview shows no value above MAXIMUM."""
+    entry = {**YEARLY["atomic"], "MAXIMUM": 2}
+    with override_settings(SEQUENCES={**SEQUENCES, "two": entry}):
+        assert preview(5, "two", scope="x", date=LAST_YEAR) == ["x/2025/0001", "x/2025/0002"]
+
+
+@pytest.mark.parametrize("value", [0, 10**38, True, "1"])
+def test_no_text_for_what_is_never_given(value: Any, scope: str) -> None:
+    """A value that the sequence never gives has no text."""
+    with pytest.raises(ValueError, match="value is"):
+        format_value(value, "atomic", scope=scope)
+
+
+def test_no_text_without_its_date() -> None:
+    """A FORMAT with parts of the date needs the date; the name of a period does not tell it."""
+    with override_settings(SEQUENCES={**SEQUENCES, "m": {**YEARLY["atomic"], "FORMAT": "{period}-{month}-{value}"}}):
+        with pytest.raises(ValueError, match="give the date"):
+            format_value(1, "m", period="2025")
+        assert format_value(1, "m", date=LAST_YEAR) == "2025-12-1"
 
 
 def test_the_text_rides_along(scope: str) -> None:

@@ -332,7 +332,8 @@ class TestExports:
     def test_the_functions(self) -> None:
         """The app itself exports its functions; five have twins for event loops."""
         functions = ["get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
-        assert sequences.__all__ == sorted(["advance_to", *(f"a{name}" for name in functions), *functions])
+        others = ["advance_to", "format_value", "parse", "preview"]
+        assert sequences.__all__ == sorted([*others, *(f"a{name}" for name in functions), *functions])
 
     def test_all_exceptions_are_exported(self) -> None:
         """Every exception class is exported."""

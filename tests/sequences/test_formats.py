@@ -15,8 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sequences.exceptions import InvalidScope, InvalidSequence, InvalidText
+from sequences.formats import CROCKFORD, Clash, Format, Numbered, Parsed
 from sequences.periods import DATE_PARTS, Period
-from sequences.texts import CROCKFORD, Clash, Format, Numbered, Parsed
 
 from .test_periods import periods
 
