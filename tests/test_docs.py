@@ -306,7 +306,8 @@ class TestPackage:
 def imported_as(requirement: str) -> str:
     """The name under which a required package is imported."""
     name = re.split(r"[\[>=]", requirement)[0].lower()
-    return {"djangorestframework": "rest_framework"}.get(name, name.replace("-", "_"))
+    names = {"djangorestframework": "rest_framework", "python-stdnum": "stdnum"}
+    return names.get(name, name.replace("-", "_"))
 
 
 def assert_made(command: str) -> None:

@@ -15,8 +15,10 @@ from sequences.exceptions import (
     GaveUp,
     IdempotencyMismatch,
     InvalidItem,
+    InvalidPeriod,
     InvalidScope,
     InvalidSequence,
+    InvalidText,
     InvalidToken,
     ItemExists,
     NotWritten,
@@ -105,6 +107,8 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         status=503, title="Out of order", detail="This sequence is not set up correctly.", remedy=Remedy.TELL
     ),
     InvalidScope: Problem(status=400, title="Not understood", about="scope"),
+    InvalidPeriod: Problem(status=400, title="Not understood", about="period"),
+    InvalidText: Problem(status=400, title="Not understood", about="text"),
     InvalidItem: Problem(
         status=400, title="Not understood", detail="This is too long, or holds something that cannot be stored."
     ),

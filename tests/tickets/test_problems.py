@@ -72,6 +72,8 @@ CASES = [
     Case(sequences.SequenceError(SECRET), 503, "This cannot be done.", tell=True),
     Case(sequences.InvalidSequence(SECRET), 503, "not set up", tell=True),
     Case(sequences.InvalidScope("The scope is empty."), 400, "The scope is empty."),
+    Case(sequences.InvalidPeriod("The period is no year."), 400, "The period is no year."),
+    Case(sequences.InvalidText("The check digit is wrong."), 400, "The check digit is wrong."),
     Case(sequences.InvalidItem(SECRET), 400, "too long"),
     Case(sequences.InvalidToken("A token is printable."), 400, "A token is printable."),
     Case(sequences.OperationNotSupported(SECRET), 409, "hands out no values without an item"),
