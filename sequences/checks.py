@@ -17,11 +17,12 @@ from django.core.checks import Warning as CheckWarning
 from . import dynamodb
 from .exceptions import InvalidSequence, StorageRefused
 from .expressions import KeySchema
+from .formats import Clash
 from .registry import configured, strategies
 from .strategies import Strategy
 from .tables import keys_of, schemas_of, shown
 
-__all__ = ["check_client", "check_keys", "check_namesake", "check_sequences", "check_tables"]
+__all__ = ["check_client", "check_keys", "check_namesake", "check_sequences", "check_tables", "check_texts"]
 
 NAMESAKE = "django-sequences"
 
@@ -108,6 +109,29 @@ def check_tables(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
             hint = "Give one of them another table, or both of them the same 'key_names' and 'key_types'."
             errors.append(Error(said, hint=hint, id="sequences.E004"))
     return errors
+
+
+@register(Tags.compatibility)
+def check_texts(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return one error (sequences.E007) for each FORMAT that gives the same text to two values, and name both.
+
+    A sequence without FORMAT has the bare numbers for texts, whatever its scopes and periods are.
+    """
+    return [
+        _clashing(strategy, clash)
+        for strategy in _usable()
+        if strategy.config.format is not None and (clash := strategy.format.clash())
+    ]
+
+
+def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
+    said = f"{strategy.format.where} is {strategy.config.format!r}; the text {clash.text!r} is that of "
+    hint = (
+        "Put {period} into FORMAT, or parts of the date that tell the period."
+        if clash.one.period != clash.other.period
+        else "Put a character that is no digit, such as '-', between {scope} and {value}."
+    )
+    return Error(f"{said}{clash.one}, and of {clash.other}.", hint=hint, id="sequences.E007")
 
 
 @register(Tags.compatibility)

@@ -8,7 +8,7 @@ import pytest
 from django.core.checks import CheckMessage, run_checks
 from django.test import override_settings
 
-from sequences.checks import check_client, check_keys, check_namesake, check_tables
+from sequences.checks import check_client, check_keys, check_namesake, check_tables, check_texts
 
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
@@ -118,6 +118,29 @@ class TestTables:
         """Which attribute is the partition key matters."""
         turned = sort_key(key_names=["sk", "pk"])
         assert [error.id for error in found(check_tables, a=sort_key(), b=turned)] == ["sequences.E004"]
+
+
+class TestTexts:
+    def test_a_period_that_no_text_tells(self) -> None:
+        """A FORMAT without the year of a yearly sequence is an error that shows one text of two values."""
+        (error,) = found(check_texts, invoices={"STRATEGY": ATOMIC, "PERIOD": "year", "FORMAT": "INV-{value}"})
+        assert error.id == "sequences.E007"
+        assert error.msg == (
+            "SEQUENCES['invoices']['FORMAT'] is 'INV-{value}'; the text 'INV-1' is that of 1 of the period '2024', "
+            "and of 1 of the period '2025'."
+        )
+        assert "{period}" in (error.hint or "")
+
+    def test_a_scope_that_runs_into_the_value(self) -> None:
+        """A FORMAT with nothing between scope and value is an error with such an example, and another remedy."""
+        (error,) = found(check_texts, orders={"STRATEGY": ATOMIC, "FORMAT": "{scope}{value}"})
+        assert error.msg.endswith("'A11' is that of 11 of the scope 'A', and of 1 of the scope 'A1'.")
+        assert "between {scope} and {value}" in (error.hint or "")
+
+    def test_texts_that_differ(self) -> None:
+        """A FORMAT that tells all values apart is no problem, and neither is a sequence without FORMAT."""
+        yearly = {"STRATEGY": ATOMIC, "PERIOD": "year"}
+        assert found(check_texts, invoices={**yearly, "FORMAT": "INV-{period}-{value}"}, plain=yearly) == []
 
 
 class TestClient:
