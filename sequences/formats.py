@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from string import Formatter
 from typing import NamedTuple
 from unicodedata import normalize
@@ -204,16 +204,23 @@ class Format:
     def text(self, value: int, scope: str | None, day: date | None, period_name: str) -> str:
         """Write a value of a scope for a document of this day and period.
 
-        The caller has checked them, see `check_scope` and `check_day`. Raises ValueError without a day if FORMAT has
-        parts of the date.
+        The caller has checked them, see `check_scope` and `check_day`. Without a day the period tells the parts of the
+        date. Raises ValueError if FORMAT has parts that change within the period.
         """
         if self.template == "{value}":
             return str(value)
-        if day is None:
-            if not self._fields.keys().isdisjoint(DATE_PARTS):
-                raise ValueError(f"{self.where} has parts of the date: give the date.")
-            day = _ANY_DAY
-        return "".join(self._texts(value, scope, day, period_name))
+        return "".join(self._texts(value, scope, day or self._day_in(period_name), period_name))
+
+    def _day_in(self, period_name: str) -> date:
+        """A day of a period whose days all have the same text."""
+        first = self.period.first_day(period_name)
+        parts = [DATE_PARTS[field] for field in self._dates if field != "period"]
+        if not parts:
+            return first
+        days = takewhile(lambda day: self.period.name(day) == period_name, _days(first, date.max))
+        if self.period.kind == "never" or len({tuple([part(self.period, day) for part in parts]) for day in days}) > 1:
+            raise ValueError(f"date is missing; {self.where} has parts of the date that change within a period.")
+        return first
 
     def _texts(self, value: int, scope: str | None, day: date, period_name: str) -> list[str]:
         """Each piece as it is written."""
@@ -419,9 +426,9 @@ class Format:
         if not self.uses_scope:
             return False
         left, right = self._between
-        digit = re.compile(rf"{_TYPED[self._alphabet]}|\s")
+        digit = re.compile(rf"\s|{_TYPED[self._alphabet]}")
         between = self._texts(self.start, "A", _ANY_DAY, self.period.name(_ANY_DAY))[left + 1 : right]
-        return all(digit.match(character) for character in "".join(between))
+        return all(any(map(digit.match, _cases(character))) for character in "".join(between))
 
     @cached_property
     def _runs_together(self) -> bool:
@@ -496,8 +503,11 @@ def _typed(character: str) -> str:
     """The pattern of what may be typed for one character."""
     if character in _DASHES:
         return f"[{re.escape(_DASHES)}]"
-    cases = {character, character.lower(), character.upper()}
-    return f"[{''.join(re.escape(case) for case in sorted(cases) if len(case) == 1)}]"
+    return f"[{''.join(map(re.escape, _cases(character)))}]"
+
+
+def _cases(character: str) -> list[str]:
+    return [case for case in sorted({character, character.lower(), character.upper()}) if len(case) == 1]
 
 
 def _tidy(part: str) -> str:

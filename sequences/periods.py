@@ -84,7 +84,7 @@ class Period:
     def _day(self, given: date | datetime) -> date:
         if not isinstance(given, datetime):
             return given
-        return (given.astimezone(self.zone) if given.tzinfo else given).date()
+        return (given if given.utcoffset() is None else given.astimezone(self.zone)).date()
 
     def name(self, day: date) -> str:
         """What the period of a day is called: "2026-03-05", "2026-03", "2026-Q1", "2026", or "" for "never".

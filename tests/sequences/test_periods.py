@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
@@ -17,6 +17,8 @@ from sequences.periods import KINDS, Period
 BERLIN, TOKYO = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Tokyo")
 ZONES = [ZoneInfo(name) for name in ("UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia", "Asia/Kathmandu")]
 BRITISH = Period(kind="fiscal-year", fiscal_start=(4, 6))
+
+PATIENT = settings(deadline=None)  # facts, never timings
 
 fiscal_starts = st.dates(date(2001, 1, 1), date(2001, 12, 31)).map(lambda day: (day.month, day.day))
 periods = st.builds(
@@ -69,6 +71,7 @@ class TestNames:
         period = Period(kind="fiscal-year", fiscal_named_by=named_by)
         assert {period.name(date(2026, 1, 1)), period.name(date(2026, 12, 31))} == {"2026"}
 
+    @PATIENT
     @given(period=periods, one=days, other=days)
     def test_names_sort_as_time_does(self, period: Period, one: date, other: date) -> None:
         """The names of one kind have the same length, and a later day never has a lower one."""
@@ -76,6 +79,7 @@ class TestNames:
         assert len(early) == len(late)
         assert early <= late
 
+    @PATIENT
     @given(period=periods.filter(lambda period: period.kind != "never"), day=days)
     def test_a_period_begins_once(self, period: Period, day: date) -> None:
         """The first day of a period is in it, is not after any of its days, and the day before is in another one."""
@@ -85,6 +89,7 @@ class TestNames:
 
 
 class TestCheck:
+    @PATIENT
     @given(period=periods, day=days)
     def test_every_name_is_known(self, period: Period, day: date) -> None:
         """The name of any day's period is the name of a period."""
@@ -136,6 +141,7 @@ class TestDates:
         assert Period(zone=TOKYO).date_of(None, now) == date(2026, 1, 1)
         assert Period().date_of(None, now) == date(2025, 12, 31)
 
+    @PATIENT
     @given(day=days, at=st.times(), zone=st.sampled_from(ZONES), fold=st.sampled_from([0, 1]))
     def test_clocks_that_change(self, day: date, at: time, zone: ZoneInfo, fold: int) -> None:
         """A wall clock's time belongs to its own day, also in the hour that comes twice; and so does that moment."""
