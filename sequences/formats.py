@@ -19,7 +19,10 @@ from unicodedata import normalize
 from .exceptions import InvalidScope, InvalidSequence, InvalidText
 from .periods import DATE_PARTS, Period
 
-__all__ = ["Clash", "Format", "Numbered", "Parsed"]
+__all__ = ["FIELDS", "Clash", "Format", "Numbered", "Parsed"]
+
+FIELDS = ("value", "scope", "period", *DATE_PARTS, "check")
+"""What may stand in braces in FORMAT."""
 
 LONGEST_TEXT = 500  # characters that a person may type; a scope has up to 255
 LONGEST_FORMAT = 200
@@ -115,7 +118,7 @@ class Format:
         for literal, field, spec, conversion in Formatter().parse(self.template):
             if literal:
                 pieces.append(_Piece(literal, "", ""))
-            if field is not None:
+            if field is not None:  # "{}" has the name " ", as without a name it would be a literal
                 pieces.append(_Piece("", field or " ", f"{spec}!{conversion}" if conversion else spec or ""))
         return tuple(pieces)
 
@@ -172,10 +175,9 @@ class Format:
             )
 
     def _field_problems(self, fields: list[str]) -> Iterator[str]:
-        known = ("value", "scope", "period", *DATE_PARTS, "check")
         for field in fields:
-            if field not in known:
-                yield f"it has the unknown field {{{field.strip()}}}; known are {', '.join(known)}"
+            if field not in FIELDS:
+                yield f"it has the unknown field {{{field.strip()}}}; known are {', '.join(FIELDS)}"
             if fields.count(field) > 1:
                 yield f"it must have {{{field}}} once"
         if "value" not in fields:

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +30,8 @@ from project.proof.peers.web import CASES
 from sequences.capabilities import options_table, strategies_table, strategy_classes
 from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
+from sequences.formats import FIELDS, Format
+from sequences.periods import KINDS, Period
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
 
@@ -161,6 +164,29 @@ class TestTables:
         rows = cells(section("docs/settings.md", "SEQUENCES_CLIENTS"))[1:]
         said = {name: row[1].strip("`") for row in rows for name in re.findall("`(.*?)`", row[0])}
         assert said == {field.name.upper(): str(field.default) for field in fields(ClientOptions)}
+
+    def test_the_table_of_fields_names_each(self) -> None:
+        """Every field of FORMAT is in the table, and no other."""
+        named = {re.split(r"[{:}]", field)[1] for field in named_in_table("docs/texts.md", "FORMAT")}
+        assert named == set(FIELDS)
+
+    def test_the_table_of_periods_names_each(self) -> None:
+        """Every kind of period is in the table, with the name that one of its periods has."""
+        _, *rows = cells(section("docs/texts.md", "PERIOD"))
+        assert {kind.strip("`"): name for kind, name in rows} == {
+            kind: Period(kind=kind).name(date(2026, 3, 5)) or "none" for kind in KINDS
+        }
+
+    def test_the_formats_that_are_refused_are_ambiguous(self) -> None:
+        """Each gives the text that the table shows to two values, and its remedy gives none to two."""
+        _, *rows = cells(section("docs/texts.md", "Formats that are refused"))
+        assert len(rows) > 3
+        for refused, kind, shown, remedy in rows:
+            period = Period(kind=kind.split("`")[1], fiscal_start=(4, 1))
+            clash = Format(template=refused.strip("`"), period=period, maximum=10**38 - 1).clash()
+            assert clash is not None
+            assert re.split("[: ]", shown)[0] == clash.text
+            assert Format(template=remedy.strip("`"), period=period, maximum=10**38 - 1).clash() is None
 
     def test_the_table_of_checks_names_each(self) -> None:
         """Every message of the checks of the settings and the installation is in the table, and no other."""
