@@ -302,8 +302,9 @@ class Format:
         """Read a text as a person types it.
 
         Letters of the format may have another case, white space may be anywhere but inside a scope, zeros before the
-        value may be missing, any dash may stand for '-', and characters may be in the wide and other forms that NFKC
-        makes equal. In Crockford's digits O is 0, and I and L are 1. The scope is taken as it is.
+        value may be missing, any dash may stand for '-', and white space too if FORMAT has no {scope}. Characters may
+        be in the wide and other forms that NFKC makes equal. In Crockford's digits O is 0, and I and L are 1. The scope
+        is taken as it is.
 
         Raises InvalidText, which says what is wrong: another form, a date that does not exist, a value that the
         sequence never gives, a wrong check digit.
@@ -345,7 +346,7 @@ class Format:
         digit = _TYPED[self._alphabet]
         match piece.field:
             case "":
-                return [_typed(character) for character in piece.literal if not character.isspace()]
+                return [self._typed_literal(character) for character in piece.literal if not character.isspace()]
             case "scope":
                 return [r"(?P<scope>\S(?:.*\S)?)"]
             case "check":
@@ -355,6 +356,10 @@ class Format:
                 return [f"(?P<value>{digit}(?:{_SPACE}{digit}){more})"]
         sample = self._writer(piece)(0, None, _ANY_DAY, self.period.name(_ANY_DAY))
         return [f"(?P<{piece.field}>{_SPACE.join(_TYPED[DECIMAL] if c.isdigit() else _typed(c) for c in sample)})"]
+
+    def _typed_literal(self, character: str) -> str:
+        """White space may stand for a dash where it cannot belong to a scope."""
+        return _typed(character) if self.uses_scope or character not in _DASHES else rf"(?:{_typed(character)}|(?<=\s))"
 
     @cached_property
     def _dates(self) -> tuple[str, ...]:

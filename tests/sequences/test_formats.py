@@ -230,10 +230,11 @@ class TestReading:
             "INV\u20132026\u2212000042",
             wide("INV-2026-00") + "0042",
             "INV-2026-00000042",
+            "Inv 2026 42",
         ],
     )
     def test_what_people_type(self, typed: str) -> None:
-        """Case, white space, missing or more zeros, other dashes and wide characters make no difference."""
+        """Case, white space, missing or more zeros, other dashes or none, and wide characters make no difference."""
         parsed = of("INV-{period}-{value:06d}", YEAR).parse(typed)
         assert (parsed.value, parsed.period, parsed.text) == (42, "2026", "INV-2026-000042")
 
@@ -241,6 +242,12 @@ class TestReading:
     def test_look_alikes(self, typed: str) -> None:
         """In Crockford's digits O is 0, and I and L are 1."""
         assert of("{value:crockford}-{check:luhn}").parse(typed).text == "Z10-0"
+
+    def test_a_dash_beside_a_scope_must_be_there(self) -> None:
+        """White space stands for no dash in a format with a scope, as it may be a part of the scope."""
+        assert of("{scope}-{value}").parse("A 1-2 3") == of("{scope}-{value}").parse("A 1-23")
+        with pytest.raises(InvalidText, match="another form than 'ABC-1'"):
+            of("{scope}-{value}").parse("ABC 1")
 
     def test_a_scope_is_taken_as_it_is(self) -> None:
         """Case and white space within a scope are left alone, as they may tell scopes apart."""
@@ -343,6 +350,8 @@ def mistyped(data: st.DataObject, form: Format, field: str, part: str) -> str:
         return part
     if field == "value" and not SIDE_BY_SIDE.search(form.template) and data.draw(st.booleans()):
         part = data.draw(st.sampled_from(["", "0", "00"])) + (part.lstrip("0") or "0")
+    if part == "-" and not field and not form.uses_scope and data.draw(st.booleans()):
+        return " "
     likes = LOOK_ALIKES if "crockford" in form.template and field in ("value", "check") else {}
     return "".join(data.draw(st.sampled_from(typed_for(character, likes.get(character, "")))) for character in part)
 
