@@ -33,7 +33,7 @@ _Write = Callable[[int, str | None, date, str], str]
 _VALUE_SPEC = re.compile(r"(?:0([1-9][0-9]?)(d|crockford))?|(crockford)")
 _TYPED = {DECIMAL: "[0-9]", CROCKFORD: "[0-9A-TV-Za-tv-z]"}
 _DASHES = "-\u2010\u2012\u2013\u2014\u2015\u2212"  # what is left of them after NFKC
-_TIDY = str.maketrans(dict.fromkeys(_DASHES, "-"))
+_NO_DIGITS = re.compile("[^0-9]")
 _LOOK_ALIKES = str.maketrans("OIL", "011")
 _AS_BASE_32 = str.maketrans(CROCKFORD, "0123456789ABCDEFGHIJKLMNOPQRSTUV")
 _SPACE = r"\s*+"
@@ -240,10 +240,13 @@ class Format:
     def _covered(self) -> tuple[_Write, ...]:
         """What gives the digits that the check digit covers."""
         covered = [piece for piece in self._pieces if piece.field not in ("", "scope", "check")]
-        return tuple(
-            (lambda v, s, d, name: name.replace("-", "").replace("Q", "")) if p.field == "period" else self._writer(p)
-            for p in covered
-        )
+        return tuple(map(self._digit_writer, covered))
+
+    def _digit_writer(self, piece: _Piece) -> _Write:
+        """The function that writes one piece without what is no digit of it: "20261" for the period 2026-Q1."""
+        if piece.field == "period":
+            return lambda value, scope, day, name: _NO_DIGITS.sub("", name)
+        return self._writer(piece)
 
     @cached_property
     def _check_at(self) -> int | None:
@@ -325,16 +328,21 @@ class Format:
         return Parsed(value=value, scope=scope, period=known, parts=parts, text="".join(written))
 
     def _read(self, text: str) -> dict[str, str]:
-        """Each field as it is typed, in the sequence's own characters."""
+        """The digits of each field, and the scope."""
         if not isinstance(text, str) or len(text) > LONGEST_TEXT:
             raise InvalidText(f"A text of a value has up to {LONGEST_TEXT} characters.")
         found = self._pattern.fullmatch(normalize("NFKC", text))
         if not found:
             raise InvalidText(f"{text!r} has another form than {self._example!r}.")
-        typed = {field: part if field == "scope" else _tidy(part) for field, part in found.groupdict().items()}
-        if self._alphabet is CROCKFORD:
-            typed |= {field: typed[field].translate(_LOOK_ALIKES) for field in ("value", "check") if field in typed}
-        return typed
+        return {field: self._digits_typed(field, part) for field, part in found.groupdict().items()}
+
+    def _digits_typed(self, field: str, part: str) -> str:
+        """The digits of a field, as the sequence writes them; a scope is taken as it is."""
+        if field == "scope":
+            return part
+        if field in ("value", "check") and self._alphabet is CROCKFORD:
+            return re.sub(r"\s", "", part).upper().translate(_LOOK_ALIKES)
+        return _NO_DIGITS.sub("", part)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -355,7 +363,8 @@ class Format:
                 more = f"{{{len(self._digits(self.start)) - 1}}}" if self._is_beside_scope else "*"
                 return [f"(?P<value>{digit}(?:{_SPACE}{digit}){more})"]
         sample = self._writer(piece)(0, None, _ANY_DAY, self.period.name(_ANY_DAY))
-        return [f"(?P<{piece.field}>{_SPACE.join(_TYPED[DECIMAL] if c.isdigit() else _typed(c) for c in sample)})"]
+        tokens = [_TYPED[DECIMAL] if character.isdigit() else self._typed_literal(character) for character in sample]
+        return [f"(?P<{piece.field}>{_SPACE.join(tokens)})"]
 
     def _typed_literal(self, character: str) -> str:
         """White space may stand for a dash where it cannot belong to a scope."""
@@ -381,7 +390,7 @@ class Format:
 
     def _day_of(self, parts: Mapping[str, str]) -> date | None:
         """A day that has all these parts; None if there is none."""
-        writers = [(self._writer(_Piece("", field, "")), text) for field, text in parts.items()]
+        writers = [(self._digit_writer(_Piece("", field, "")), text) for field, text in parts.items()]
         for day in _candidates(parts):
             if all(write(0, None, day, self.period.name(day)) == text for write, text in writers):
                 return day
@@ -515,10 +524,6 @@ def _typed(character: str) -> str:
 
 def _cases(character: str) -> list[str]:
     return [case for case in sorted({character, character.lower(), character.upper()}) if len(case) == 1]
-
-
-def _tidy(part: str) -> str:
-    return re.sub(r"\s", "", part).upper().translate(_TIDY)
 
 
 def _crockford(value: int) -> str:

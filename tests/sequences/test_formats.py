@@ -243,6 +243,14 @@ class TestReading:
         """In Crockford's digits O is 0, and I and L are 1."""
         assert of("{value:crockford}-{check:luhn}").parse(typed).text == "Z10-0"
 
+    @pytest.mark.parametrize("typed", ["2026-Q3-7", "2026 q3 7", "2026\u2013Q 3-7"])
+    def test_the_dash_in_a_period(self, typed: str) -> None:
+        """The dash and the letter of a period are those of any text."""
+        form = of("{period}-{value}", Period(kind="quarter"))
+        assert form.parse(typed).text == "2026-Q3-7"
+        with pytest.raises(InvalidText, match="another form"):
+            form.parse("2026Q3-7")
+
     def test_a_dash_beside_a_scope_must_be_there(self) -> None:
         """White space stands for no dash in a format with a scope, as it may be a part of the scope."""
         assert of("{scope}-{value}").parse("A 1-2 3") == of("{scope}-{value}").parse("A 1-23")
