@@ -221,7 +221,9 @@ class Format:
             return first
         days = takewhile(lambda day: self.period.name(day) == period_name, _days(first, date.max))
         if self.period.kind == "never" or len({tuple([part(self.period, day) for part in parts]) for day in days}) > 1:
-            raise ValueError(f"date is missing; {self.where} has parts of the date that change within a period.")
+            raise ValueError(
+                f"date is missing; {self.where} has parts of the date that change within a period: give the date."
+            )
         return first
 
     def _texts(self, value: int, scope: str | None, day: date, period_name: str) -> list[str]:
