@@ -180,16 +180,18 @@ def _sequences(plan: Plan) -> dict[str, Any]:
 
 
 def _stored(client: DynamoDBClient, table: str, scope: str) -> list[tuple[int, str]]:
-    """The numbers and requests of all items of a scope."""
+    """The numbers and requests of all items of a scope that have a number."""
     pages = client.get_paginator("query").paginate(
         TableName=table,
         ConsistentRead=True,
-        KeyConditionExpression="pk = :scope AND sk > :zero",
-        ExpressionAttributeValues={":scope": {"S": scope}, ":zero": {"N": "0"}},
-        ProjectionExpression="sk, request_name",
+        KeyConditionExpression="pk = :scope",
+        ExpressionAttributeNames={"#number": "number"},
+        ExpressionAttributeValues={":scope": {"S": scope}},
+        ProjectionExpression="sk, #number, request_name",
     )
     with dynamodb.translate_errors("query"):
-        return [(int(item["sk"]["N"]), item["request_name"]["S"]) for page in pages for item in page["Items"]]
+        items = [item for page in pages for item in page["Items"]]
+    return [(number, item["request_name"]["S"]) for item in items if (number := recipes.number_of(item))]
 
 
 def _row(case: Case, shares: Sequence[Share], stored: Stored) -> Row:

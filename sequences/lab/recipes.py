@@ -1,17 +1,19 @@
 """The recipes for numbering items in DynamoDB as they are published, including the broken ones.
 
-Each of the nine short functions is what a reader of an article would write, with its source, what it promises and what
+Each of the ten short functions is what a reader of an article would write, with its source, what it promises and what
 breaks. They take a client as boto3 makes it (with its own retries), store one item in a table with partition key `pk`
 and sort key `sk`, and return the number that their caller then uses. They are not part of the strategies and not safer
 than their sources. `comparison` runs and measures them.
 
 A counter is the item `("<scope>#counter", 0)`. The articles create it by hand; here `prepare` does.
-An item comes in DynamoDB's own form, `{"title": {"S": "..."}}`.
+An item comes in DynamoDB's own form, `{"title": {"S": "..."}}`. Its number is its sort key, but for the items of
+`published_placeholder`; `number_of` reads both.
 """
 
 from __future__ import annotations
 
 import itertools
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ __all__ = [
     "Item",
     "Number",
     "Recipe",
+    "add_if_unchanged",
     "add_number",
     "bare_put_item",
     "conditional_add_number",
@@ -33,6 +36,7 @@ __all__ = [
     "conditional_update_number",
     "highest_number",
     "last_number",
+    "number_of",
     "prepare",
     "published_atomic",
     "published_conditional_add",
@@ -40,6 +44,7 @@ __all__ = [
     "published_conditional_update",
     "published_item_first",
     "published_number_first",
+    "published_placeholder",
     "published_sort_key_increment",
     "published_sort_key_requery",
     "published_transaction",
@@ -87,7 +92,8 @@ def published_item_first(client: DynamoDBClient, table: str, scope: str, item: I
     """Read the counter, put the item, and only then write the counter back: read-then-write in the other order.
 
     Source: `script/Main_Table.py` and `script/Table_Counter.py` of
-    https://github.com/AbhimanyuHK/AWS-DynamoDB-AutoIncrement
+    https://github.com/AbhimanyuHK/AWS-DynamoDB-AutoIncrement - it scans a table that has nothing but the counter, which
+    costs the same as this read.
     Promises: a number is not used up when the item cannot be stored. Holds.
     Breaks: as number-first, with more time in which others read the same count. After a stop between the two writes,
     the next writer replaces the item.
@@ -95,6 +101,27 @@ def published_item_first(client: DynamoDBClient, table: str, scope: str, item: I
     number = last_number(client, table, scope) + 1
     _put(client, table, scope, number, item)
     _set_count(client, table, scope, number)
+    return number
+
+
+def published_placeholder(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
+    """Put the item with 0 for its number, add one to a counter, then write the number into the item.
+
+    Source: none with an address; it is `published_atomic` in the other order, for items that have keys of their own.
+    Promises: no number twice. Holds.
+    Breaks: until the last write everybody sees an item with the number 0. A stop before that write leaves it so for
+    good, and leaves a gap if the counter had moved. A lost answer to the addition leaves a gap, too.
+    """
+    key = _item_key(scope, -1 - secrets.randbelow(10**18))
+    client.put_item(TableName=table, Item={**key, **item, "number": {"N": "0"}})
+    number = add_number(client, table, scope)
+    client.update_item(
+        TableName=table,
+        Key=key,
+        UpdateExpression="SET #number = :number",
+        ExpressionAttributeNames={"#number": "number"},
+        ExpressionAttributeValues={":number": {"N": str(number)}},
+    )
     return number
 
 
@@ -125,13 +152,14 @@ def published_conditional_put(client: DynamoDBClient, table: str, scope: str, it
 
 
 def published_conditional_add(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
-    """Add one if nobody else has since the read, with ten tries and pauses; then put the item.
+    """Add one if nobody else has since the read, with 11 tries and pauses of 0.01 s; then put the item.
 
-    Source: no single one. Some advice says that plain `ADD` drops concurrent updates and needs a condition and a few
-    retries. This is that advice written out; the retries are those in
-    http://www.yegor256.com/2014/05/18/cloud-autoincrement-counters.html
+    Source: none with an address. Some advice says that plain `ADD` drops concurrent updates and needs a condition and a
+    few retries. Its function answers True, or False after the last try, and tells no number. Here the number is the
+    count that the condition was about, plus one, and False is an error. Who reads the counter after True instead may
+    read the number of another writer.
     Promises: no number twice. Holds, as it does for `ADD` without the condition.
-    Breaks: with more than a few writers ten tries are not enough, and the caller gets an error instead of a number.
+    Breaks: with more than a few writers 11 tries are not enough, and the caller gets an error instead of a number.
     """
     number = conditional_add_number(client, table, scope)
     _put(client, table, scope, number, item)
@@ -139,41 +167,27 @@ def published_conditional_add(client: DynamoDBClient, table: str, scope: str, it
 
 
 def published_transaction(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
-    """Read the counter, then move it on and put the item in one transaction; start over when it is cancelled.
+    """Read the counter, then move it on and put the item in one transaction; start over when the counter had moved.
 
     Source: "Reliable Auto-Incrementing Integers in DynamoDB", Bite-Sized Serverless,
-    https://bitesizedserverless.com/bite/reliable-auto-increments-in-dynamodb/
+    https://bitesizedserverless.com/bite/reliable-auto-increments-in-dynamodb/ - the read is consistent, and a
+    transaction that is cancelled for anything but the counter's condition is given up. Its items have keys of their
+    own. Here the key is the number, so that after a lost race both conditions fail: the counter's is looked at first.
     Promises: no number twice and no gap. Holds.
-    Breaks: a transaction costs double, also when it is cancelled, and with many writers most of them are. If an answer
-    is lost for good, the item is stored, but its caller believes that it is not.
+    Breaks: a transaction costs double, also when it is cancelled, and with many writers most of them are. DynamoDB
+    also cancels with `TransactionConflict`, which ends in an error. If an answer is lost for good, the item is stored,
+    but its caller believes that it is not.
     """
     while True:
-        last = last_number(client, table, scope)
+        last = last_number(client, table, scope, consistent=True)
         try:
-            client.transact_write_items(
-                TransactItems=[
-                    {
-                        "Update": {
-                            "TableName": table,
-                            "Key": _counter_key(scope),
-                            "UpdateExpression": "SET #count = #count + :one",
-                            "ConditionExpression": "#count = :last",
-                            "ExpressionAttributeNames": COUNT,
-                            "ExpressionAttributeValues": {**ONE, ":last": {"N": str(last)}},
-                        }
-                    },
-                    {
-                        "Put": {
-                            "TableName": table,
-                            "Item": {**_item_key(scope, last + 1), **item},
-                            "ConditionExpression": "attribute_not_exists(pk)",
-                        }
-                    },
-                ]
-            )
+            client.transact_write_items(TransactItems=_count_and_put(table, scope, last, item))
+        except client.exceptions.TransactionCanceledException as error:
+            counter, _ = error.response["CancellationReasons"]
+            if counter["Code"] != "ConditionalCheckFailed":
+                raise
+        else:
             return last + 1
-        except client.exceptions.TransactionCanceledException:
-            continue
 
 
 def published_sort_key_increment(client: DynamoDBClient, table: str, scope: str, item: Item) -> int:
@@ -267,30 +281,42 @@ def conditional_put_number(client: DynamoDBClient, table: str, scope: str) -> in
 
 
 def conditional_add_number(
-    client: DynamoDBClient, table: str, scope: str, *, tries: int = 10, pause_seconds: float = 0.1
+    client: DynamoDBClient, table: str, scope: str, *, tries: int = 11, pause_seconds: float = 0.01
 ) -> int:
     """The number of `published_conditional_add` without its item. Raises RuntimeError if no try succeeds."""
     for _ in range(tries):
         last = last_number(client, table, scope)
-        try:
-            response = client.update_item(
-                TableName=table,
-                Key=_counter_key(scope),
-                UpdateExpression="ADD #count :one",
-                ConditionExpression="#count = :last",
-                ExpressionAttributeNames=COUNT,
-                ExpressionAttributeValues={**ONE, ":last": {"N": str(last)}},
-                ReturnValues="UPDATED_NEW",
-            )
-            return int(response["Attributes"]["count"]["N"])
-        except client.exceptions.ConditionalCheckFailedException:
-            time.sleep(pause_seconds)
+        if add_if_unchanged(client, table, scope, last):
+            return last + 1
+        time.sleep(pause_seconds)
     raise RuntimeError(f"No number for {scope!r} after {tries} tries.")
 
 
-def last_number(client: DynamoDBClient, table: str, scope: str) -> int:
+def add_if_unchanged(client: DynamoDBClient, table: str, scope: str, last: int) -> bool:
+    """One try of `published_conditional_add`: add one if the counter is still `last`, and say whether it was."""
+    try:
+        client.update_item(
+            TableName=table,
+            Key=_counter_key(scope),
+            UpdateExpression="ADD #count :one",
+            ConditionExpression="#count = :last",
+            ExpressionAttributeNames=COUNT,
+            ExpressionAttributeValues={**ONE, ":last": {"N": str(last)}},
+        )
+    except client.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
+
+
+def last_number(client: DynamoDBClient, table: str, scope: str, *, consistent: bool = False) -> int:
     """Read the counter of a scope."""
-    return int(client.get_item(TableName=table, Key=_counter_key(scope))["Item"]["count"]["N"])
+    answer = client.get_item(TableName=table, Key=_counter_key(scope), ConsistentRead=consistent)
+    return int(answer["Item"]["count"]["N"])
+
+
+def number_of(item: Item) -> int:
+    """The number of a stored item; 0 if it has a placeholder."""
+    return int(item.get("number", item["sk"])["N"])
 
 
 def highest_number(client: DynamoDBClient, table: str, scope: str) -> int:
@@ -321,6 +347,24 @@ def _put_if_free(client: DynamoDBClient, table: str, scope: str, number: int, it
     return True
 
 
+def _count_and_put(table: str, scope: str, last: int, item: Item) -> list[Any]:
+    """The actions of `published_transaction`: the counter's, then the item's."""
+    count = {
+        "TableName": table,
+        "Key": _counter_key(scope),
+        "UpdateExpression": "SET #count = #count + :one",
+        "ConditionExpression": "#count = :last",
+        "ExpressionAttributeNames": COUNT,
+        "ExpressionAttributeValues": {**ONE, ":last": {"N": str(last)}},
+    }
+    put = {
+        "TableName": table,
+        "Item": {**_item_key(scope, last + 1), **item},
+        "ConditionExpression": "attribute_not_exists(pk)",
+    }
+    return [{"Update": count}, {"Put": put}]
+
+
 def _set_count(client: DynamoDBClient, table: str, scope: str, count: int) -> None:
     client.put_item(TableName=table, Item={**_counter_key(scope), "count": {"N": str(count)}})
 
@@ -337,6 +381,7 @@ RECIPES: Mapping[str, Recipe] = {
     "published-atomic": published_atomic,
     "published-number-first": published_number_first,
     "published-item-first": published_item_first,
+    "published-placeholder": published_placeholder,
     "published-conditional-update": published_conditional_update,
     "published-conditional-put": published_conditional_put,
     "published-conditional-add": published_conditional_add,

@@ -22,7 +22,8 @@ def meter(table: Table) -> Meter:
     [
         (recipes.published_atomic, Usage(requests=2, write_requests=2, write_units=2)),
         (recipes.published_number_first, Usage(requests=3, write_requests=2, write_units=2, read_units=0.5)),
-        (recipes.published_transaction, Usage(requests=2, write_requests=1, write_units=4, read_units=0.5)),
+        (recipes.published_placeholder, Usage(requests=3, write_requests=3, write_units=3)),
+        (recipes.published_transaction, Usage(requests=2, write_requests=1, write_units=4, read_units=1)),
         (
             recipes.published_sort_key_increment,
             Usage(requests=2, write_requests=1, write_units=1, read_units=0.5),

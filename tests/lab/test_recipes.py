@@ -1,6 +1,7 @@
 """The promises of the published recipes, and the races and lost answers that break them. The tests force both."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +15,9 @@ from sequences.services import put_next
 from tests.lab.conftest import Table
 
 READ_THEN_WRITE = [recipes.published_number_first, recipes.published_item_first]
-CONDITIONAL = [
+WITHOUT_FAULT = [
+    recipes.published_atomic,
+    recipes.published_placeholder,
     recipes.published_conditional_update,
     recipes.published_conditional_put,
     recipes.published_transaction,
@@ -72,13 +75,44 @@ def test_read_then_write_loses_an_item(recipe: recipes.Recipe, table: Table) -> 
     assert len(table.stored()) == 1
 
 
-@pytest.mark.parametrize("recipe", CONDITIONAL)
-def test_conditions_hold(recipe: recipes.Recipe, table: Table) -> None:
-    """Under eight writers a recipe with a condition gives no number twice and leaves no hole."""
+@pytest.mark.parametrize("recipe", WITHOUT_FAULT)
+def test_writers_do_not_break_them(recipe: recipes.Recipe, table: Table) -> None:
+    """Under eight writers, while every answer arrives, these recipes give no number twice and leave no hole."""
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(lambda title: table.run(recipe, str(title)), range(24)))
     assert sorted(numbers) == list(range(1, 25))
     assert table.stored() == {number: str(title) for title, number in enumerate(numbers)}
+
+
+def test_half_made_items_are_seen(table: Table) -> None:
+    """Between its put and its last write everybody reads the item of the placeholder recipe without its number."""
+    seen: list[dict[int, str]] = []
+    table.client.meta.events.register("before-call.dynamodb.UpdateItem", lambda **event: seen.append(table.stored()))
+    assert table.run(recipes.published_placeholder, "a") == 1
+    assert seen == [{0: "a"}, {0: "a"}]
+    assert table.stored() == {1: "a"}
+
+
+@pytest.mark.parametrize(("writes", "following"), [(1, 1), (2, 2)])
+def test_a_stop_leaves_an_item_without_number(writes: int, following: int, table: Table) -> None:
+    """A stop before the last write leaves the placeholder for good, and after the addition a gap as well."""
+
+    class Stopped(Exception):
+        pass
+
+    begun: list[str] = []
+
+    def stop(event_name: str, **event: Any) -> None:
+        begun.append(event_name)
+        if len(begun) > writes:
+            raise Stopped
+
+    table.client.meta.events.register("before-call.dynamodb", stop, "stop")
+    with pytest.raises(Stopped):
+        table.run(recipes.published_placeholder, "a")
+    table.client.meta.events.unregister("before-call.dynamodb", unique_id="stop")
+    assert table.run(recipes.published_placeholder, "b") == following
+    assert table.stored() == {0: "a", following: "b"}
 
 
 def test_plain_add_drops_nothing(table: Table) -> None:
@@ -89,16 +123,54 @@ def test_plain_add_drops_nothing(table: Table) -> None:
     assert table.take(recipes.last_number) == 640
 
 
-def test_conditional_add_gives_up(table: Table) -> None:
-    """When others are quicker at each try, the conditional addition ends in an error, not in a number."""
+def test_conditional_add_gives_up(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When others are quicker at each of 11 tries, 0.01 s apart, the conditional addition ends without a number."""
     rival = dynamodb.plain_client()
+    pauses: list[float] = []
 
     def be_quicker(**event: Any) -> None:
         recipes.add_number(rival, table.name, "ABC")
 
+    monkeypatch.setattr(time, "sleep", pauses.append)
     table.client.meta.events.register("after-call.dynamodb.GetItem", be_quicker)
-    with pytest.raises(RuntimeError, match="after 3 tries"):
-        recipes.conditional_add_number(table.client, table.name, "ABC", tries=3, pause_seconds=0)
+    with pytest.raises(RuntimeError, match="after 11 tries"):
+        table.run(recipes.published_conditional_add, "a")
+    assert pauses == [0.01] * 11
+    assert table.stored() == {}
+
+
+def test_true_is_not_a_number(table: Table) -> None:
+    """Two writers are both told that their addition is stored, and then read the same number from the counter."""
+    for last in (0, 1):
+        assert recipes.add_if_unchanged(table.client, table.name, "ABC", last) is True
+    assert recipes.add_if_unchanged(table.client, table.name, "ABC", 1) is False
+    assert [table.take(recipes.last_number) for _ in range(2)] == [2, 2]
+
+
+def test_the_transaction_gives_up_on_its_item(table: Table) -> None:
+    """The transaction starts over when the counter had moved, but not when its item is in the way."""
+    sent: list[str] = []
+
+    def count(event_name: str, **event: Any) -> None:
+        sent.append(event_name)
+        assert len(sent) < 5, "it would try for ever"
+
+    table.client.put_item(TableName=table.name, Item={"pk": {"S": "ABC"}, "sk": {"N": "2"}, "title": {"S": "old"}})
+    table.client.meta.events.register("before-call.dynamodb.TransactWriteItems", count)
+    assert table.run(recipes.published_transaction, "a") == 1
+    with pytest.raises(table.client.exceptions.TransactionCanceledException):
+        table.run(recipes.published_transaction, "b")
+    assert table.stored() == {1: "a", 2: "old"}
+
+
+def test_the_transaction_reads_consistently(table: Table) -> None:
+    """A counter that is read late would cost the transaction a lost race; so its read is consistent."""
+    asked: list[Any] = []
+    table.client.meta.events.register(
+        "provide-client-params.dynamodb.GetItem", lambda params, **event: asked.append(params["ConsistentRead"])
+    )
+    table.run(recipes.published_transaction, "a")
+    assert asked == [True]
 
 
 def test_a_repeated_add_skips(lose: Callable[[str], None], new_table: Callable[[], Table]) -> None:
