@@ -40,9 +40,10 @@ class SortKeyMaximum(Strategy):
     A remembered number that is too low costs a read. One that is too high would make a gap, so `tail_seconds` must be
     shorter than it takes another process to delete the table and make it again (on AWS, several seconds).
 
-    Cost alone: one `PutItem`, 1 write unit a KB. If the highest number is not remembered, a query comes first: 1 read
-    unit (0.5 when not consistent) for a last item of up to 4 KB. In a group: 1/n requests and 2 write units a KB. With
-    an idempotency token: 2 write units a KB, and 2 for the marker.
+    Cost alone: one `PutItem`, 1 write unit a KB. If the highest number is not remembered, a query comes first. It is
+    charged for the whole last item, though it reads only its key: 1 read unit (0.5 when not consistent) for each 4 KB,
+    so 5 for 20 KB. In a group: 1/n requests and 2 write units a KB. With an idempotency token: 2 write units a KB, and
+    2 for the marker.
     """
 
     gapless = True

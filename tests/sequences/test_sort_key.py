@@ -57,6 +57,19 @@ class TestWhatIsRemembered:
         assert put_some(name, scope, 1) == [3]
         assert wire.operations == ["PutItem"]
 
+    @pytest.mark.needs_engine
+    @pytest.mark.parametrize(("size", "units"), [(4_000, 1), (20_000, 5), (400_000, 98)])
+    def test_the_query_is_charged_by_the_size_of_the_last_item(
+        self, size: int, units: float, scope: str, clock: Clock, install: Callable[..., Strategy]
+    ) -> None:
+        """A cold writer pays 1 read unit for each 4 KB of the last item, and half of it for an eventual read."""
+        item = {"text": "x" * size}
+        put_next("sort-key", item, scope=scope)
+        for consistent, charged in ((True, units), (False, units / 2)):
+            install("sort-key", clock=clock, consistent=consistent)
+            clock.now += 1
+            assert put_next("sort-key", item, scope=scope).read_units == charged
+
     @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-increment"])
     def test_a_tail_behind_the_table(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
