@@ -200,6 +200,16 @@ class TestTables:
         assert read
         assert read - INTERNAL <= named_in_table("docs/settings.md", "Environment")
 
+    def test_each_published_text_that_is_wrong_has_its_proof(self) -> None:
+        """Each row has an address, or the one of the row above, and ends with a test or a command that shows it."""
+        _, *rows = cells(between("docs/which.md", "wrong"))
+        assert "](https://" in rows[0][1]
+        for says, where, happens, shown in rows:
+            assert says
+            assert happens
+            assert "](https://" in where or where.startswith("the same")
+            assert re.fullmatch(r"`(test_\w+|manage\.py compare_strategies .*)`", shown)
+
 
 class TestFigures:
     def test_the_bars_are_those_that_are_measured(self) -> None:
