@@ -1,13 +1,16 @@
 """The comparison on the embedded engine: its rows, and the faults that it finds."""
 
+from array import array
 from typing import Any
 
 import pytest
 
 from sequences import dynamodb
+from sequences.lab import comparison, recipes
 from sequences.lab.comparison import KEYS, compare
 from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
 from sequences.lab.recipes import BARE_PUT_ITEM
+from sequences.lab.writers import Job, Share
 
 DESIGNED = [
     "strategy", "writers", "processes", "count", "seconds", "per_second", "requests_per_number",
@@ -45,10 +48,26 @@ def test_several_processes(endpoint: str) -> None:
 
 
 def test_scopes(endpoint: str) -> None:
-    """Writers spread over scopes number each from 1 without a hole."""
-    (row,) = compare(Plan(strategies=["published-atomic"], writers=[4], count=20, scopes=3))
-    assert faults(row) == RIGHT
-    assert row["requests_per_number"] == 2
+    """Writers spread over scopes number each from 1 without a hole, whether the number is the item's key or not."""
+    plan = Plan(strategies=["published-atomic", "published-placeholder"], writers=[4], count=20, scopes=3)
+    in_key, in_attribute = compare(plan)
+    assert [faults(in_key), faults(in_attribute)] == [RIGHT, RIGHT]
+    assert (in_key["requests_per_number"], in_attribute["requests_per_number"]) == (2, 3)
+
+
+def test_a_half_made_item_fills_no_gap(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number whose item still has its placeholder is a gap."""
+
+    def stop_before_the_last_write(jobs: list[Job], at_start: object) -> list[Share]:
+        ((scope,), table, client) = jobs[0].scopes, jobs[0].table, dynamodb.plain_client()
+        half_made = {"number": {"N": "0"}, "request_name": {"S": "0-0"}}
+        client.put_item(TableName=table, Item={"pk": {"S": scope}, "sk": {"N": "-1"}, **half_made})
+        handed = array("q", [recipes.add_number(client, table, scope)])
+        return [Share(ended=1.0, numbers=1, handed={scope: handed}, warm={scope: array("q")})]
+
+    monkeypatch.setattr(comparison, "run", stop_before_the_last_write)
+    (row,) = compare(Plan(strategies=["published-placeholder"], writers=[1], count=1))
+    assert faults(row) == RIGHT | {"gaps": 1}
 
 
 def test_values_only(endpoint: str) -> None:
