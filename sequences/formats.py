@@ -272,6 +272,9 @@ class Format:
         digits = str(value) if self._alphabet is DECIMAL else _crockford(value)
         return digits.rjust(self.width, "0")
 
+    def _number(self, digits: str) -> int:
+        return int(digits) if self._alphabet is DECIMAL else int(digits.translate(_AS_BASE_32), 32)
+
     @cached_property
     def _check_digit(self) -> Callable[[str], str]:
         """The function from the covered digits to the check digit. Raises ImportError without python-stdnum."""
@@ -315,7 +318,7 @@ class Format:
         sequence never gives, a wrong check digit.
         """
         typed = self._read(text)
-        value = int(typed["value"].translate(_AS_BASE_32), 32) if self._alphabet is CROCKFORD else int(typed["value"])
+        value = self._number(typed["value"])
         if not self._gives(value):
             raise InvalidText(f"{text!r} has the value {value}; the values are {self._values}.")
         day = self._day_of({field: typed[field] for field in self._dates})
@@ -493,7 +496,7 @@ class Format:
         """The value that is written with these digits; None if there is none."""
         if not all(digit in self._alphabet for digit in digits):
             return None
-        value = int(digits.translate(_AS_BASE_32), 32) if self._alphabet is CROCKFORD else int(digits)
+        value = self._number(digits)
         return value if self._gives(value) and self._digits(value) == digits else None
 
 
