@@ -155,8 +155,8 @@ class Format:
     # What makes it unusable.
 
     def _problems(self) -> Iterator[str]:
-        if not isinstance(self.template, str) or not 1 <= len(self.template) <= LONGEST_FORMAT:
-            yield f"it must be a text of 1 to {LONGEST_FORMAT} characters"
+        if not isinstance(self.template, str) or len(self.template) > LONGEST_FORMAT:
+            yield f"it must be a text of up to {LONGEST_FORMAT} characters"
         try:
             fields = [piece.field for piece in self._pieces if piece.field]
         except ValueError:
@@ -480,10 +480,9 @@ class Format:
         period = self.period.name(_ANY_DAY)
         texts = self._texts(short, "A", _ANY_DAY, period)
         digits, middle = self._digits(short), "".join(texts[left + 1 : right])
-        for more in _extensions(middle, self._digits, scope_first=scope_first):
-            value = self._value_of(more + digits if scope_first else digits + more)
-            if value is None:
-                continue
+        extensions = _extensions(middle, self._digits, scope_first=scope_first)
+        values = (self._value_of(more + digits if scope_first else digits + more) for more in extensions)
+        for value in filter(None, values):
             longer = self._texts(value, "A", _ANY_DAY, period)
             rest = "".join(longer[left : right + 1])
             size = len(rest) - len(middle) - len(digits)

@@ -307,6 +307,11 @@ class TestReading:
             of(template, start=1001, step=10, maximum=9999).parse(text)
         assert words in str(error.value)
 
+    def test_which_values_there_are(self) -> None:
+        """The message about a value that is never given has the first and the last value, and STEP if it is not 1."""
+        with pytest.raises(InvalidText, match=r"has the value 8; the values are 1 to 7\.$"):
+            of("{value}", maximum=7).parse("8")
+
     def test_the_right_check_digit_is_kept_secret(self) -> None:
         """Who types a wrong check digit is not told the right one, and cannot pass by the message."""
         right = written(of("{value}-{check:damm}"), 1234)
@@ -424,6 +429,7 @@ class TestClashes:
             ("{week_year}-{value}", YEAR, ("2025-1", (1, None, "2024"), (1, None, "2025"))),
             ("{year}-W{week}-{value}", MONTH, ("2024-W05-1", (1, None, "2024-01"), (1, None, "2024-02"))),
             ("{scope}{value}", NEVER, ("A11", (11, "A", ""), (1, "A1", ""))),
+            ("{scope}{value:crockford}", NEVER, ("A11", (33, "A", ""), (1, "A1", ""))),
             ("{scope}{year}{value}", NEVER, ("A202620261", (20261, "A", ""), (1, "A2026", ""))),
             ("{scope}{value:03d}", NEVER, ("A1001", (1001, "A", ""), (1, "A1", ""))),
             ("{value:03d}{scope}", NEVER, ("1001A", (1001, "A", ""), (100, "1A", ""))),
@@ -485,9 +491,9 @@ class TestTemplates:
     @pytest.mark.parametrize(
         ("template", "words"),
         [
-            (42, "a text of 1 to 200 characters"),
-            ("", "a text of 1 to 200 characters"),
-            ("x" * 201, "a text of 1 to 200 characters"),
+            (42, "a text of up to 200 characters"),
+            ("", "must have {value}"),
+            ("{value}" + "x" * 194, "a text of up to 200 characters"),
             ("{value", "a brace itself is written twice"),
             ("{value}}", "a brace itself is written twice"),
             ("INV-", "must have {value}"),
@@ -522,6 +528,10 @@ class TestTemplates:
             of(template, where="SEQUENCES['invoices']['FORMAT']")
         assert str(error.value).startswith(f"SEQUENCES['invoices']['FORMAT'] is {template!r}; ")
         assert words in str(error.value)
+
+    def test_the_longest_template(self) -> None:
+        """A template has up to 200 characters."""
+        assert written(of("{value}" + "x" * 193), 7) == "7" + "x" * 193
 
     def test_scope_and_literal_after_the_check_digit(self) -> None:
         """What the check digit does not cover may stand behind it."""

@@ -87,6 +87,10 @@ class TestNames:
         assert first <= day
         assert period.name(first) == period.name(day) != period.name(first - timedelta(days=1))
 
+    def test_all_time_has_a_first_day(self) -> None:
+        """Without periods all days are one, which begins with the first day that is accepted."""
+        assert Period().first_day("") == date(1000, 1, 1)
+
 
 class TestCheck:
     @PATIENT
