@@ -202,6 +202,7 @@ class TestConfig:
             ("PERIOD", ["year"], "one of 'never'"),
             ("FISCAL_START", "02-29", "a month and a day that every year has"),
             ("FISCAL_START", "4-1", "such as '04-01'"),
+            ("FISCAL_START", "W14-1", "such as '04-01'"),
             ("FISCAL_START", (4, 1), "such as '04-01'"),
             ("FISCAL_NAMED_BY", "both", "'start' or 'end'"),
             ("TIME_ZONE", "Berlin", "a time zone such as 'Europe/Berlin'"),
