@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 
+from .exceptions import InvalidScope, InvalidText
 from .formats import Parsed
 from .registry import strategies
 from .services import check_count, check_scope
@@ -38,9 +39,15 @@ def parse(text: str, sequence: str) -> Parsed:
     """Read a text as people type it: in any case, with white space, without the zeros before the value. No request.
 
     Says nothing about whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is
-    wrong: another form, a date that does not exist, a value that the sequence never gives, a wrong check digit.
+    wrong: another form, a scope that cannot be, a date that does not exist, a value that the sequence never gives, or a
+    wrong check digit.
     """
-    return strategies[sequence].format.parse(text)
+    parsed = strategies[sequence].format.parse(text)
+    try:
+        check_scope(parsed.scope)
+    except InvalidScope as error:
+        raise InvalidText(f"{text!r} has no scope of this sequence. {error}") from error
+    return parsed
 
 
 def preview(count: int, sequence: str, *, scope: str | None = None, date: datetime.date | None = None) -> list[str]:

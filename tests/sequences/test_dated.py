@@ -31,7 +31,14 @@ from sequences import (
 from sequences.actions import TEXT, Put, value_text
 from sequences.audit import audit
 from sequences.audit.reading import list_scopes, pages
-from sequences.exceptions import IdempotencyMismatch, InvalidItem, InvalidPeriod, InvalidScope, InvalidSequence
+from sequences.exceptions import (
+    IdempotencyMismatch,
+    InvalidItem,
+    InvalidPeriod,
+    InvalidScope,
+    InvalidSequence,
+    InvalidText,
+)
 from sequences.lab.engine import Engine
 from sequences.registry import parse_config, strategies
 from sequences.signals import nearly_used_up, value_allocated
@@ -229,6 +236,12 @@ def test_texts_agree(name: str, scope: str) -> None:
     assert put.text == format_value(2, name, scope=scope, period="2025")
     read = parse(f" {scope} / 2025 / 2", name)
     assert (read.value, read.scope, read.period, read.text) == (2, scope, "2025", put.text)
+
+
+def test_a_text_with_what_is_no_scope() -> None:
+    """What stands in the place of the scope and cannot be one is mistyped."""
+    with pytest.raises(InvalidText, match="begins with '#'"):
+        parse("#x/2025/1", "atomic")
 
 
 def test_a_preview_ends_with_the_sequence() -> None:
