@@ -12,8 +12,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 from .dynamodb import item_size, marshal, table_name
@@ -44,7 +44,7 @@ def value_text(template: str) -> _ValueText:
 
     Raises InvalidItem if neither is in it.
     """
-    if "{value}" not in template and "{text}" not in template:
+    if not isinstance(template, str) or ("{value}" not in template and "{text}" not in template):
         raise InvalidItem(f"value_text({template!r}) has no '{{value}}' in it: add it, or give the text itself.")
     return _ValueText(template)
 
@@ -59,10 +59,11 @@ class Action:
 
     table: str
     row: Mapping[str, Any]
-    update: str | None = field(default=None, kw_only=True)
-    condition: str | None = field(default=None, kw_only=True)
-    names: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    values: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    _: KW_ONLY
+    update: str | None = None
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     kind: ClassVar[str]
     row_name: ClassVar[str] = "Key"
@@ -83,27 +84,34 @@ class Action:
 
     def problem(self) -> str:
         """What is wrong with it, as far as that is known before it is sent; empty if nothing is."""
+        return next(self._problems(), "")
+
+    def _problems(self) -> Iterator[str]:
         if not isinstance(self.table, str) or not self.table:
-            return f"the table is {self.table!r}; it must be the name of a table"
+            yield f"the table is {self.table!r}; it must be the name of a table"
         if not isinstance(self.row, Mapping) or not self.row:
-            return f"the {self.row_name.lower()} is {self.row!r}; it must map attribute names to values"
+            yield f"the {self.row_name.lower()} is {self.row!r}; it must map attribute names to values"
         for name in ("update", "condition"):
             expression = getattr(self, name)
             if name == self.needs and not expression:
-                return f"it needs the expression {name!r}"
+                yield f"it needs the expression {name!r}"
             if name == "update" != self.needs and expression is not None:
-                return "only an Update has the expression 'update'"
-        return self._misnamed()
+                yield "only an Update has the expression 'update'"
+            if expression is not None and (not isinstance(expression, str) or not expression):
+                yield f"{name!r} is {expression!r}; it must be a text, an expression of DynamoDB"
+        for name in ("names", "values"):
+            if not isinstance(given := getattr(self, name), Mapping):
+                yield f"{name!r} is {given!r}; it must map what the expressions use"
+        yield from self._misnamed()
 
-    def _misnamed(self) -> str:
+    def _misnamed(self) -> Iterator[str]:
         """Which #name or :value is used and not given, or given and not used; DynamoDB refuses both."""
         used = set(_PLACEHOLDER.findall(f"{self.update or ''} {self.condition or ''}"))
         given = {*self.names, *self.values}
         if missing := used - given:
-            return f"{min(missing)} is in an expression, but neither in 'names' nor in 'values'"
+            yield f"{min(missing)} is in an expression, but neither in 'names' nor in 'values'"
         if surplus := given - used:
-            return f"{min(map(str, surplus))} is given, but in no expression"
-        return ""
+            yield f"{min(map(str, surplus))} is given, but in no expression"
 
 
 class Put(Action):

@@ -32,7 +32,7 @@ def put_request(
         raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
     wire = marshal(item)
     key, size = own_key(wire), item_size(wire)
-    if also:
+    if also != ():
         size += check_actions(also)
     if token is None:
         return PutRequest(item=wire, token=new_token(), size=size, own_key=key, also=tuple(also), day=day)

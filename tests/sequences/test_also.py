@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from boto3.dynamodb.conditions import Attr
 
 from sequences import dynamodb, get_last_value, put_next
 from sequences.actions import VALUE, Action, Check, Delete, Put, Update, value_text
@@ -229,6 +230,15 @@ WRONG: Mapping[str, tuple[object, str]] = {
     "no condition": ([Check(TABLE, ITEM)], "a Check: it needs the expression 'condition'"),
     "no update": ([Update(TABLE, ITEM)], "an? Update: it needs the expression 'update'"),
     "an update of a put": ([Put(TABLE, ITEM, update="SET a = b")], "only an Update has the expression 'update'"),
+    "a condition that is no text": (
+        [Put(TABLE, ITEM, condition=Attr("pk").not_exists())],  # type: ignore[arg-type]
+        "'condition' is .*; it must be a text",
+    ),
+    "an update that is no text": ([Update(TABLE, ITEM, update=5)], "'update' is 5; it must be a text"),  # type: ignore[arg-type]
+    "an empty condition": ([Put(TABLE, ITEM, condition="")], "'condition' is ''; it must be a text"),
+    "names that are no dict": ([Put(TABLE, ITEM, names=["#a"])], "'names' is .*; it must map what"),  # type: ignore[arg-type]
+    "values that are no dict": ([Put(TABLE, ITEM, values=None)], "'values' is None; it must map what"),  # type: ignore[arg-type]
+    "nothing": (None, "also is None; it must be a list"),
     "a name too few": ([Put(TABLE, ITEM, condition="#a = :b", values={":b": 1})], "#a is in an expression, but"),
     "a value too many": ([Put(TABLE, ITEM, values={":b": 1})], ":b is given, but in no expression"),
     "a row twice": ([Put(TABLE, ITEM), Delete(TABLE, ITEM)], r"also\[1\], a Delete: an action before it has the same"),
@@ -245,10 +255,11 @@ def test_wrong_actions(wrong: str, scope: str, wire: Wire) -> None:
     assert wire.operations == []
 
 
-def test_a_text_without_the_value() -> None:
+@pytest.mark.parametrize("template", ["ABC-42", 42])
+def test_a_text_without_the_value(template: Any) -> None:
     """`value_text` without a place for the value is refused."""
     with pytest.raises(InvalidItem, match=r"has no '\{value\}' in it"):
-        value_text("ABC-42")
+        value_text(template)
 
 
 def test_what_becomes_of_the_value(scope: str) -> None:
