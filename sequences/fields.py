@@ -14,7 +14,7 @@ from typing import Any
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as Advice
 from django.core.exceptions import FieldDoesNotExist
-from django.db import models, transaction
+from django.db import models, router, transaction
 from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
@@ -87,9 +87,11 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         return name, path, args, kwargs
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        """Give a new row its number."""
+        """Give a new row its number; if that follows the commit, refuse a row that could never get one."""
         if add and not self.on_commit:
             self.fill([model_instance])
+        elif add and not callable(self.scope):
+            self.scope_of(model_instance)
         return super().pre_save(model_instance, add)
 
     def fill(self, rows: Iterable[models.Model]) -> None:
@@ -205,7 +207,11 @@ class SequenceQuerySet(models.QuerySet[Any]):
     """Rows whose sequence fields `bulk_create` fills: all numbers of a scope by one request."""
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, **kwargs: Any) -> list[Any]:
-        """As Django's. Rows that `ignore_conflicts` drops leave gaps."""
+        """As Django's. Rows that `ignore_conflicts` drops leave gaps.
+
+        With `ignore_conflicts` Django does not learn the keys that the database makes. Rows that are numbered when they
+        are committed are then left to `number_rows`.
+        """
         rows = list(objs)
         for field in sequence_fields(self.model):
             if not field.on_commit:
@@ -235,7 +241,8 @@ def number_on_commit(*rows: models.Model) -> None:
     saved = [row for row in rows if row.pk is not None]
     for field in sequence_fields(type(saved[0])) if saved else ():
         if field.on_commit:
-            _number_later(field, saved, str(saved[0]._state.db))
+            using = saved[0]._state.db or router.db_for_write(type(saved[0]), instance=saved[0])
+            _number_later(field, saved, using)
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:

@@ -71,9 +71,10 @@ def highest_numbers(
 ) -> Iterator[tuple[str | None, int]]:
     """The highest number that a column holds in each scope, without the scopes that have none.
 
-    One query; for a function as scope it reads every row.
+    Numbers below 0 are left out: every sequence begins above them. One query; for a function as scope it reads every
+    row.
     """
-    numbered = rows.exclude(**{field_name: None})
+    numbered = rows.filter(**{f"{field_name}__gte": 0})
     if callable(scope):
         highest: dict[str | None, int] = {}
         for row in numbered.iterator():

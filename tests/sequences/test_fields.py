@@ -221,6 +221,21 @@ class TestOnCommit:
         assert row.number == 1
         assert numbers(shop.Invoice) == [1]
 
+    @pytest.mark.parametrize("place", ["", None])
+    def test_an_empty_scope_is_refused(self, place: str | None) -> None:
+        """A row without the value that is its scope is not saved: it could never be numbered."""
+        field = the_field(model := model_with(sequence="invoices", scope="place", on_commit=True))
+        with pytest.raises(InvalidScope, match="is numbered by 'place', which is empty"):
+            field.pre_save(model(place=place), add=True)
+        assert field.pre_save(model(place=place), add=False) is None
+
+    def test_rows_whose_keys_are_unknown(self, shop: ModuleType) -> None:
+        """Rows whose keys Django does not learn, as with ignore_conflicts, are left to `number_rows`."""
+        shop.Invoice.objects.bulk_create([shop.Invoice(customer="A")], ignore_conflicts=True)
+        assert numbers(shop.Invoice) == [None]
+        number_rows(the_field(shop.Invoice))
+        assert numbers(shop.Invoice) == [1]
+
     def test_the_sequence_keeps_a_record(self, shop: ModuleType) -> None:
         """The item that carries the number names the model, the row and its database."""
         invoice = shop.Invoice.objects.create(customer="A")
@@ -306,6 +321,14 @@ class TestAfterACrash:
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO shop_invoice (customer) VALUES ('A')")
         invoice = shop.Invoice.objects.get()
+        number_on_commit(invoice)
+        assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
+
+    def test_a_row_that_is_known_by_its_key(self, shop: ModuleType) -> None:
+        """`number_on_commit` takes an object that was never read, and numbers its row in the default database."""
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop_invoice (id, customer) VALUES (77, 'A')")
+        invoice = shop.Invoice(pk=77)
         number_on_commit(invoice)
         assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
 

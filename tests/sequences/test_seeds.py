@@ -34,6 +34,11 @@ def written(command: str, *arguments: str) -> str:
     return output.getvalue()
 
 
+def customer_of(order: Any) -> str:
+    """The scope of a row."""
+    return str(order.customer)
+
+
 @pytest.mark.usefixtures("configured")
 class TestAdvance:
     @pytest.mark.parametrize("name", [*COUNTERS, *STEPPING])
@@ -160,6 +165,13 @@ class TestMigration:
             call_command("migrate", "shop", target, verbosity=0)
         assert get_last_value("orders") is None
 
+    @pytest.mark.parametrize("scope", [None, "customer", customer_of])
+    def test_numbers_below_zero(self, shop: ModuleType, scope: Any) -> None:
+        """Every sequence begins above the numbers below 0, so they are left out, in each scope."""
+        shop.Order.objects.create(customer="A", number=-1)
+        apply(SeedSequence("deliveries", "order", "number", scope=scope))
+        assert get_last_value("deliveries", scope=scope and "A") is None
+
     def test_sqlmigrate(self, shop: ModuleType) -> None:
         """`sqlmigrate` prints what the migration does, and does nothing."""
         shop.Order.objects.create(customer="A", number=5000)
@@ -254,8 +266,3 @@ def apply(operation: SeedSequence) -> None:
     migration = type("Seed", (Migration,), {"operations": [operation]})("seed", "shop")
     with connection.schema_editor() as editor:
         migration.apply(ProjectState.from_apps(apps), editor)
-
-
-def customer_of(order: Any) -> str:
-    """The scope of a row."""
-    return str(order.customer)
