@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client", "try_client"]
 
+MAKING_SECONDS = 1.0
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # The member that each answer must have; an answer without it is damaged.
@@ -55,20 +56,31 @@ class _Client:
         self.clock = _EngineClock()
 
     def get(self) -> DynamoDBClient:
-        if self._client is None:
-            with self._lock:
-                if self._client is None:
-                    self._make()
-        assert self._client is not None
-        return self._client
+        """The client. Raises NotConfigured and InvalidSequence."""
+        return self._client or self._made()
 
-    def _make(self) -> None:
+    def _made(self) -> DynamoDBClient:
+        """Make it, or wait a while for the thread that makes it.
+
+        That thread may need what the caller holds, if a signal handler calls. So after a while each makes its own.
+        """
+        lock = self._lock  # `reset` puts another one in its place
+        locked = lock.acquire(timeout=MAKING_SECONDS)
+        try:
+            with translate_errors("connect"):
+                return self._client or self._make()
+        finally:
+            if locked:
+                lock.release()
+
+    def _make(self) -> DynamoDBClient:
         options = client_options(self.alias)
         client = _make_client(options)
         self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
         self.read_seconds = options.read_timeout
         self.send = LeanClient(client).call if options.lean else partial(_send, client)
         self._client = client
+        return client
 
 
 def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,8 +153,7 @@ def reset() -> None:
 
 def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
     """A client of this process, for code that counts its requests. Raises NotConfigured and InvalidSequence."""
-    with translate_errors("connect"):
-        return _client(alias).get()
+    return _client(alias).get()
 
 
 def plain_client() -> DynamoDBClient:
@@ -164,8 +175,9 @@ def try_client(alias: str = DEFAULT_CLIENT) -> None:
 
 def account(alias: str = DEFAULT_CLIENT) -> str:
     """Identifies where the tables are without a request: the endpoint and the Region."""
-    shared_client(alias)
-    return _client(alias).account
+    chosen = _client(alias)
+    chosen.get()
+    return chosen.account
 
 
 def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
@@ -189,8 +201,8 @@ def call(
     It takes at most `seconds`, and never more than the client's READ_TIMEOUT. Raises the storage errors of `exceptions`
     and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     """
-    shared_client(client)
     chosen = _client(client)
+    chosen.get()
     with within(min(seconds, chosen.read_seconds)) as limit:
         try:
             with translate_errors(operation):

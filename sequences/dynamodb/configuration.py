@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import botocore.config
 import botocore.credentials
+import botocore.exceptions
 import botocore.session
 from django.conf import settings
 
@@ -41,15 +42,21 @@ class ClientOptions:
     """Leave out botocore's way along the model of the service (see docs/settings.md)."""
 
     def session(self) -> boto3.session.Session:
-        """A session with these credentials and this Region. Sends nothing; a role is assumed at the first request."""
+        """A session with these credentials and this Region; a role is assumed at the first request.
+
+        Raises NoCredentialsError if there is nobody in whose name to assume the role.
+        """
         session = boto3.session.Session(profile_name=self.profile, region_name=self.region)
         if self.role is None:
             return session
+        source = session.get_credentials()
+        if source is None:
+            raise botocore.exceptions.NoCredentialsError
         inner: Any = botocore.session.Session(profile=self.profile)
         extra = {"ExternalId": self.external_id} if self.external_id else {}
         fetcher = botocore.credentials.AssumeRoleCredentialFetcher(
             client_creator=session._session.create_client,
-            source_credentials=session.get_credentials(),
+            source_credentials=source,
             role_arn=self.role,
             extra_args={"RoleSessionName": "sequences", **extra},
         )
@@ -82,6 +89,8 @@ def client_options(alias: str) -> ClientOptions:
             raise InvalidSequence(f"{where}: unknown key {key!r}; known are {', '.join(sorted(known_keys))}.")
         if not _fits(value, known_keys[key].default):
             raise InvalidSequence(f"{where}[{key!r}] is {value!r}; it must be {_wanted(known_keys[key].default)}.")
+    if entry.get("EXTERNAL_ID") and not entry.get("ROLE"):
+        raise InvalidSequence(f"{where}['EXTERNAL_ID'] needs a ROLE, whose owner asks for it.")
     return ClientOptions(**{key.lower(): value for key, value in entry.items()})
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import boto3
 import pytest
 
 from sequences import dynamodb
+from sequences.dynamodb import client
 from sequences.testing.callers import at_once
 
 
@@ -22,7 +25,7 @@ def _no_client(endpoint: str) -> Iterator[None]:
 
 
 def test_threads_that_meet_at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that call first at the same moment share one client, made once however long that takes."""
+    """Threads that call first at the same moment share one client, made once."""
     made: list[object] = []
 
     class Slow(boto3.session.Session):
@@ -35,6 +38,28 @@ def test_threads_that_meet_at_the_first_call(monkeypatch: pytest.MonkeyPatch) ->
     clients = at_once(8, lambda _: dynamodb.shared_client())
     assert len({id(client) for client in clients}) == 1
     assert len(made) == 1
+
+
+def test_a_thread_that_does_not_finish_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller waits for the client of another thread only for a while: that thread may wait for what he holds."""
+    monkeypatch.setattr(client, "MAKING_SECONDS", 0.05)
+    making, finish = threading.Event(), threading.Event()
+
+    class Stuck(boto3.session.Session):
+        def __init__(self, **given: Any) -> None:
+            if not making.is_set():
+                making.set()
+                finish.wait(timeout=10)
+            super().__init__(**given)
+
+    monkeypatch.setattr(boto3.session, "Session", Stuck)
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(dynamodb.shared_client)
+        assert making.wait(timeout=10)
+        assert dynamodb.shared_client().list_tables()
+        assert not other.done()
+        finish.set()
+        assert other.result().list_tables()
 
 
 @pytest.mark.parametrize(

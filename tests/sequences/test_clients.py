@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -14,11 +15,12 @@ from pytest_django import Settings
 from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.audit import audit
 from sequences.checks import check_sequences
-from sequences.exceptions import InvalidSequence, SequenceUnavailable
+from sequences.exceptions import InvalidSequence, NotConfigured, SequenceUnavailable
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 
 COUNTER = {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"}
+ROLE = "arn:aws:iam::123456789012:role/numbers"
 SORT_KEY = {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum"}
 
 
@@ -97,19 +99,20 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("entry", "words"),
         [
-            ([], "must be a dict"),
-            ({"region": "eu"}, "unknown key 'region'; known are CONNECT_TIMEOUT, ENDPOINT"),
-            ({"REGION": ""}, r"\['REGION'\] is ''; it must be a text, or None"),
-            ({"READ_TIMEOUT": 0}, r"\['READ_TIMEOUT'\] is 0; it must be a number of seconds above 0"),
-            ({"READ_TIMEOUT": True}, "is True; it must be a number"),
-            ({"POOL_SIZE": 1.5}, r"\['POOL_SIZE'\] is 1.5; it must be a whole number above 0"),
-            ({"LEAN": 1}, r"\['LEAN'\] is 1; it must be True or False"),
+            ([], r" must be a dict\."),
+            ({"region": "eu"}, r": unknown key 'region'; known are CONNECT_TIMEOUT, ENDPOINT, .*, ROLE\."),
+            ({"REGION": ""}, r"\['REGION'\] is ''; it must be a text, or None for what the environment says\."),
+            ({"READ_TIMEOUT": 0}, r"\['READ_TIMEOUT'\] is 0; it must be a number of seconds above 0\."),
+            ({"READ_TIMEOUT": True}, r"\['READ_TIMEOUT'\] is True; it must be a number of seconds above 0\."),
+            ({"POOL_SIZE": 1.5}, r"\['POOL_SIZE'\] is 1.5; it must be a whole number above 0\."),
+            ({"LEAN": 1}, r"\['LEAN'\] is 1; it must be True or False\."),
+            ({"EXTERNAL_ID": "shop"}, r"\['EXTERNAL_ID'\] needs a ROLE, whose owner asks for it\."),
         ],
     )
     def test_wrong_ones(self, settings: Settings, entry: Any, words: str) -> None:
         """A wrong entry is refused by its key, and the check reports it."""
         settings.SEQUENCES_CLIENTS = {"eu": entry}
-        with pytest.raises(InvalidSequence, match=rf"SEQUENCES_CLIENTS\['eu'\].*{words}"):
+        with pytest.raises(InvalidSequence, match=rf"^SEQUENCES_CLIENTS\['eu'\]{words}$"):
             dynamodb.client_options("eu")
         assert "sequences.E002" in [message.id for message in check_sequences()]
 
@@ -142,7 +145,17 @@ class TestOptions:
         assert (meta.region_name, meta.endpoint_url) == ("eu-west-3", "http://127.0.0.1:9")
         assert [config[name] for name in ("connect_timeout", "read_timeout", "max_pool_connections")] == [0.5, 2, 7]
 
-    def test_a_profile(self, settings: Settings, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(("entry", "seen"), [({}, 0), ({"LEAN": False}, 1)])
+    def test_which_way_requests_go(self, endpoint: str, settings: Settings, entry: dict[str, Any], seen: int) -> None:
+        """Requests go the lean way, without the event `request-created`, unless LEAN is False."""
+        settings.SEQUENCES_CLIENTS = {"default": entry}
+        requests: list[object] = []
+        events = dynamodb.shared_client().meta.events
+        events.register("request-created", lambda **_: requests.append(1))
+        dynamodb.call("list_tables", {})
+        assert len(requests) == seen
+
+    def test_a_profile(self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The credentials and the Region of a profile are used."""
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
             monkeypatch.delenv(name)
@@ -154,13 +167,26 @@ class TestOptions:
         assert client.meta.region_name == "ap-south-1"
         assert client._request_signer._credentials.access_key == "k"
 
+    def test_a_role_without_credentials(
+        self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where nobody's credentials are found in whose name to assume a role, the error has the remedy."""
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+            monkeypatch.setenv(name, str(tmp_path / name))
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        settings.SEQUENCES_CLIENTS = {"books": {"ROLE": ROLE}}
+        with pytest.raises(NotConfigured, match=r"Unable to locate credentials.* Set AWS_DEFAULT_REGION and cred"):
+            dynamodb.call("list_tables", {}, client="books")
+
     @mock_aws
     def test_a_role(self, settings: Settings) -> None:
         """A role is assumed at the first request, in the name of the other credentials, with its external ID."""
-        role = "arn:aws:iam::123456789012:role/numbers"
-        settings.SEQUENCES_CLIENTS = {"books": {"ROLE": role, "EXTERNAL_ID": "shop"}}
+        settings.SEQUENCES_CLIENTS = {"books": {"ROLE": ROLE, "EXTERNAL_ID": "shop"}}
         client: Any = dynamodb.shared_client("books")
         credentials = client._request_signer._credentials
         assert credentials.method == "assume-role"
         assert credentials.get_frozen_credentials().access_key.startswith("ASIA")
+        assert credentials._refresh_using.__self__._assume_kwargs["ExternalId"] == "shop"
         dynamodb.reset()
