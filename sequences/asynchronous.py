@@ -167,10 +167,6 @@ class _LastValue(Call):
     def __init__(self, strategy: Strategy, scope: Scope) -> None:
         super().__init__(strategy, scope, strategy.deadline())
 
-    @property
-    def answered(self) -> bool:
-        return hasattr(self, "last_value")
-
     @classmethod
     def serve(cls, calls: Sequence[_LastValue]) -> None:
         last_value = calls[0].strategy.last_value(calls[0].scope)

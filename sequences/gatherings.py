@@ -69,7 +69,8 @@ class Call(ABC):
 
     @property
     def answered(self) -> bool:
-        return all(pending.answer is not None for pending in self.pendings)
+        """Whether its requests have their answers, among them its errors."""
+        return bool(self.pendings) and all(pending.answer is not None for pending in self.pendings)
 
     @classmethod
     @abstractmethod
@@ -152,7 +153,15 @@ class Gatherings:
             starts = gathering.threads < (1 if call.most_together else MOST_THREADS_A_SCOPE)
             gathering.threads += starts
         if starts:
+            self._start(gathering)
+
+    def _start(self, gathering: Gathering) -> None:
+        try:
             self._threads.submit(self._serve_group, gathering)
+        except RuntimeError:  # no thread can be started now
+            with self._lock:
+                gathering.threads -= 1
+            raise
 
     def _withdraw(self, call: Call) -> bool:
         """Take a call back; return False if a thread has begun with it."""
@@ -171,8 +180,8 @@ class Gatherings:
         with self._lock:
             group = gathering.take()
         _answer(group)
-        self._go_on(gathering)  # before the report: what it calls may await a number of this scope
         try:
+            self._go_on(gathering)  # before the report: what it calls may await a number of this scope
             for call in group:
                 call.report()
         finally:
@@ -185,7 +194,7 @@ class Gatherings:
                 if not gathering.threads:
                     del self._by_key[gathering.key]
                 return
-        self._threads.submit(self._serve_group, gathering)
+        self._start(gathering)
 
 
 def _answer(group: Sequence[Call]) -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ from sequences.registry import strategies
 from sequences.retries import Deadline
 from sequences.strategies import Strategy
 from sequences.types import Allocation
-from tests.sequences.support import SEQUENCES, Processes, Wire, names_that, stored, wait_until
+from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, names_that, stored, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -334,6 +335,19 @@ class TestGroups:
         assert wire.operations.count("PutItem") >= 20
         assert wire.operations.count("UpdateItem") == (25 if name == "atomic" else 0)
 
+    def test_tokens_go_alone(self, scope: str, wire: Wire) -> None:
+        """Values with idempotency tokens are taken at the same time, each by a thread of its own."""
+
+        async def callers() -> list[int]:
+            tokens = [f"{n}" for n in range(MOST_THREADS_A_SCOPE)]
+            with Held(wire, "GetItem", times=len(tokens)) as markers:
+                values = [aget_next_value("atomic", scope=scope, idempotency_token=token) for token in tokens]
+                answers = asyncio.gather(*values)
+                await markers.reached(len(tokens))
+            return await answers
+
+        assert sorted(asyncio.run(callers())) == list(range(1, MOST_THREADS_A_SCOPE + 1))
+
     def test_what_fits_into_one_write(self, scope: str, wire: Wire) -> None:
         """Callers whose items are too large for one transaction are answered by several, one after the other."""
 
@@ -595,6 +609,45 @@ class TestDeadlines:
         wait_until(lambda: not gatherings._by_key)
         assert "second" not in titles("sort-key", scope)
         assert all(f"sequence sort-key scope {scope}: gave up" in message for message in caplog.messages)
+
+    def test_one_that_has_passed(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A caller whose deadline has passed before a thread begins with it does not wait, and stores nothing."""
+        install("sort-key", clock=clock, deadline=0.2)
+        begun: list[Callable[[], object]] = []
+        waited: list[float | None] = []
+        wait = asyncio.wait
+
+        async def noted(futures: Any, timeout: float | None) -> Any:
+            waited.append(timeout)
+            return await wait(futures, timeout=timeout)
+
+        def later(task: Callable[..., object], *given: object) -> None:
+            clock.now += 1.0
+            begun.append(partial(task, *given))
+
+        monkeypatch.setattr(asyncio, "wait", noted)
+        with monkeypatch.context() as patch:
+            patch.setattr(gatherings._threads, "submit", later)
+            with pytest.raises(SequenceUnavailable) as caught:
+                asyncio.run(aput_next("sort-key", {}, scope=scope))
+        for task in begun:
+            task()
+        assert (waited, caught.value.outcome_unknown) == ([0.0], False)
+        assert titles("sort-key", scope) == []
+
+    def test_without_a_thread(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If no thread can be started, the caller is told so, and the next one of the scope gets a number."""
+
+        def full(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(gatherings._threads, "submit", full)
+            with pytest.raises(RuntimeError, match="new thread"):
+                asyncio.run(aput_next("sort-key", {}, scope=scope))
+        assert asyncio.run(asyncio.wait_for(aput_next("sort-key", {}, scope=scope), 10)).value == 1
 
     def test_each_its_own(
         self, scope: str, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch

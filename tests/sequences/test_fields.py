@@ -308,12 +308,14 @@ class TestAfterACrash:
         assert get_last_value("invoices") == 1
 
     def test_a_crash_before_the_number(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Rows of a process that stopped right after its commit are numbered in their order, page by page."""
+        """Rows of a process that stopped right after its commit are numbered in order, each page in a transaction."""
         monkeypatch.setattr(fields, "ROWS_AT_ONCE", 2)
         with monkeypatch.context() as patch:
             patch.setattr(transaction, "on_commit", lambda *_, **__: None)
             shop.Invoice.objects.bulk_create([shop.Invoice(customer=str(index)) for index in range(5)])
-        assert len(number_rows(the_field(shop.Invoice))) == 5
+        with CaptureQueriesContext(connection) as queries:
+            assert len(number_rows(the_field(shop.Invoice))) == 5
+        assert [query["sql"][:5] for query in queries].count("BEGIN") == 3
         assert numbers(shop.Invoice) == [1, 2, 3, 4, 5]
 
     def test_rows_that_came_another_way(self, shop: ModuleType) -> None:
@@ -483,3 +485,4 @@ class TestChecks:
         (message,) = [message for message in found(model_with(**given)) if message.id == f"sequences.{id_}"]
         assert re.search(problem, message.msg)
         assert hint in (message.hint or "")
+        assert not message.hint or message.hint.endswith(".")

@@ -172,6 +172,13 @@ class TestMigration:
         apply(SeedSequence("deliveries", "order", "number", scope=scope))
         assert get_last_value("deliveries", scope=scope and "A") is None
 
+    def test_rows_without_a_scope(self, shop: ModuleType) -> None:
+        """Rows whose scope is empty are left out: no row is numbered there."""
+        for number, customer in ((5, ""), (9, "B")):
+            shop.Order.objects.create(number=number, customer=customer)
+        apply(SeedSequence("deliveries", "order", "number", scope="customer"))
+        assert get_last_value("deliveries", scope="B") == 9
+
     def test_sqlmigrate(self, shop: ModuleType) -> None:
         """`sqlmigrate` prints what the migration does, and does nothing."""
         shop.Order.objects.create(customer="A", number=5000)

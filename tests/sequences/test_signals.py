@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from sequences import get_next_value, get_next_values, put_next, put_next_many
+from sequences import aget_next_values, get_next_value, get_next_values, put_next, put_next_many
 from sequences.exceptions import SequenceContention
 from sequences.registry import strategies
 from sequences.signals import contention, value_allocated
@@ -60,6 +61,12 @@ class TestValues:
             get_next_value("atomic", scope=scope, idempotency_token="two")
         assert [each[2] for each in facts(told)] == [False, False, True, True]
         assert facts(told)[2][:2] == (scope, [1, 2])
+
+    def test_awaited_values_of_one_token(self, scope: str, told: Told) -> None:
+        """Awaited values that are taken again by their token are told as a repeat."""
+        for _ in range(2):
+            asyncio.run(aget_next_values(2, "atomic", scope=scope, idempotency_token="one"))
+        assert facts(told) == [(scope, [1, 2], False), (scope, [1, 2], True)]
 
     def test_who_sends(self, scope: str, told: Told) -> None:
         """The sender is the class of the strategy, and the sequence is named."""
