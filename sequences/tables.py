@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from . import dynamodb
 from .exceptions import StorageRefused
@@ -41,13 +41,11 @@ def _place(table: str, client: str) -> str:
     return table if client == dynamodb.DEFAULT_CLIENT else f"{table} of client {client}"
 
 
-def schemas_of(strategy: Strategy) -> Iterator[KeySchema]:
-    """The tables of a sequence: of its items, its counters and its markers."""
-    yield strategy.schema
-    if strategy.counter and not strategy.counter.beside_items:
-        yield counter_schema(strategy.counter.table, strategy.config.client)
-    if strategy.markers.schema.table != strategy.schema.table:
-        yield strategy.markers.schema
+def schemas_of(strategy: Strategy) -> list[KeySchema]:
+    """The tables of a sequence, each once: of its items, its counters and its markers."""
+    counter = strategy.counter
+    apart = [counter_schema(counter.table, strategy.config.client)] if counter and not counter.beside_items else []
+    return list(dict.fromkeys([strategy.schema, *apart, strategy.markers.schema]))
 
 
 def _check_keys(alias: str, schema: KeySchema) -> None:

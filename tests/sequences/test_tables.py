@@ -12,7 +12,7 @@ from sequences import dynamodb, get_next_value
 from sequences.exceptions import NotWritten, StorageRefused, TableMissing
 from sequences.expressions import MARKER_EXPIRY
 from sequences.registry import strategies
-from sequences.tables import create_tables
+from sequences.tables import create_tables, schemas_of
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -51,6 +51,24 @@ def expiry(table: str) -> str:
     """The attribute by which items are deleted; empty if none are."""
     description = dynamodb.call("describe_time_to_live", {"TableName": table})["TimeToLiveDescription"]
     return str(description.get("AttributeName", "")) if description["TimeToLiveStatus"] == "ENABLED" else ""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options", "tables"),
+    [
+        ("atomic.AtomicCounter", {}, ["sequence_items", "sequences"]),
+        ("atomic.AtomicCounter", {"counter_table": "sequence_items"}, ["sequence_items"]),
+        ("sort_key.SortKeyMaximum", {"marker_table": "marks"}, ["sequence_items", "marks"]),
+        ("atomic.AtomicCounter", {"marker_table": "sequences"}, ["sequence_items", "sequences"]),
+    ],
+)
+def test_the_tables_of_a_sequence(
+    strategy: str, options: dict[str, Any], tables: list[str], settings: Settings
+) -> None:
+    """A sequence has a table of items, of counters and of markers, and names each of them once."""
+    settings.SEQUENCES = {"one": {"STRATEGY": f"{PATH}.{strategy}", "OPTIONS": options}}
+    named = [schema.table for schema in schemas_of(strategies["one"])]
+    assert named == [dynamodb.table_name(table) for table in tables]
 
 
 def test_a_missing_table_has_no_life(table_prefix: str) -> None:
