@@ -123,6 +123,12 @@ class Deadline:
         bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts, 16))
         self.timing.sleep(max(0.0, min(self.timing.uniform(0, bound), self.left)))
 
+    def try_again(self, error: StorageError, *, outcome_unknown: bool = False) -> None:
+        """Pause before the next attempt. Raises the caller's error if the deadline has passed by then."""
+        self.pause()
+        if self.over:
+            raise self.give_up(error, outcome_unknown=outcome_unknown) from error
+
     def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> GaveUp:
         """The caller's error after the deadline: SequenceContention for lost races, otherwise SequenceUnavailable."""
         kind = SequenceContention if isinstance(error, WriteCancelled) and not outcome_unknown else SequenceUnavailable
@@ -164,9 +170,7 @@ def read(
         try:
             return deadline.send(operation, request)
         except (NotWritten, OutcomeUnknown) as error:
-            deadline.pause()
-            if deadline.over:
-                raise deadline.give_up(error) from error
+            deadline.try_again(error)
 
 
 def write_once(
@@ -193,20 +197,21 @@ def write_once(
         try:
             return deadline.send(operation, request)
         except WriteCancelled as error:
-            if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
+            if _has_stored(token, error):
                 return {}
             if not is_retryable(error.reasons):
                 error.after_unknown = unknown
                 raise
-            failure: StorageError = error
-        except OutcomeUnknown as error:
-            unknown, failure = True, error
-        except NotWritten as error:
-            failure = error
+            deadline.try_again(error, outcome_unknown=unknown)
+        except (NotWritten, OutcomeUnknown) as error:
+            unknown = unknown or isinstance(error, OutcomeUnknown)
+            deadline.try_again(error, outcome_unknown=unknown)
         except StorageRefused as error:
             if unknown:
                 raise deadline.give_up(error, outcome_unknown=True) from error
             raise
-        deadline.pause()
-        if deadline.over:
-            raise deadline.give_up(failure, outcome_unknown=unknown) from failure
+
+
+def _has_stored(token: str, error: WriteCancelled) -> bool:
+    """Whether a condition failed on an item that an earlier send with this token stored."""
+    return any(reason.old and reason.old.get("token") == token for reason in error.reasons)

@@ -1,7 +1,8 @@
 """Signals for an application that counts, records or alarms. They cost nothing while nobody listens.
 
-A receiver runs in the caller's thread, after the value is final. If it raises, Django logs that, and the caller gets
-its value all the same. The sender is the class of the strategy.
+A receiver runs after the value is final, in the caller's thread, or for awaited functions in the thread that served the
+call. If it raises, Django logs that, and the caller gets its value all the same. The sender is the class of the
+strategy.
 """
 
 from django.dispatch import Signal

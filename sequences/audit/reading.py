@@ -60,11 +60,5 @@ def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int], toke
         if rows:
             deadline = Deadline()
         elif request:
-            _wait(deadline)
+            deadline.try_again(NotWritten("batch_get_item: the engine returned none of the requested items."))
     return tokens
-
-
-def _wait(deadline: Deadline) -> None:
-    deadline.pause()
-    if deadline.over:
-        raise deadline.give_up(NotWritten("batch_get_item: the engine returned none of the requested items."))

@@ -241,9 +241,7 @@ class StoredCounter:
             try:
                 write_once("update_item", request, token=row.token, deadline=deadline)
             except WriteCancelled as error:
-                deadline.pause()
-                if deadline.over:
-                    raise deadline.give_up(error) from error
+                deadline.try_again(error)
             else:
                 self.seen(scope, row.last_value)
                 return row.last_value
