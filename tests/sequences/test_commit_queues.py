@@ -286,6 +286,21 @@ class TestWhoLeads:
         house.put("a")
         assert locked == [True]
 
+    def test_a_group_is_woken_under_the_lock(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody leaves a group, or takes its lead, while the order is made in which its callers wake each other."""
+        wake, locked = Waiter.wake, list[bool]()
+
+        def watched(waiter: Waiter) -> None:
+            locked.append(house.queues._lock.locked())
+            wake(waiter)
+
+        monkeypatch.setattr(Waiter, "wake", watched)
+        with house.busy():
+            group = [house.join(name) for name in "abc"]
+        for one in group:
+            one.result(timeout=30)
+        assert (len(locked), all(locked)) == (3, True)
+
     def test_within_a_turn(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
         """A write is prepared and sent within the committer's turn, and each attempt takes a turn of its own."""
         prepare, events = house.ledger.prepare, list[str]()
