@@ -94,6 +94,11 @@ OWN_TESTS = {
     "sequences/strategies/stored_counter.py": ("registry", "stored_rows", "counters"),
     "sequences/strategies/supply.py": ("block", "lives"),
     "sequences/strategies/transactional.py": ("counters", "lives", "contract"),
+    "sequences/testing/assertions.py": ("testing",),
+    "sequences/testing/callers.py": ("testing", "contract"),
+    "sequences/testing/cases.py": ("testing",),
+    "sequences/testing/engines.py": ("testing",),
+    "sequences/testing/tables.py": ("testing",),
     "tickets/store.py": ("services",),
 }
 FLAGS = ("tests/test_docs.py",)  # checks the flags of each strategy against the tables in the docs
