@@ -7,6 +7,7 @@ takes its number first, and a rollback leaves a gap. With `on_commit=True` the r
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from django.db import models, router, transaction
 from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
-from .exceptions import InvalidScope, InvalidSequence, SequenceExhausted
+from .exceptions import InvalidPeriod, InvalidScope, InvalidSequence, SequenceExhausted
 from .registry import strategies
 from .services import get_next_values, put_next_many
 
@@ -49,12 +50,14 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
     `readonly_fields`.
 
     `scope` is None, the name of a field of the model, or a function from the row to a scope. A scope by a foreign key
-    is the key of the related row, as text.
+    is the key of the related row, as text. `date` is the name of the field with the document's date, for a sequence
+    with a PERIOD; without it, a row is numbered in the period of today.
 
-    Cost: one request a row. `bulk_create` takes the numbers of all its rows by one request for each scope, with the
-    manager that a model without one of its own gets; build your own from `SequenceQuerySet`.
-    Saving raises InvalidScope for an empty scope, SequenceExhausted for a number of more than 63 bits, and what
-    `get_next_values` raises. System checks (sequences.E101 to E104, W101 and W102) find wrong arguments before that.
+    Cost: one request a row. `bulk_create` takes the numbers of all its rows by one request for each scope and date,
+    with the manager that a model without one of its own gets; build your own from `SequenceQuerySet`.
+    Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, SequenceExhausted for a number of
+    more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E105, W101 and W102) find
+    wrong arguments before that.
     """
 
     description = "A number of a sequence"
@@ -64,11 +67,13 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         *args: Any,
         sequence: str,
         scope: str | Callable[[Any], str | None] | None = None,
+        date: str | None = None,
         on_commit: bool = False,
         **kwargs: Any,
     ) -> None:
         self.sequence = sequence
         self.scope = scope
+        self.date = date
         self.on_commit = on_commit
         kwargs["editable"] = False
         if on_commit:
@@ -81,6 +86,8 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         kwargs["sequence"] = self.sequence
         if self.scope is not None:
             kwargs["scope"] = self.scope
+        if self.date is not None:
+            kwargs["date"] = self.date
         if self.on_commit:
             kwargs["on_commit"] = True
             del kwargs["null"]
@@ -95,10 +102,10 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         return super().pre_save(model_instance, add)
 
     def fill(self, rows: Iterable[models.Model]) -> None:
-        """Give each row without a number the next one of its scope, by one request for each scope."""
+        """Give each row without a number the next one of its scope, by one request for each scope and date."""
         empty = [row for row in rows if getattr(row, self.attname) is None]
-        for scope, members in self.by_scope(empty).items():
-            values = get_next_values(len(members), self.sequence, scope=scope)
+        for (scope, day), members in self.by_place(empty).items():
+            values = get_next_values(len(members), self.sequence, scope=scope, date=day)
             if values[-1] > LARGEST_NUMBER:
                 raise SequenceExhausted(
                     f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {values[-1]}: "
@@ -107,12 +114,26 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
             for row, value in zip(members, values, strict=True):
                 setattr(row, self.attname, value)
 
-    def by_scope(self, rows: Iterable[models.Model]) -> dict[str | None, list[models.Model]]:
-        """The rows by their scopes, each in the order in which they come."""
-        found: dict[str | None, list[models.Model]] = {}
+    def by_place(
+        self, rows: Iterable[models.Model]
+    ) -> dict[tuple[str | None, datetime.date | None], list[models.Model]]:
+        """The rows by their scopes and dates, each in the order in which they come."""
+        found: dict[tuple[str | None, datetime.date | None], list[models.Model]] = {}
         for row in rows:
-            found.setdefault(self.scope_of(row), []).append(row)
+            found.setdefault((self.scope_of(row), self.date_of(row)), []).append(row)
         return found
+
+    def date_of(self, row: models.Model) -> datetime.date | None:
+        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
+        if self.date is None:
+            return None
+        column: Any = row._meta.get_field(self.date)
+        day: datetime.date | None = column.to_python(getattr(row, self.date))
+        if day is None:
+            raise InvalidPeriod(
+                f"{self} is numbered by the period of {self.date!r}, which is empty: set it before you save the row."
+            )
+        return day
 
     def scope_of(self, row: models.Model) -> str | None:
         """The scope in which a row is numbered. Raises InvalidScope if the field that says it is empty."""
@@ -131,6 +152,7 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
             *super().check(**kwargs),
             *self._check_sequence(),
             *self._check_scope(),
+            *self._check_date(),
             *self._check_value(),
             *self._check_unique(),
             *self._check_manager(),
@@ -168,6 +190,30 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         problem = f"scope={self.scope!r} is no other column of {self.model._meta.label}."
         return [Error(problem, hint=hint, obj=self, id="sequences.E103")]
 
+    def _check_date(self) -> list[CheckMessage]:
+        if self.date is None:
+            return []
+        hint = "Name a DateField or DateTimeField of the model, and give the sequence a PERIOD."
+        try:
+            problem = f"date={self.date!r} is no date of {self.model._meta.label}."
+            if isinstance(self.model._meta.get_field(self.date), models.DateField):
+                problem = (
+                    f"date={self.date!r} says no period: {self.sequence!r} has no PERIOD, and no date in its FORMAT."
+                )
+                if strategies[self.sequence].uses_dates:
+                    return []
+        except FieldDoesNotExist:
+            pass
+        except (InvalidSequence, TypeError):
+            return []  # `_check_sequence` reports it
+        return [Error(problem, hint=hint, obj=self, id="sequences.E105")]
+
+    def _in_periods(self) -> bool:
+        try:
+            return strategies[self.sequence].layout.in_periods
+        except (InvalidSequence, TypeError):
+            return False
+
     def _check_value(self) -> list[CheckMessage]:
         if self.has_default() or self.has_db_default():
             hint = "Leave the default out: START in the setting SEQUENCES is the first number."
@@ -181,7 +227,12 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         options = self.model._meta
         constraints = [constraint.fields for constraint in options.total_unique_constraints]
         together = any(self.name in names for names in (*constraints, *options.unique_together))
-        if self.scope is None and not self.unique and not together:
+        if self._in_periods():
+            if not self.unique:
+                return []
+            problem = "Each period has the same numbers, and unique=True refuses those of the second period."
+            hint = "Leave unique=True out."
+        elif self.scope is None and not self.unique and not together:
             problem, hint = "The column may hold a number twice, if somebody sets one by hand.", "Set unique=True."
         elif self.scope is not None and self.unique:
             problem = "Each scope has the same numbers, and unique=True refuses those of the second scope."
@@ -267,10 +318,10 @@ def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[
 
 def _number_page(field: SequenceField, empty: models.QuerySet[Any], using: str) -> dict[Any, int]:
     found: dict[Any, int] = {}
-    for scope, rows in field.by_scope(empty[:ROWS_AT_ONCE]).items():
+    for (scope, day), rows in field.by_place(empty[:ROWS_AT_ONCE]).items():
         items = [{"model": field.model._meta.label_lower, "row": str(row.pk), "database": using} for row in rows]
         tokens = [_token(field, item) for item in items]
-        allocations = put_next_many(field.sequence, items, scope=scope, idempotency_tokens=tokens)
+        allocations = put_next_many(field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
         numbers = {row.pk: allocation.value for row, allocation in zip(rows, allocations, strict=True)}
         with transaction.atomic(using=using):
             for key, number in numbers.items():

@@ -116,6 +116,7 @@ class Strategy(ABC):
         self.wall = wall or partial(dynamodb.now, config.client)
         self.schema = _key_schema(config, self.option)
         self.period, self.format, self.numbers = config.period, *_written(config, self.schema.padded_width)
+        self.uses_dates = config.period.kind != "never" or self.format.uses_dates
         self.is_plain = config.period.kind == "never" and config.format is None
         self.layout = self._layout()
         marker_schema = _marker_schema(config.alias, self.schema, self.option["marker_table"])
@@ -183,7 +184,7 @@ class Strategy(ABC):
         if period is not None:
             self.period.check(period)
             return Dated.of(scope, period), None
-        if self.period.kind == "never" and not self.format.uses_dates:
+        if not self.uses_dates:
             if date is not None:
                 raise ValueError(f"{self.alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
             return scope, None

@@ -26,7 +26,7 @@ from pytest_django import Settings
 from rest_framework.serializers import ModelSerializer
 
 from sequences import advance_to, fields, get_last_value, put_next_many
-from sequences.exceptions import InvalidScope, SequenceExhausted, SequenceUnavailable
+from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceExhausted, SequenceUnavailable
 from sequences.fields import (
     SequenceField,
     SequenceManager,
@@ -343,7 +343,8 @@ class TestAfterACrash:
 def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
     """A model of the shop with such a field, and with a manager of its own if one is given."""
     with isolate_apps("tests.shop"):
-        body = {"__module__": "tests.shop.models", "place": models.TextField(), "number": SequenceField(**given)}
+        columns = {"place": models.TextField(), "day": models.DateField(), "number": SequenceField(**given)}
+        body = {"__module__": "tests.shop.models", **columns}
         return type("Numbered", (models.Model,), {**body, "rows": rows} if rows else body)
 
 
@@ -356,6 +357,47 @@ def the_field(model: type[models.Model]) -> SequenceField:
     """The number of a model."""
     (field,) = sequence_fields(model)
     return field
+
+
+class TestPeriods:
+    @pytest.fixture(autouse=True)
+    def _yearly(self, shop: ModuleType, settings: Settings) -> None:
+        """Sequences that begin again each year."""
+        yearly = {"PERIOD": "year"}
+        made = {name: {**entry, **yearly} for name, entry in shop_app.SEQUENCES.items()}
+        settings.SEQUENCES = made
+
+    def test_rows_are_numbered_in_their_years(self) -> None:
+        """Each row is numbered in the year of its date, whether that is a date yet or still a text."""
+        model: Any = model_with(sequence="orders", date="day")
+        rows = [
+            model(day=day)
+            for day in ("2025-12-31", datetime.date(2026, 1, 1), datetime.date(2025, 12, 31), "2026-01-01")
+        ]
+        with tapped() as wire:
+            the_field(model).fill(rows)
+        assert [row.number for row in rows] == [1001, 1001, 1002, 1002]
+        assert wire.operations.count("UpdateItem") == 2
+        assert get_last_value("orders", period="2025") == 1002
+
+    def test_an_empty_date_is_refused(self) -> None:
+        """A row without the date that says its period takes no number, and the error names the field."""
+        model: Any = model_with(sequence="orders", date="day")
+        with pytest.raises(InvalidPeriod, match=r"Numbered.number is numbered by the period of 'day', which is empty"):
+            the_field(model).fill([model()])
+
+    def test_after_the_commit(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rows that are numbered when they are committed get the numbers of their years, too."""
+        field = the_field(shop.Receipt)
+        monkeypatch.setattr(field, "scope", None)
+        monkeypatch.setattr(field, "date", "day")
+        made = [shop.Receipt.objects.create(day=datetime.date(year, 6, 1)) for year in (2025, 2026, 2025)]
+        assert [receipt.number for receipt in made] == [1, 1, 2]
+
+    def test_the_migration_has_the_date(self) -> None:
+        """A migration makes the same field."""
+        field = SequenceField(sequence="orders", date="day")
+        assert field.deconstruct()[3]["date"] == "day"
 
 
 def _crash(*_: object, **__: object) -> None:
@@ -435,7 +477,8 @@ class TestChecks:
         """The sequences of the shop, and one whose items bring their keys."""
         options = {"value_in": "attribute", "key_names": ["id"]}
         own_keys = {**shop_app.SEQUENCES["invoices"], "TABLE": "own_keys", "OPTIONS": options}
-        settings.SEQUENCES = {**shop_app.SEQUENCES, "with-own-keys": own_keys}
+        yearly = {**shop_app.SEQUENCES["orders"], "PERIOD": "year"}
+        settings.SEQUENCES = {**shop_app.SEQUENCES, "with-own-keys": own_keys, "yearly": yearly}
 
     @pytest.mark.parametrize("name", ["Order", "Delivery", "Invoice", "Receipt", "CreditNote", "Reminder"])
     def test_right_arguments(self, shop: ModuleType, name: str) -> None:
@@ -454,6 +497,10 @@ class TestChecks:
             ({"sequence": "orders", "scope": "palce"}, "E103", "scope='palce' is no other column of", "Name another"),
             ({"sequence": "orders", "scope": "number"}, "E103", "scope='number' is no other column", "Name another"),
             ({"sequence": "orders", "scope": 7}, "E103", "scope=7 is no other column", "give a function"),
+            ({"sequence": "yearly", "date": "palce"}, "E105", "date='palce' is no date of", "Name a DateField"),
+            ({"sequence": "yearly", "date": "place"}, "E105", "date='place' is no date of", "Name a DateField"),
+            ({"sequence": "orders", "date": "day"}, "E105", "'orders' has no PERIOD", "a PERIOD"),
+            ({"sequence": "yearly", "date": "day", "unique": True}, "W101", "Each period", "Leave unique=True out"),
             ({"sequence": "orders", "default": 1}, "E104", "A default would take the place", "START"),
             ({"sequence": "orders", "db_default": 1}, "E104", "A default would take the place", "START"),
             (
