@@ -38,7 +38,13 @@ EXCEPTIONS = {
 }
 
 
-PUBLIC = ("sequences/capabilities.py", "sequences/exceptions.py", "sequences/registry.py", "sequences/storage.py")
+PUBLIC = (
+    "sequences/actions.py",
+    "sequences/capabilities.py",
+    "sequences/exceptions.py",
+    "sequences/registry.py",
+    "sequences/storage.py",
+)
 """The modules of `sequences` that an application may import from."""
 
 

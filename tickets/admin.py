@@ -48,7 +48,5 @@ class TicketAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when
 def _listed(key: str | None, cursor: str | None) -> dict[str, Any]:
     if key is None:
         return {"page": selectors.list_projects(cursor=cursor)}
-    return {
-        "project": selectors.get_project(key),
-        "page": selectors.list_tickets(key, cursor=cursor, whole=False),
-    }
+    project = selectors.get_project(key)
+    return {"project": project, "page": selectors.list_tickets(project.key, cursor=cursor, whole=False)}

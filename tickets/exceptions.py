@@ -6,8 +6,10 @@
     |   |-- ProjectNotFound
     |   `-- TicketNotFound
     |-- ProjectExists       the key is taken
+    |-- ProjectChanged      somebody else changed the project meanwhile
     |-- ChangeRefused       carries the ticket as it is now
     |   |-- StaleVersion    somebody else changed the ticket meanwhile
+    |   |-- TicketMoved     the ticket has another key now
     |   `-- TicketVoided    the ticket was withdrawn
     `-- ValuesTooLarge      the values of a sequence are too large for its clients
 
@@ -20,7 +22,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from tickets.types import Ticket
+from tickets.types import Project, Ticket, TicketKey
 
 
 class TicketsError(Exception):
@@ -53,10 +55,19 @@ class TicketNotFound(NotFound):
 
 
 class ProjectExists(TicketsError):
-    """The key is taken; nothing was stored."""
+    """The key names a project, perhaps one that has another key now; nothing was stored."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"There is a project {key} already. Choose another key.")
+
+
+class ProjectChanged(TicketsError):
+    """Somebody changed the project after it was read; nothing was stored. `project` is as it is now."""
+
+    def __init__(self, key: str, project: Project) -> None:
+        changed = "was changed meanwhile" if key == project.key else f"is project {project.key} now"
+        super().__init__(f"Project {key} {changed}, and this request changed nothing. Read it again, then change it.")
+        self.project = project
 
 
 class ChangeRefused(TicketsError):
@@ -79,6 +90,14 @@ class StaleVersion(ChangeRefused):
             current,
         )
         self.outcome_unknown = outcome_unknown
+
+
+class TicketMoved(ChangeRefused):
+    """The ticket `key` has gone to another project. `current` is the ticket there, under its present key."""
+
+    def __init__(self, key: TicketKey, current: Ticket) -> None:
+        super().__init__(f"{key} has moved: it is {current.key} now. Use that key.", current)
+        self.key = key
 
 
 class TicketVoided(ChangeRefused):

@@ -14,7 +14,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from sequences.storage import new_token
 from tickets import validators
 from tickets.problems import KNOWN, Problem, Remedy, explain
-from tickets.types import Ticket
+from tickets.types import Project, Ticket
 
 WHO = "The person who works on it. It can be left empty."
 REMEDIES = {
@@ -42,9 +42,9 @@ class ServiceForm(forms.Form):
         return {name: self.cleaned_data[name] for name in self.validated_by}
 
     @classmethod
-    def of(cls, ticket: Ticket) -> Self:
-        """The form, filled with this ticket."""
-        return cls(initial={name: getattr(ticket, name, "") for name in cls.base_fields})
+    def of(cls, subject: Ticket | Project) -> Self:
+        """The form, filled with this ticket or project."""
+        return cls(initial={name: getattr(subject, name, "") for name in cls.validated_by.keys() | {"version"}})
 
     @property
     def one_time_token(self) -> str | None:
@@ -109,17 +109,22 @@ def one_line(**attributes: Any) -> forms.TextInput:
 
 
 class ProjectForm(ServiceForm):
-    """A new project."""
+    """The key, the name and the description of a project."""
 
     validated_by = validators.PROJECT
     name = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
     key = forms.CharField(required=False, widget=one_line(required=True, autocapitalize="characters"))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
     def clean_key(self) -> str:
         """The key in capital letters."""
         return str(self.cleaned_data["key"]).upper()
+
+
+class NewProjectForm(ProjectForm):
+    """A new project."""
+
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
 class NewTicketForm(ServiceForm):
@@ -151,3 +156,21 @@ class VoidForm(ServiceForm):
     validated_by = validators.VOID
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
     version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+
+
+class MoveForm(ServiceForm):
+    """The project to move a ticket to."""
+
+    validated_by = validators.MOVE
+    to = forms.CharField(
+        required=False,
+        label="To project",
+        widget=one_line(required=True, autofocus=True, autocapitalize="characters", list="projects"),
+        help_text="The key of the project, like ABC.",
+    )
+    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+    def clean_to(self) -> str:
+        """The key in capital letters."""
+        return str(self.cleaned_data["to"]).upper()

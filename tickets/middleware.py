@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
 
+from tickets.exceptions import TicketMoved
 from tickets.problems import KNOWN, Remedy, explain
 
 
@@ -19,9 +22,12 @@ class ErrorPages:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The page for a known error; None for any other error, which Django answers."""
+        """The page for a known error, or the way to a ticket that has moved; None for any other error."""
         if not isinstance(error, KNOWN):
             return None
+        if isinstance(error, TicketMoved) and request.method in {"GET", "HEAD"}:
+            messages.info(request, f"{error.key} has moved here.")
+            return redirect("tickets:ticket", error.current.key)
         problem = explain(error, request.path)
         again = problem.remedy is Remedy.REPEAT
         content = {"title": problem.title, "detail": problem.words(), "again": again}

@@ -11,7 +11,7 @@ from typing import TypeVar
 from django.core.signing import BadSignature, Signer
 
 from tickets import store, validators
-from tickets.exceptions import InvalidInput, ProjectNotFound, TicketNotFound, TicketVoided
+from tickets.exceptions import InvalidInput, TicketVoided
 from tickets.types import Page, Project, Ticket, TicketKey
 
 PAGE_SIZE = 50
@@ -21,36 +21,42 @@ T = TypeVar("T")
 
 
 def get_project(key: str) -> Project:
-    """One project. Raises ProjectNotFound. One read."""
-    project = store.find_project(validators.project_key(key))
-    if project is None:
-        raise ProjectNotFound(key)
-    return project
+    """One project, by any key that it ever had. Raises ProjectNotFound. One read."""
+    return store.find_project(validators.project_key(key))
+
+
+def present_key(key: str) -> str:
+    """The present key of a project, given any of its keys; a key that no process has renamed is given back.
+
+    Up to 30 s may pass until a former key is known as such. Costs one read for a former key, nothing for others.
+    """
+    return key if store.renames.present(key) == key else store.find_project(key).key
 
 
 def list_projects(*, cursor: str | None = None, limit: int = PAGE_SIZE) -> Page[Project]:
-    """The projects in the alphabetical order of their keys. One query for each page, never a scan."""
+    """The projects in the alphabetical order of their keys. One query for each page, more if it has former keys."""
     found = store.find_projects(_position(cursor, store.REGISTER), limit)
     return _page(found, store.REGISTER, store.project_from_row)
 
 
 def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-    """The scopes of the sequence "tickets": one page of project keys, and the cursor of the next page."""
-    found = store.find_projects(_position(cursor, store.REGISTER), limit, attributes=["key"])
-    page = _page(found, store.REGISTER, lambda row: str(row["key"]))
+    """The scopes of the sequence "tickets": one page of partitions of projects, and the cursor of the next page."""
+    found = store.find_projects(_position(cursor, store.REGISTER), limit)
+    page = _page(found, store.REGISTER, store.partition_from_row)
     return list(page.results), page.next_cursor
 
 
 def get_ticket(key: TicketKey) -> Ticket:
-    """One ticket, even if it is void. Raises TicketNotFound. One read."""
-    ticket = store.find_ticket(key)
-    if ticket is None:
-        raise TicketNotFound(key)
-    return ticket
+    """One ticket, even if it is void, by any key that its project ever had.
+
+    Raises TicketNotFound, and TicketMoved, which carries the ticket with its present key. One read; up to three for a
+    ticket that moved, however often.
+    """
+    return store.find_ticket(key)
 
 
 def get_changeable_ticket(key: TicketKey) -> Ticket:
-    """One ticket that is not void. Raises TicketNotFound and TicketVoided. One read."""
+    """One ticket that is not void. Raises TicketNotFound, TicketMoved and TicketVoided. One read."""
     ticket = get_ticket(key)
     if ticket.void:
         raise TicketVoided(ticket)
@@ -60,15 +66,13 @@ def get_changeable_ticket(key: TicketKey) -> Ticket:
 def list_tickets(
     project: str, *, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True
 ) -> Page[Ticket]:
-    """The tickets of a project, newest first. Void tickets keep their places. Descriptions are read only if `whole`.
+    """The tickets of a project, newest first. Void and moved ones keep their places. `whole` ones have descriptions.
 
     Raises ProjectNotFound. One query for each page; an empty page costs one read more.
     """
     key = validators.project_key(project)
     attributes = store.WHOLE if whole else store.SUMMARY
     found = store.find_tickets(key, _position(cursor, key), limit, attributes=attributes)
-    if not found.rows:
-        get_project(key)
     return _page(found, key, store.ticket_from_row)
 
 

@@ -16,12 +16,13 @@ T = TypeVar("T")
 
 
 class Status(StrEnum):
-    """The progress of a ticket. Only `services.void_ticket` makes a ticket void, and it stays void."""
+    """The progress of a ticket. Only `services` make a number void or moved, and it stays so."""
 
     OPEN = "open"
     IN_PROGRESS = "in_progress"
     DONE = "done"
     VOID = "void"
+    MOVED = "moved"
 
     @property
     def label(self) -> str:
@@ -87,8 +88,20 @@ class Void:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Moved:
+    """Where a ticket has gone, by whom and when."""
+
+    to: TicketKey
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ticket:
-    """One ticket. `version` starts at 1 and grows by 1 with each change. A void ticket has no content."""
+    """One ticket. `version` starts at 1 and grows by 1 with each change.
+
+    A void ticket has no content, nor has the number that a moved ticket has left.
+    """
 
     key: TicketKey
     title: str
@@ -101,6 +114,7 @@ class Ticket:
     updated_at: datetime
     version: int
     void: Void | None = None
+    moved: Moved | None = None
 
     @property
     def project(self) -> str:
@@ -115,7 +129,7 @@ class Ticket:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TicketCreated:
-    """A created ticket. `replayed` means that an earlier request with the same token created it."""
+    """A ticket under its new number, filed or moved. `replayed` means that an earlier request of this token did it."""
 
     ticket: Ticket
     replayed: bool

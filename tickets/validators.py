@@ -95,7 +95,7 @@ class Labels:
 class ProjectKeys:
     """The keys of projects."""
 
-    hint = "2 to 10 capital letters and digits, the first a letter, like ABC. It cannot be changed later."
+    hint = "2 to 10 capital letters and digits, the first a letter, like ABC."
 
     def clean(self, value: Any) -> ProjectKey:
         """The key as it was sent."""
@@ -106,9 +106,9 @@ class ProjectKeys:
 
 
 class Statuses:
-    """The statuses that people can choose; void is not one of them."""
+    """The statuses that people can choose; void and moved are not among them."""
 
-    choices = tuple((status.value, status.label) for status in Status if status is not Status.VOID)
+    choices = tuple((status.value, status.label) for status in Status if status not in {Status.VOID, Status.MOVED})
     hint = f"One of {', '.join(value for value, _ in choices)}."
 
     def clean(self, value: Any) -> Status:
@@ -131,6 +131,7 @@ TICKET: Mapping[str, Validator] = {
     "labels": Labels(most=20, each=Text(least=1, most=40)),
 }
 VOID: Mapping[str, Validator] = {"reason": Text(most=500, lines=True)}
+MOVE: Mapping[str, Validator] = {"to": PROJECT["key"]}
 # The caller's name for one request.
 REQUEST: Mapping[str, Validator] = {"idempotency_token": Text(least=1, most=200)}
 

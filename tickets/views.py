@@ -5,7 +5,10 @@ People who are not signed in get the sign-in page first (LoginRequiredMiddleware
 end of this module, which answer with JSON below /api/.
 """
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -14,10 +17,28 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets import selectors, services
-from tickets.forms import NewTicketForm, ProjectForm, ServiceForm, TicketForm, VoidForm
+from tickets.forms import MoveForm, NewProjectForm, NewTicketForm, ProjectForm, ServiceForm, TicketForm, VoidForm
 from tickets.types import TicketKey
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
+
+K = TypeVar("K", str, TicketKey)
+View = Callable[[HttpRequest, K], HttpResponse]
+
+
+def by_present_key(view: View[K]) -> View[K]:
+    """A page that is asked for by a former key of its project has moved to the address with the present one."""
+
+    @wraps(view)
+    def page(request: HttpRequest, key: K) -> HttpResponse:
+        project = key.project if isinstance(key, TicketKey) else key
+        present = selectors.present_key(project)
+        if request.method == "POST" or present == project:
+            return view(request, key)
+        name = view.__name__
+        return redirect(f"tickets:{name}", replace(key, project=present) if isinstance(key, TicketKey) else present)
+
+    return page
 
 
 @require_safe
@@ -30,7 +51,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(FORM_METHODS)
 def project_new(request: HttpRequest) -> HttpResponse:
     """The form for a new project."""
-    form = ProjectForm(sent(request))
+    form = NewProjectForm(sent(request))
     if form.is_valid():
         with form.refusals():
             project = services.create_project(**form.content, by=author(request), idempotency_token=form.one_time_token)
@@ -39,6 +60,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     return form_page(request, "tickets/project_new.html", form)
 
 
+@by_present_key
 @require_safe
 def project(request: HttpRequest, key: str) -> HttpResponse:
     """A project with its tickets, newest first."""
@@ -47,6 +69,21 @@ def project(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "tickets/project.html", {"project": found, "page": page})
 
 
+@by_present_key
+@require_http_methods(FORM_METHODS)
+def project_edit(request: HttpRequest, key: str) -> HttpResponse:
+    """The form for another key, name or description of a project."""
+    typed = sent(request)
+    form = ProjectForm(typed) if typed is not None else ProjectForm.of(selectors.get_project(key))
+    if form.is_valid():
+        with form.refusals():
+            changed = services.update_project(key, changes=form.content, by=author(request))
+            messages.success(request, f"Project {changed.key} is changed.")
+            return redirect("tickets:project", changed.key)
+    return form_page(request, "tickets/project_edit.html", form, key=key)
+
+
+@by_present_key
 @require_http_methods(FORM_METHODS)
 def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
     """The form for a new ticket."""
@@ -63,12 +100,14 @@ def ticket_new(request: HttpRequest, key: str) -> HttpResponse:
     return form_page(request, "tickets/ticket_new.html", form, key=key)
 
 
+@by_present_key
 @require_safe
 def ticket(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """A ticket. A void one shows by whom it was withdrawn, when and why."""
     return render(request, "tickets/ticket.html", {"ticket": selectors.get_ticket(key)})
 
 
+@by_present_key
 @require_http_methods(FORM_METHODS)
 def ticket_edit(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form for a change."""
@@ -76,12 +115,35 @@ def ticket_edit(request: HttpRequest, key: TicketKey) -> HttpResponse:
     form = TicketForm(typed) if typed is not None else TicketForm.of(selectors.get_changeable_ticket(key))
     if form.is_valid():
         with form.refusals():
-            services.update_ticket(key, version=form.version_read, changes=form.content, by=author(request))
-            messages.success(request, f"{key} is changed.")
-            return redirect("tickets:ticket", key)
+            changed = services.update_ticket(key, version=form.version_read, changes=form.content, by=author(request))
+            messages.success(request, f"{changed.key} is changed.")
+            return redirect("tickets:ticket", changed.key)
     return form_page(request, "tickets/ticket_edit.html", form, key=key)
 
 
+@by_present_key
+@require_http_methods(FORM_METHODS)
+def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
+    """The form that moves a ticket to another project."""
+    typed, projects = sent(request), None
+    form = MoveForm(typed) if typed is not None else MoveForm.of(selectors.get_changeable_ticket(key))
+    if form.is_valid():
+        with form.refusals():
+            moved = services.move_ticket(
+                key,
+                **form.content,
+                version=form.version_read,
+                by=author(request),
+                idempotency_token=form.one_time_token,
+            )
+            messages.success(request, f"{key} has moved here.")
+            return redirect("tickets:ticket", moved.ticket.key)
+    if typed is None:  # not for a POST: if this read failed, what was typed would be lost
+        projects = selectors.list_projects(limit=selectors.LARGEST_PAGE)
+    return form_page(request, "tickets/ticket_move.html", form, key=key, projects=projects)
+
+
+@by_present_key
 @require_http_methods(FORM_METHODS)
 def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form that voids a ticket."""
@@ -89,9 +151,9 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
     form = VoidForm(typed) if typed is not None else VoidForm.of(selectors.get_changeable_ticket(key))
     if form.is_valid():
         with form.refusals():
-            services.void_ticket(key, version=form.version_read, **form.content, by=author(request))
-            messages.success(request, f"{key} is void.")
-            return redirect("tickets:ticket", key)
+            void = services.void_ticket(key, version=form.version_read, **form.content, by=author(request))
+            messages.success(request, f"{void.key} is void.")
+            return redirect("tickets:ticket", void.key)
     return form_page(request, "tickets/ticket_void.html", form, key=key)
 
 

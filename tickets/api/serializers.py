@@ -15,7 +15,7 @@ from sequences import get_last_value
 from sequences.capabilities import flags
 from sequences.registry import strategies
 from tickets import validators
-from tickets.types import Project, Status, Ticket, Void
+from tickets.types import Moved, Project, Status, Ticket, Void
 
 LARGEST_NUMBER = 2**53 - 1  # many JSON readers round larger numbers
 
@@ -75,6 +75,14 @@ class NewProject(Request):
     description = text(validators.PROJECT["description"], required=False)
 
 
+class ProjectChange(Request):
+    """The fields to change. The old key keeps leading to the project."""
+
+    key = text(validators.PROJECT["key"], required=False)
+    name = text(validators.PROJECT["name"], required=False)
+    description = text(validators.PROJECT["description"], required=False)
+
+
 class NewTicket(Request):
     """A new ticket."""
 
@@ -103,6 +111,13 @@ class TicketVoiding(Request):
     version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
 
 
+class TicketMove(Request):
+    """The project to move a ticket to, and optionally the version that the caller has read."""
+
+    project = text(validators.MOVE["to"])
+    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
+
+
 class NextValues(Request):
     """How many values to take, and in which scope."""
 
@@ -126,8 +141,19 @@ class VoidSerializer(Shape[Void]):
     reason = serializers.CharField()
 
 
+class MovedSerializer(Shape[Moved]):
+    """The key to which a ticket has gone, by whom and when."""
+
+    to = serializers.CharField()
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
 class TicketSerializer(Shape[Ticket]):
-    """A ticket. A void ticket has no content; its `void` says by whom it was withdrawn, when and why."""
+    """A ticket. A void ticket has no content; its `void` says by whom it was withdrawn, when and why.
+
+    A list has an entry without content for the number that a ticket has left; its `moved` says where it went.
+    """
 
     key = serializers.CharField()
     project = serializers.CharField()
@@ -142,9 +168,10 @@ class TicketSerializer(Shape[Ticket]):
     updated_at = serializers.DateTimeField()
     version = serializers.IntegerField()
     void = VoidSerializer(required=False)
+    moved = MovedSerializer(required=False)
 
     def to_representation(self, ticket: Ticket) -> dict[str, Any]:
-        """The fields above, without asking each of them: a list has hundreds. `void` only if the ticket is void."""
+        """The fields above, without asking each of them: a list has hundreds. `void` and `moved` only if it is that."""
         shown = {
             "key": str(ticket.key),
             "project": ticket.project,
@@ -161,6 +188,8 @@ class TicketSerializer(Shape[Ticket]):
         }
         if ticket.void:
             shown["void"] = {"by": ticket.void.by, "at": moment(ticket.void.at), "reason": ticket.void.reason}
+        if ticket.moved:
+            shown["moved"] = {"to": str(ticket.moved.to), "by": ticket.moved.by, "at": moment(ticket.moved.at)}
         return shown
 
 

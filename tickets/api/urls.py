@@ -15,6 +15,7 @@ urlpatterns = [
     path("projects/<project_key:key>/", views.ProjectDetail.as_view(), name="project"),
     path("projects/<project_key:key>/tickets/", views.TicketList.as_view(), name="ticket_list"),
     path("tickets/<ticket_key:key>/", views.TicketDetail.as_view(), name="ticket"),
+    path("tickets/<ticket_key:key>/move/", views.TicketMoving.as_view(), name="ticket_move"),
     path("sequences/", views.SequenceList.as_view(), name="sequence_list"),
     path("sequences/<str:name>/", views.SequenceDetail.as_view(), name="sequence"),
     path("sequences/<str:name>/next/", views.SequenceNext.as_view(), name="sequence_next"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,15 +20,17 @@ from tickets.api.serializers import (
     NewProject,
     NewTicket,
     NextValues,
+    ProjectChange,
     ProjectSerializer,
     SequenceSerializer,
     TicketChange,
+    TicketMove,
     TicketSerializer,
     TicketVoiding,
     ValuesSerializer,
 )
 from tickets.exceptions import ValuesTooLarge
-from tickets.types import TicketKey
+from tickets.types import TicketCreated, TicketKey
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -36,6 +38,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="Your name for this request, 1 to 200 characters. Repeats with the same name are carried out once.",
 )
+MOVED = OpenApiResponse(description="The ticket has moved: `Location` and `current` say to which key.")
 SCOPE = OpenApiParameter("scope", OpenApiTypes.STR, description="The scope of the last value.")
 
 
@@ -55,6 +58,14 @@ def sent(request: Request, serializer: type[serializers.Serializer[Any]]) -> dic
 def author(request: Request) -> str:
     """The user name of the caller, for what they report and change."""
     return request.user.get_username()
+
+
+def placed(request: Request, created: TicketCreated, *, status: int) -> Response:
+    """The answer with a ticket under its new number."""
+    headers = {"Location": reverse("api:ticket", [created.ticket.key], request=request)}
+    if created.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(TicketSerializer(created.ticket).data, status=status, headers=headers)
 
 
 class ProjectList(APIView):
@@ -81,13 +92,19 @@ class ProjectDetail(APIView):
         """The project."""
         return Response(ProjectSerializer(selectors.get_project(key)).data)
 
+    @extend_schema(request=ProjectChange, responses=ProjectSerializer)
+    def patch(self, request: Request, key: str) -> Response:
+        """Change some fields of the project. Its tickets follow a new key, and the old one keeps leading to them."""
+        project = services.update_project(key, changes=sent(request, ProjectChange), by=author(request))
+        return Response(ProjectSerializer(project).data)
+
 
 class TicketList(APIView):
     """The tickets of a project."""
 
     @extend_schema("projects_tickets_list", parameters=[PageQuery], responses=page_of(TicketSerializer))
     def get(self, request: Request, key: str) -> Response:
-        """One page of tickets, newest first. Void tickets keep their places."""
+        """One page of tickets, newest first. Void and moved tickets keep their places."""
         return page_response(request, selectors.list_tickets(key, **wanted_page(request)), TicketSerializer)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NewTicket, responses={201: TicketSerializer})
@@ -96,16 +113,13 @@ class TicketList(APIView):
         token = request.headers.get("Idempotency-Key")
         content = sent(request, NewTicket)
         created = services.create_ticket(key, **content, reporter=author(request), idempotency_token=token)
-        headers = {"Location": reverse("api:ticket", [created.ticket.key], request=request)}
-        if created.replayed:
-            headers["Idempotency-Replayed"] = "true"
-        return Response(TicketSerializer(created.ticket).data, status=201, headers=headers)
+        return placed(request, created, status=201)
 
 
 class TicketDetail(APIView):
     """One ticket."""
 
-    @extend_schema(responses=TicketSerializer)
+    @extend_schema(responses={200: TicketSerializer, 301: MOVED})
     def get(self, request: Request, key: TicketKey) -> Response:
         """The ticket. A void ticket says by whom it was withdrawn, when and why."""
         return Response(TicketSerializer(selectors.get_ticket(key)).data)
@@ -123,6 +137,19 @@ class TicketDetail(APIView):
         """Void the ticket: its content is removed, and its number stays taken for ever."""
         ticket = services.void_ticket(key, **sent(request, TicketVoiding), by=author(request))
         return Response(TicketSerializer(ticket).data)
+
+
+class TicketMoving(APIView):
+    """The way of one ticket to another project."""
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=TicketMove, responses=TicketSerializer)
+    def post(self, request: Request, key: TicketKey) -> Response:
+        """Move the ticket to the next number of a project. Its former key leads to it for ever."""
+        token = request.headers.get("Idempotency-Key")
+        wanted = sent(request, TicketMove)
+        to, version = wanted["project"], wanted.get("version")
+        moved = services.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
+        return placed(request, moved, status=200)
 
 
 class SequenceList(APIView):

@@ -1,0 +1,87 @@
+"""Which partition the key of a project names, and which key a partition shows, as one process remembers it.
+
+The tickets of a project stay in one partition for ever: the one of its first key. A key never comes to name another
+partition, so a memory that is too old does not lead astray: it lacks a new key, or shows a former one.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, TypeVar
+
+from sequences.exceptions import ScopeNotFound
+from tickets.exceptions import NotFound
+
+REMEMBERED_SECONDS = 30
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """The keys of the renamed projects of one table, and the time at which they are read again."""
+
+    table: str
+    until: float
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]], *, table: str, until: float) -> "Known":
+        """What the rows of the renamed projects say. A row has `partition`, its present `key`, and all its `keys`."""
+        rows = list(rows)
+        return cls(
+            table=table,
+            until=until,
+            partitions={key: row["partition"] for row in rows for key in row["keys"]},
+            keys={row["partition"]: row["key"] for row in rows},
+        )
+
+
+class Renames:
+    """The memory of a process. `read` gives the rows of the renamed projects, and `table` the name of their table."""
+
+    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]], table: Callable[[], str]) -> None:
+        self._read = read
+        self._table = table
+        self._known = Known(table="", until=0.0)
+
+    def key(self, partition: str) -> str:
+        """The key that a partition shows; for up to 30 s after another process has renamed the project, its last one.
+
+        Costs nothing, but for one query every 30 s.
+        """
+        return self._remembered().keys.get(partition, partition)
+
+    def present(self, key: str) -> str:
+        """The present key of the project that a key names, as far as it is remembered."""
+        return self.key(self._partition(key))
+
+    def in_partition(self, key: str, act: Callable[[str], T]) -> T:
+        """The result of `act` on the partition that a key names.
+
+        If nothing is there, the key may be newer than the memory: then one query reads the renames again, and `act` is
+        repeated on the partition that they say. Raises what `act` raises.
+        """
+        partition = self._partition(key)
+        try:
+            return act(partition)
+        except (NotFound, ScopeNotFound):
+            self.forget()
+            named = self._partition(key)
+            if named == partition:
+                raise
+            return act(named)
+
+    def forget(self) -> None:
+        """Read the renames again before their next use."""
+        self._known = Known(table="", until=0.0)
+
+    def _partition(self, key: str) -> str:
+        return self._remembered().partitions.get(key, key)
+
+    def _remembered(self) -> Known:
+        known, table, now = self._known, self._table(), monotonic()
+        if known.table != table or known.until <= now:
+            known = self._known = Known.of(self._read(), table=table, until=now + REMEMBERED_SECONDS)
+        return known
