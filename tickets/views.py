@@ -31,12 +31,13 @@ def by_present_key(view: View[K]) -> View[K]:
 
     @wraps(view)
     def page(request: HttpRequest, key: K) -> HttpResponse:
-        project = key.project if isinstance(key, TicketKey) else key
-        present = selectors.present_key(project)
-        if request.method == "POST" or present == project:
-            return view(request, key)
-        name = view.__name__
-        return redirect(f"tickets:{name}", replace(key, project=present) if isinstance(key, TicketKey) else present)
+        if request.method != "POST":  # whose answer leads to the present address anyway
+            project = key.project if isinstance(key, TicketKey) else key
+            present = selectors.present_key(project)
+            if present != project:
+                there = replace(key, project=present) if isinstance(key, TicketKey) else present
+                return redirect(f"tickets:{view.__name__}", there)
+        return view(request, key)
 
     return page
 

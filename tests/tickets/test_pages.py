@@ -16,7 +16,8 @@ from tickets.types import Project, Ticket, TicketKey
 from tickets.urls import urlpatterns
 
 ABC_1 = TicketKey(project="ABC", number=1)
-PAGES = ["/", "/projects/new/", "/ABC/", "/ABC/new/", "/ABC-1/", "/ABC-1/edit/", "/ABC-1/void/"]
+PAGES = ["/", "/projects/new/", "/ABC/", "/ABC/edit/", "/ABC/new/", "/ABC-1/"]
+PAGES += ["/ABC-1/edit/", "/ABC-1/move/", "/ABC-1/void/"]
 
 
 def text_of(response: Any) -> str:

@@ -19,7 +19,7 @@ from sequences.exceptions import CancellationReason
 from tickets import exceptions as tickets
 from tickets import selectors, services
 from tickets.problems import KNOWN, PROBLEMS
-from tickets.types import Status, Ticket, TicketKey
+from tickets.types import Project, Status, Ticket, TicketKey
 
 SECRET = "arn:aws:dynamodb:table/secret"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,6 +27,7 @@ CURRENT = Ticket(
     key=TicketKey(project="ABC", number=1), title="As it is now", description="", status=Status.OPEN, assignee="",
     labels=(), reporter="bob", created_at=NOW, updated_at=NOW, version=7,
 )  # fmt: skip
+PROJECT = Project(key="XYZ", name="Rest", description="")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ CASES = [
     Case(tickets.ChangeRefused("It cannot be changed.", CURRENT), 409, "It cannot be changed."),
     Case(tickets.StaleVersion(CURRENT), 409, "at version 7 now. This request changed nothing."),
     Case(tickets.StaleVersion(CURRENT, outcome_unknown=True), 409, "Your change may be one of the", unknown=True),
+    Case(tickets.ProjectChanged("ABC", PROJECT), 409, "Project ABC is project XYZ now"),
+    Case(tickets.ProjectChanged("XYZ", PROJECT), 409, "Project XYZ was changed meanwhile"),
+    Case(tickets.TicketMoved(TicketKey(project="XYZ", number=7), CURRENT), 409, "XYZ-7 has moved: it is ABC-1 now."),
     Case(tickets.TicketVoided(CURRENT), 409, "ABC-1 was voided"),
     Case(tickets.ValuesTooLarge("orders", 2**53 - 1), 409, "orders has passed 9007199254740991", tell=True),
     Case(sequences.SequenceError(SECRET), 503, "This cannot be done.", tell=True),
@@ -102,6 +106,7 @@ LIKE_THEIR_PARENTS = {
     tickets.ProjectNotFound: tickets.NotFound,
     tickets.TicketNotFound: tickets.NotFound,
     tickets.StaleVersion: tickets.ChangeRefused,
+    tickets.TicketMoved: tickets.ChangeRefused,
     tickets.TicketVoided: tickets.ChangeRefused,
     sequences.SequenceUnavailable: sequences.GaveUp,
     sequences.WriteCancelled: sequences.StorageError,
@@ -112,6 +117,10 @@ LIKE_THEIR_PARENTS = {
 }
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
+# A ticket that has moved is no problem for who reads it: the answer leads to it.
+every_problem = pytest.mark.parametrize(
+    "case", [case for case in CASES if not isinstance(case.error, tickets.TicketMoved)], ids=str
+)
 Fail = Callable[[Exception], None]
 
 
@@ -169,7 +178,7 @@ def test_an_error_survives_pickling(case: Case) -> None:
     assert (type(copy), str(copy), repr(vars(copy))) == (type(case.error), str(case.error), repr(vars(case.error)))
 
 
-@every_case
+@every_problem
 def test_json_says_it(api: APIClient, fail: Fail, case: Case) -> None:
     """REST answers a read and a write with the same problem."""
     fail(case.error)
@@ -180,7 +189,7 @@ def test_json_says_it(api: APIClient, fail: Fail, case: Case) -> None:
             assert response.json()["outcome_unknown"] is case.unknown
 
 
-@every_case
+@every_problem
 def test_a_page_says_it(browser: Client, fail: Fail, case: Case) -> None:
     """A page that cannot be shown says why, with a way on."""
     fail(case.error)

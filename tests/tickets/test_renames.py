@@ -1,0 +1,377 @@
+"""Projects with another key: in the services, over REST, and on the pages."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from time import monotonic
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from sequences.audit import audit
+from sequences.registry import strategies
+from tests.tickets.test_services import ABC_1, file, requests_from_now
+from tickets import renames, selectors, services, store
+from tickets.exceptions import InvalidInput, ProjectChanged, ProjectExists, ProjectNotFound, TicketMoved
+from tickets.types import Project, Ticket, TicketKey
+
+XYZ_1 = TicketKey(project="XYZ", number=1)
+
+
+def rename(key: str = "ABC", new_key: str = "XYZ") -> Project:
+    """Give a project another key, as Bob."""
+    return services.rename_project(key, new_key=new_key, by="bob")
+
+
+@contextmanager
+def in_another_process() -> Iterator[None]:
+    """This process remembers afterwards what it remembered before, as if another one had done what is done inside."""
+    store.renames.key("ABC")
+    known = store.renames._known
+    yield
+    store.renames._known = known
+
+
+def keys_listed() -> list[str]:
+    """The keys of all projects."""
+    return [project.key for project in selectors.list_projects().results]
+
+
+class TestRenaming:
+    def test_a_project_keeps_its_tickets_and_their_numbers(self, ticket: Ticket) -> None:
+        """After a rename the tickets have the new key, and the numbers go on."""
+        assert rename() == Project(key="XYZ", name="Alphabet", description="")
+        assert selectors.get_project("XYZ").key == "XYZ"
+        assert keys_listed() == ["XYZ"]
+        assert selectors.get_ticket(XYZ_1).title == ticket.title
+        assert file("next", "XYZ").ticket.key == TicketKey(project="XYZ", number=2)
+        assert [one.key.project for one in selectors.list_tickets("XYZ").results] == ["XYZ", "XYZ"]
+
+    def test_the_former_key_keeps_working(self, ticket: Ticket) -> None:
+        """All that can be done by the new key can be done by the former one, and is answered by the new one."""
+        rename()
+        assert selectors.get_project("ABC").key == "XYZ"
+        assert selectors.get_ticket(ABC_1).key == XYZ_1
+        assert services.update_ticket(ABC_1, version=1, changes={"title": "Out"}, by="ann").key == XYZ_1
+        assert str(file("next", "ABC").ticket.key) == "XYZ-2"
+        assert [str(one.key) for one in selectors.list_tickets("ABC").results] == ["XYZ-2", "XYZ-1"]
+        assert services.void_ticket(ABC_1, by="ann").key == XYZ_1
+        assert services.update_project("ABC", changes={"name": "Letters"}, by="ann").name == "Letters"
+
+    def test_a_former_key_is_never_given_away(self, abc: Project) -> None:
+        """No project can be made under a key, or renamed to a key, that another project ever had."""
+        services.create_project(key="DEF", name="Other", by="ann")
+        rename()
+        rename("XYZ", "NEW")
+        for taken in ("ABC", "XYZ", "NEW"):
+            with pytest.raises(ProjectExists):
+                services.create_project(key=taken, name="Thief", by="ann")
+            with pytest.raises(ProjectExists):
+                rename("DEF", taken)
+        assert keys_listed() == ["DEF", "NEW"]
+        assert selectors.get_project("DEF").name == "Other"
+
+    def test_a_key_that_is_in_use_is_refused(self, ticket: Ticket) -> None:
+        """A project cannot take the key of another one, and stays as it was."""
+        services.create_project(key="XYZ", name="Rest", by="ann")
+        with pytest.raises(ProjectExists, match="XYZ"):
+            rename()
+        assert keys_listed() == ["ABC", "XYZ"]
+        assert selectors.get_ticket(ABC_1) == ticket
+
+    def test_every_key_of_a_chain_leads_to_the_project(self, ticket: Ticket) -> None:
+        """Of a project that was renamed often, every key leads to its tickets."""
+        chain = ["ABC", "XYZ", "DEF", "GHI"]
+        for key, new_key in pairwise(chain):
+            rename(key, new_key)
+        for key in chain:
+            assert str(selectors.get_ticket(TicketKey(project=key, number=1)).key) == "GHI-1"
+        assert keys_listed() == ["GHI"]
+
+    def test_a_project_may_take_its_own_former_key_again(self, ticket: Ticket) -> None:
+        """A project that goes back to a key of its own has one entry in the list, and all its keys still work."""
+        rename()
+        assert rename("XYZ", "ABC").key == "ABC"
+        assert keys_listed() == ["ABC"]
+        assert selectors.get_ticket(XYZ_1) == selectors.get_ticket(ABC_1) == ticket
+        assert rename().key == "XYZ"
+        assert keys_listed() == ["XYZ"]
+
+    def test_a_repeat_changes_nothing(self, abc: Project) -> None:
+        """The same rename again is answered as the first, and writes nothing."""
+        rename()
+        operations = requests_from_now()
+        assert rename().key == "XYZ"
+        assert "TransactWriteItems" not in operations
+
+    def test_a_late_repeat_does_not_undo_a_rename(self, abc: Project) -> None:
+        """A rename from a key that is not the present one any more is refused, and told the present one."""
+        rename()
+        rename("XYZ", "DEF")
+        with pytest.raises(ProjectChanged, match="Project ABC is project DEF now"):
+            rename()
+        assert selectors.get_project("ABC").key == "DEF"
+
+    @pytest.mark.needs_engine
+    def test_a_lost_answer_renames_once(self, ticket: Ticket, lose_answer: Callable[[], None]) -> None:
+        """A rename whose first answer was lost is made, and known."""
+        lose_answer()
+        assert rename().key == "XYZ"
+        assert selectors.get_ticket(ABC_1).key == XYZ_1
+
+    def test_name_and_description_are_changed_together(self, abc: Project) -> None:
+        """The project and its entry in the list have the same new fields."""
+        changes = {"key": "XYZ", "name": "Letters", "description": "A to C."}
+        changed = services.update_project("ABC", changes=changes, by="bob")
+        assert changed == Project(key="XYZ", name="Letters", description="A to C.")
+        assert selectors.get_project("XYZ") == changed
+        assert selectors.list_projects().results == (changed,)
+
+    def test_wrong_fields_are_refused(self, abc: Project) -> None:
+        """What is no key, no name, no field, or no change at all, changes nothing."""
+        for changes, field in (
+            ({"key": "a"}, "key"),
+            ({"name": ""}, "name"),
+            ({"owner": "x"}, "owner"),
+            ({}, "__all__"),
+        ):
+            with pytest.raises(InvalidInput) as refused:
+                services.update_project("ABC", changes=changes, by="ann")
+            assert set(refused.value.message_dict) == {field}
+        assert selectors.get_project("ABC") == abc
+
+    def test_an_unknown_project_is_not_found(self, abc: Project) -> None:
+        """What does not exist cannot be renamed."""
+        with pytest.raises(ProjectNotFound):
+            rename("DEF", "XYZ")
+
+
+class TestNumbers:
+    def test_a_rename_does_not_touch_the_sequence(self, ticket: Ticket) -> None:
+        """The scope of a project stays its first key, and its audit finds every number."""
+        rename()
+        file("next", "XYZ")
+        assert selectors.list_scopes(None, 10) == (["ABC"], None)
+        report = audit(strategies["tickets"], "ABC")
+        assert (report.carried, report.missing, report.unexplained) == (2, 0, 0)
+
+    def test_a_repeat_finds_its_ticket_after_a_rename(self, abc: Project) -> None:
+        """The same token files one ticket, whichever key of the project it is sent to."""
+        first = file("x", "ABC", token="t").ticket
+        rename()
+        again = file("x", "XYZ", token="t")
+        assert (again.replayed, again.ticket.number, str(again.ticket.key)) == (True, first.number, "XYZ-1")
+
+    def test_tickets_move_between_renamed_projects(self, ticket: Ticket) -> None:
+        """A ticket moves by former keys of both projects; its own former key and a repeat still find it."""
+        services.create_project(key="DEF", name="Other", by="ann")
+        rename()
+        rename("DEF", "GHI")
+        moved = services.move_ticket(ABC_1, to="DEF", by="bob", idempotency_token="t").ticket
+        assert str(moved.key) == "GHI-1"
+        rename("GHI", "JKL")
+        with pytest.raises(TicketMoved, match="XYZ-1 has moved: it is JKL-1 now"):
+            selectors.get_ticket(XYZ_1)
+        again = services.move_ticket(ABC_1, to="DEF", by="bob", idempotency_token="t")
+        assert (again.replayed, str(again.ticket.key)) == (True, "JKL-1")
+
+    def test_a_project_is_the_same_by_all_its_keys(self, ticket: Ticket) -> None:
+        """A ticket cannot be moved to its own project by a former key."""
+        rename()
+        with pytest.raises(InvalidInput, match="in this project already"):
+            services.move_ticket(XYZ_1, to="ABC", by="bob")
+
+
+class TestOtherProcesses:
+    @pytest.mark.parametrize(
+        "act",
+        [
+            lambda: selectors.get_project("XYZ").key,
+            lambda: selectors.get_ticket(XYZ_1).project,
+            lambda: selectors.list_tickets("XYZ").results[0].project,
+            lambda: file("x", "XYZ").ticket.project,
+            lambda: services.update_ticket(XYZ_1, version=1, changes={"title": "x"}, by="ann").project,
+            lambda: services.rename_project("XYZ", new_key="XYZ", by="ann").key,
+        ],
+    )
+    def test_a_new_key_works_at_once(self, ticket: Ticket, act: Callable[[], str]) -> None:
+        """A process that has not heard of a rename finds the project and its tickets by the new key."""
+        with in_another_process():
+            rename()
+        assert act() == "XYZ"
+
+    def test_a_former_key_is_shown_for_a_while(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process that has not heard of a rename shows the former key, until it reads the renames again."""
+        with in_another_process():
+            rename()
+        assert selectors.get_ticket(ABC_1).key == ABC_1
+        later = monotonic() + renames.REMEMBERED_SECONDS
+        monkeypatch.setattr("tickets.renames.monotonic", lambda: later)
+        assert selectors.get_ticket(ABC_1).key == XYZ_1
+
+    def test_reads_and_writes_cost_nothing_more(self, ticket: Ticket) -> None:
+        """By any key, a process that knows of the renames sends the requests that it would send without any."""
+        rename()
+        selectors.get_ticket(XYZ_1)
+        for key in (XYZ_1, ABC_1):
+            file("x", key.project)
+            operations = requests_from_now()
+            selectors.get_ticket(key)
+            selectors.list_tickets(key.project)
+            file("x", key.project)
+            assert operations == ["GetItem", "Query", "PutItem"]
+
+    def test_what_is_not_there_costs_one_query(self, ticket: Ticket) -> None:
+        """A key that is not found is looked up once among the renames."""
+        selectors.get_ticket(ABC_1)
+        operations = requests_from_now()
+        with pytest.raises(ProjectNotFound):
+            selectors.get_project("XYZ")
+        assert operations == ["GetItem", "Query"]
+
+    def test_a_rename_that_is_not_known_is_not_renamed_over(self, abc: Project) -> None:
+        """A process that has not heard of a rename cannot give the project a third key by its former one."""
+        with in_another_process():
+            rename()
+        with pytest.raises(ProjectChanged):
+            rename("ABC", "DEF")
+
+    def test_of_two_renames_at_the_same_moment_one_wins(self, abc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who comes second is told the key that the project has now, and the other key stays free."""
+        change = store.change_project
+
+        def second(*args: object, **kwargs: object) -> None:
+            monkeypatch.setattr(store, "change_project", change)
+            with in_another_process():
+                rename("ABC", "DEF")
+            change(*args, **kwargs)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(store, "change_project", second)
+        with pytest.raises(ProjectChanged, match="Project ABC is project DEF now"):
+            rename()
+        assert selectors.get_project("ABC").key == "DEF"
+        assert services.create_project(key="XYZ", name="Rest", by="ann").key == "XYZ"
+
+    def test_many_renames_at_the_same_moment_leave_one_key(self, ticket: Ticket) -> None:
+        """Of eight who rename a project at the same moment one wins, and the keys of the others stay free."""
+
+        def try_to_rename(number: int) -> str | None:
+            try:
+                return rename("ABC", f"NEW{number}").key
+            except ProjectChanged:
+                return None
+
+        with ThreadPoolExecutor(8) as pool:
+            [winner] = filter(None, pool.map(try_to_rename, range(8)))
+        assert keys_listed() == [winner]
+        assert selectors.get_ticket(ABC_1).project == winner
+        for number in range(8):
+            if winner != f"NEW{number}":
+                services.create_project(key=f"NEW{number}", name="Free", by="ann")
+
+    def test_pages_of_the_list_are_full(self, abc: Project) -> None:
+        """A page of projects has as many as were wanted, however many former keys are between them."""
+        for number in range(4):
+            rename(f"ABC{number - 1}" if number else "ABC", f"ABC{number}")
+        services.create_project(key="DEF", name="Other", by="ann")
+        page = selectors.list_projects(limit=1)
+        assert [project.key for project in page.results] == ["ABC3"]
+        page = selectors.list_projects(limit=1, cursor=page.next_cursor)
+        assert ([project.key for project in page.results], page.next_cursor) == (["DEF"], None)
+
+
+class TestREST:
+    def test_a_change_answers_with_the_project(self, api: APIClient, abc: Project) -> None:
+        """A project gets another key, and is read by both."""
+        response = api.patch("/api/projects/ABC/", {"key": "XYZ", "description": "A to C."})
+        assert response.status_code == 200
+        assert response.json() == {"key": "XYZ", "name": "Alphabet", "description": "A to C."}
+        assert api.get("/api/projects/ABC/").json() == api.get("/api/projects/XYZ/").json() == response.json()
+
+    def test_former_keys_work_in_all_addresses(self, api: APIClient, ticket: Ticket) -> None:
+        """Tickets are filed, read, listed, changed and withdrawn by the former key, and answered by the new one."""
+        rename()
+        filed = api.post("/api/projects/ABC/tickets/", {"title": "x"})
+        assert (filed.status_code, filed.json()["key"]) == (201, "XYZ-2")
+        assert filed["Location"] == "http://testserver/api/tickets/XYZ-2/"
+        assert api.get("/api/tickets/ABC-1/").json()["key"] == "XYZ-1"
+        assert [one["key"] for one in api.get("/api/projects/ABC/tickets/").json()["results"]] == ["XYZ-2", "XYZ-1"]
+        assert api.patch("/api/tickets/ABC-1/", {"version": 1, "title": "y"}).json()["project"] == "XYZ"
+        assert api.delete("/api/tickets/ABC-1/").json()["key"] == "XYZ-1"
+
+    def test_a_list_goes_on_after_a_rename(self, api: APIClient, ticket: Ticket) -> None:
+        """The address of the next page, taken before a rename, still leads to it."""
+        file("x")
+        following = api.get("/api/projects/ABC/tickets/?limit=1").json()["next"]
+        rename()
+        assert [one["key"] for one in api.get(following).json()["results"]] == ["XYZ-1"]
+
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [({}, 400), ({"key": "xyz"}, 400), ({"key": "DEF"}, 409), ({"owner": "ann"}, 400), ({"key": None}, 400)],
+    )
+    def test_a_wrong_change_is_refused(self, api: APIClient, abc: Project, body: dict[str, str], status: int) -> None:
+        """A key that is none, or is taken, and an unknown field, change nothing."""
+        services.create_project(key="DEF", name="Other", by="ann")
+        assert api.patch("/api/projects/ABC/", body).status_code == status
+        assert keys_listed() == ["ABC", "DEF"]
+
+
+class TestPages:
+    def test_the_form_renames_a_project_and_leads_to_it(self, browser: Client, ticket: Ticket) -> None:
+        """The page of a project leads to the form, which shows the project as it is."""
+        assert 'href="/ABC/edit/"' in browser.get("/ABC/").content.decode()
+        typed = {field.html_name: field.value() for field in browser.get("/ABC/edit/").context["form"]}
+        assert typed == {"key": "ABC", "name": "Alphabet", "description": ""}
+        response = browser.post("/ABC/edit/", {**typed, "key": "xyz"}, follow=True)
+        assert response.redirect_chain == [("/XYZ/", 302)]
+        assert "XYZ-1" in response.content.decode()
+
+    @pytest.mark.parametrize("rest", ["/", "/edit/", "/new/", "-1/", "-1/edit/", "-1/move/", "-1/void/"])
+    def test_a_former_key_leads_to_the_present_address(self, browser: Client, ticket: Ticket, rest: str) -> None:
+        """Every page of a former key leads to the same page of the present one."""
+        rename()
+        response = browser.get(f"/ABC{rest}", follow=True)
+        assert response.redirect_chain == [(f"/XYZ{rest}", 302)]
+        assert "/ABC" not in response.content.decode()
+        assert "XYZ" in response.content.decode()
+
+    def test_an_open_form_of_a_former_key_is_stored(self, browser: Client, ticket: Ticket) -> None:
+        """What was typed before a rename is stored, and leads to the present address."""
+        rename()
+        assert browser.post("/ABC/new/", {"title": "x"})["Location"] == "/XYZ-2/"
+        assert browser.post("/ABC-1/void/", {"version": "1"})["Location"] == "/XYZ-1/"
+        assert browser.post("/ABC-2/edit/", {"title": "y", "status": "done", "version": "1"})["Location"] == "/XYZ-2/"
+
+    def test_processes_that_disagree_do_not_send_to_and_fro(self, browser: Client, ticket: Ticket) -> None:
+        """A process that has not heard that a project took its former key again shows it where it is."""
+        rename()
+        with in_another_process():
+            rename("XYZ", "ABC")
+        assert browser.get("/ABC/").status_code == 200
+        assert browser.get("/ABC-1/").status_code == 200
+
+    def test_a_key_that_is_taken_stands_beside_the_field(self, browser: Client, abc: Project) -> None:
+        """A key that another project has is said at the field, and what was typed is kept."""
+        services.create_project(key="DEF", name="Other", by="ann")
+        response = browser.post("/ABC/edit/", {"key": "DEF", "name": "Letters"})
+        assert response.status_code == 409
+        assert "DEF" in response.context["form"].errors["key"][0]
+        assert 'value="Letters"' in response.content.decode()
+
+    def test_the_administration_lists_by_all_keys(self, browser: Client, ticket: Ticket, ann: User) -> None:
+        """The list of tickets in the administration is found by a former key, and goes on by the present one."""
+        ann.is_staff = True
+        ann.save()
+        ann.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+        for number in range(50):
+            file(f"x{number}")
+        rename()
+        page = browser.get("/admin/tickets/ticket/?project=ABC")
+        assert "XYZ-51" in page.content.decode()
+        following = page.context["page"].next_cursor
+        rest = browser.get("/admin/tickets/ticket/", {"project": "XYZ", "cursor": following})
+        assert "XYZ-1<" in rest.content.decode()
