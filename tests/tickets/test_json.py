@@ -9,7 +9,7 @@ from rest_framework import renderers, serializers
 
 from tickets.api.renderers import JSONRenderer
 from tickets.api.serializers import NewTicket, TicketSerializer
-from tickets.types import Status, Ticket, TicketKey, Void
+from tickets.types import Moved, Status, Ticket, TicketKey, Void
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ABOUT = {"title": "Printer", "description": "Third floor.", "status": Status.OPEN, "assignee": "bob"}
@@ -28,14 +28,20 @@ ELSEWHERE = NOON.astimezone(timezone(timedelta(hours=5.5)))
         {**EMPTY, "status": Status.VOID, "void": Void(by="bob", at=NOON, reason="A duplicate.")},
         {"created_at": ELSEWHERE, "void": Void(by="", at=ELSEWHERE, reason="")},
         {"created_at": NOON.replace(tzinfo=None)},
+        {
+            **EMPTY,
+            "status": Status.MOVED,
+            "moved": Moved(to=TicketKey(project="XYZ", number=7), by="bob", at=ELSEWHERE),
+        },
     ],
 )
 def test_a_ticket_is_what_its_serializer_declares(fields: dict[str, Any]) -> None:
     """Every kind of ticket has the fields, in their order, and the values that the schema of the API promises."""
     ticket = Ticket(key=TicketKey(project="ABC", number=42), **{**ABOUT, **FILED, **fields})
     declared = serializers.Serializer.to_representation(TicketSerializer(), ticket)
-    if ticket.void is None:
-        assert declared.pop("void") is None
+    for name in ("void", "moved"):
+        if getattr(ticket, name) is None:
+            assert declared.pop(name) is None
     assert list(TicketSerializer(ticket).data.items()) == list(declared.items())
 
 
