@@ -72,6 +72,7 @@ SUMMARY = (
 WHOLE = (*SUMMARY, "description")
 OF_THE_PLACE = ("pk", "sk", "token", "change")  # what does not go along when a ticket is moved
 STAYING = ("pk", "sk", "token", "origin", "reporter", "created_at")  # what else it leaves, besides where it went
+MOST_HOPS = 10  # two are enough, unless others move the ticket meanwhile
 ROWS_A_QUERY = 1000
 # Defaults for imported rows, which may lack attributes that we always write.
 NEVER = datetime.fromtimestamp(0, UTC).isoformat()
@@ -252,11 +253,14 @@ def _row(partition: str, number: int, key: TicketKey) -> Row:
 
 def require_here(key: TicketKey, row: Row) -> None:
     """Raise TicketMoved if the ticket has left this row. One or two reads find it, or more while it is being moved."""
-    if "moved_to" in row:
-        while "moved_to" in row:
-            place = row.get("origin") or row.get("leads_to") or row["moved_to"]
-            row = _row(place["partition"], place["number"], key)
-        raise TicketMoved(key, ticket_from_row(row))
+    if "moved_to" not in row:
+        return
+    for _ in range(MOST_HOPS):
+        place = row.get("origin") or row.get("leads_to") or row["moved_to"]
+        row = _row(place["partition"], place["number"], key)
+        if "moved_to" not in row:
+            break
+    raise TicketMoved(key, ticket_from_row(row))
 
 
 def require_content(key: TicketKey, row: Row) -> None:

@@ -32,7 +32,7 @@ def file(api: APIClient, title: str = "x", **headers: str) -> Any:
 
 
 class TestSigningIn:
-    @pytest.mark.parametrize("address", [*ADDRESSES, "/api/sequences/orders/next/"])
+    @pytest.mark.parametrize("address", [*ADDRESSES, "/api/tickets/ABC-1/move/", "/api/sequences/orders/next/"])
     def test_a_call_without_credentials_is_refused(self, db: None, address: str) -> None:
         """Nothing is told or done without credentials, and the answer says which are wanted."""
         for response in (APIClient().get(address), APIClient().post(address, {})):
@@ -389,6 +389,7 @@ class TestSchema:
             "/api/projects/{key}/",
             "/api/projects/{key}/tickets/",
             "/api/tickets/{key}/",
+            "/api/tickets/{key}/move/",
             "/api/sequences/",
             "/api/sequences/{name}/",
             "/api/sequences/{name}/next/",

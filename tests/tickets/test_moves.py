@@ -1,5 +1,6 @@
 """Moves of tickets between projects: in the services, over REST, and on the pages."""
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -130,6 +131,14 @@ class TestMoving:
         dynamodb.call("put_item", {"TableName": dynamodb.table_name("tickets"), "Item": dynamodb.marshal(row)})
         assert (move().title, row_of(XYZ_1)["story.points"]) == ("Imported", 5)
         assert not {"title", "story.points"} & row_of(ABC_1).keys()
+
+    def test_a_move_is_logged_once(self, ticket: Ticket, caplog: pytest.LogCaptureFixture) -> None:
+        """The log says which ticket went where and by whom, and a repeat adds nothing."""
+        with caplog.at_level(logging.INFO, "tickets"):
+            for _ in range(2):
+                move(token="t")
+        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.services"]
+        assert lines == ["ticket ABC-1 moved to XYZ-1 by bob"]
 
 
 class TestRefusals:

@@ -130,6 +130,15 @@ class TestRenaming:
         assert selectors.get_project("XYZ") == changed
         assert selectors.list_projects().results == (changed,)
 
+    def test_a_rename_is_logged_once(self, abc: Project, caplog: pytest.LogCaptureFixture) -> None:
+        """The log says who gave a project another key; neither a repeat nor another change adds to it."""
+        with caplog.at_level(logging.INFO, "tickets"):
+            rename()
+            rename()
+            services.update_project("XYZ", changes={"name": "Letters"}, by="bob")
+        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.services"]
+        assert lines == ["project ABC renamed to XYZ by bob"]
+
     def test_wrong_fields_are_refused(self, abc: Project) -> None:
         """What is no key, no name, no field, or no change at all, changes nothing."""
         for changes, field in (
