@@ -309,13 +309,14 @@ def leaving(row: Row, partition: str, *, at: datetime, by: str, change: str) -> 
         "change": change,
         **to_row({"updated_by": by, "updated_at": at}),
     }
+    # Whoever voids, moves or changes a ticket gives it another version.
     same = "#version = :was" if "version" in row else "attribute_not_exists(#version)"
     departure = _setting(
         row["pk"],
         row["sk"],
         left,
         removed=[name for name in row if name not in left and name not in STAYING],
-        condition=f"attribute_exists(pk) AND attribute_not_exists(#void) AND {same}",
+        condition=same,
         given={"was": version} if "version" in row else {},
     )
     first = row.get("origin")

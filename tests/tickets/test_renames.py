@@ -1,5 +1,6 @@
 """Projects with another key: in the services, over REST, and on the pages."""
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
