@@ -123,6 +123,14 @@ class TestRenaming:
         assert rename().key == "XYZ"
         assert selectors.get_ticket(ABC_1).key == XYZ_1
 
+    def test_a_name_is_changed_alone(self, abc: Project) -> None:
+        """A project that was never renamed gets another name under its key, again and again."""
+        for name in ("Letters", "Signs"):
+            changed = services.update_project("ABC", changes={"name": name}, by="bob")
+            assert changed == Project(key="ABC", name=name, description="")
+            assert selectors.get_project("ABC") == changed
+            assert selectors.list_projects().results == (changed,)
+
     def test_name_and_description_are_changed_together(self, abc: Project) -> None:
         """The project and its entry in the list have the same new fields."""
         changes = {"key": "XYZ", "name": "Letters", "description": "A to C."}
