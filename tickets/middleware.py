@@ -25,7 +25,7 @@ class ErrorPages:
         """The page for a known error, or the way to a ticket that has moved; None for any other error."""
         if not isinstance(error, KNOWN):
             return None
-        if isinstance(error, TicketMoved) and request.method in {"GET", "HEAD"}:
+        if isinstance(error, TicketMoved):  # from a read: forms show what a write raises
             messages.info(request, f"{error.key} has moved here.")
             return redirect("tickets:ticket", error.current.key)
         problem = explain(error, request.path)
