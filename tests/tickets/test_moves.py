@@ -1,8 +1,9 @@
 """Moves of tickets between projects: in the services, over REST, and on the pages."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from rest_framework.test import APIClient
 import sequences
 from sequences import dynamodb
 from sequences.audit import AuditReport, audit
-from sequences.exceptions import IdempotencyMismatch, SequenceUnavailable
+from sequences.exceptions import IdempotencyMismatch, OutcomeUnknown, SequenceUnavailable
 from sequences.registry import strategies
+from tests.tickets.conftest import WRITES
 from tests.tickets.test_services import ABC_1, file, requests_from_now
 from tickets import selectors, services
 from tickets.exceptions import InvalidInput, StaleVersion, TicketMoved, TicketNotFound, TicketVoided
@@ -338,6 +340,35 @@ class TestRaces:
             move()
         assert refused.value.current == selectors.get_ticket(ABC_1)
         assert refused.value.current.version == 1 + services.MOST_RACES
+
+    @pytest.mark.needs_engine
+    def test_lost_answers_lose_no_ticket_and_no_number(self, abc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While every third answer to a write is lost, competing moves leave each ticket once, and no gap."""
+        keys = [file(f"x{number}").ticket.key for number in range(20)]
+        call, writes = dynamodb.call, count()
+
+        def lose(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+            answer = call(operation, request, **limits)
+            if operation in WRITES and next(writes) % 3 == 0:
+                raise OutcomeUnknown("The answer was lost.")
+            return answer
+
+        def move_it(number: int) -> TicketKey:
+            to = ("XYZ", "DEF")[number // 20]
+            try:
+                return move(keys[number % 20], to, token=to).key
+            except TicketMoved as told:
+                return told.current.key
+
+        monkeypatch.setattr(dynamodb, "call", lose)
+        with ThreadPoolExecutor(8) as pool:
+            told = list(pool.map(move_it, range(40)))
+        monkeypatch.setattr(dynamodb, "call", call)
+        assert told[:20] == told[20:] == [place_of(key) for key in keys]
+        assert sorted(selectors.get_ticket(key).title for key in told[:20]) == sorted(f"x{n}" for n in range(20))
+        reports = [audited(project) for project in ("ABC", "DEF", "XYZ")]
+        assert [report.unexplained for report in reports] == [0, 0, 0]
+        assert sum(report.carried for report in reports) == 40
 
 
 class TestREST:
