@@ -119,7 +119,7 @@ class Strategy(ABC):
         self.uses_dates = config.period.kind != "never" or self.format.uses_dates
         self.is_plain = config.period.kind == "never" and config.format is None
         self.layout = self._layout()
-        marker_schema = _marker_schema(config.alias, self.schema, self.option["marker_table"])
+        marker_schema = _marker_schema(config.alias, self.schema, self.option)
         tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
         self.lives = TableLives(tables, self.forget, config.client)
         self.markers = Markers(
@@ -341,16 +341,17 @@ def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
     )
 
 
-def _marker_schema(alias: str, schema: KeySchema, table: str | None) -> KeySchema:
-    """The keys of the markers: beside the items, or like counters if the items' partition key is a number."""
-    beside_items = schema.partition_type == "S"
+def _marker_schema(alias: str, schema: KeySchema, option: Mapping[str, Any]) -> KeySchema:
+    """The keys of the markers: beside the items, or beside the counters if the items' partition key is a number."""
+    table, beside_items = option["marker_table"], schema.partition_type == "S"
     if table is None and beside_items:
         return schema
-    name = dynamodb.table_name(table or COUNTER_OPTIONS["counter_table"].default)
+    name = dynamodb.table_name(table or option.get("counter_table", COUNTER_OPTIONS["counter_table"].default))
     if name != schema.table:
         return counter_schema(name, schema.client)
     if not beside_items:
-        where = f"SEQUENCES[{alias!r}]['OPTIONS']['marker_table']"
+        wrong = "counter_table" if table is None and "counter_table" in option else "marker_table"
+        where = f"SEQUENCES[{alias!r}]['OPTIONS'][{wrong!r}]"
         raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
     return schema
 

@@ -57,7 +57,7 @@ class ItemLayout:
     value_in: str = "sort_key"
     value_name: str = "value"
     token_name: str = "token"  # noqa: S105 - the name of an attribute
-    own_keys: bool = False
+    own_keys: bool
     text_name: str | None = None
     in_periods: bool = False
 
@@ -76,6 +76,14 @@ class ItemLayout:
         if self.in_periods != ("{period}" in self.template):
             wanted = "must have {period} in it" if self.in_periods else "has {period} in it, but there is no PERIOD"
             yield "partition", wanted
+        yield from self._name_problems()
+
+    def _name_problems(self) -> Iterator[tuple[str, str]]:
+        if len(set(self.key_names)) < len(self.key_names):
+            yield "key_names", "must be different names"
+        for option in ("value_name", "token_name", "text_name"):
+            if getattr(self, option) == expressions.MARKER_EXPIRY:
+                yield option, f"must not be {expressions.MARKER_EXPIRY!r}: DynamoDB deletes what has an old one"
         if self.token_name in self.key_names:
             yield "token_name", "must not be a key attribute"
         if self.text_name in (self.token_name, self.value_name, *self.key_names):
@@ -90,6 +98,8 @@ class ItemLayout:
             yield "key_types", "must end with 'S' if 'sort_key' is 'padded', otherwise with 'N'"
         if "{scope}" not in self.template:
             yield "partition", 'must be a text with "{scope}" in it'
+        if self.template.startswith("#"):
+            yield "partition", "must not begin with '#', which is reserved"
         if self.schema.partition_type == "N" and self.template != "{scope}":
             yield "partition", "must be '{scope}': the partition key is a number"
 

@@ -22,6 +22,7 @@ from sequences.exceptions import (
     OperationNotSupported,
     StorageRefused,
 )
+from sequences.expressions import MARKER_EXPIRY
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.tables import create_tables
@@ -278,6 +279,13 @@ def test_markers_of_numbers() -> None:
     }
 
 
+def test_markers_beside_counters(settings: Settings) -> None:
+    """Markers that cannot be beside the items are in the table of the counters, whatever its name is."""
+    options = {**COLLECTIONS, "counter_table": "numbers"}
+    settings.SEQUENCES = {"one": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "OPTIONS": options}}
+    assert strategies["one"].markers.schema.table == dynamodb.table_name("numbers")
+
+
 WRONG: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "key_names": ("atomic.AtomicCounter", {"key_names": ["id"]}),
     "key_types": ("atomic.AtomicCounter", {"key_types": ["S", "S"]}),
@@ -293,7 +301,12 @@ WRONG: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {"value_in": "partition_key", "key_types": ["N", "S"], "partition": "a-{value}"},
     ),
     "value_in": ("sort_key.SortKeyMaximum", {"value_in": "attribute"}),
+    "partition       ": ("atomic.AtomicCounter", {"partition": "#marker#{scope}"}),
+    "key_names ": ("atomic.AtomicCounter", {"key_names": ["pk", "pk"]}),
     "token_name": ("atomic.AtomicCounter", {"token_name": "pk"}),
+    "token_name ": ("atomic.AtomicCounter", {"token_name": MARKER_EXPIRY}),
+    "value_name  ": ("atomic.AtomicCounter", {"value_in": "attribute", "value_name": MARKER_EXPIRY}),
+    "text_name": ("atomic.AtomicCounter", {"text_name": MARKER_EXPIRY}),
     "value_name": ("atomic.AtomicCounter", {"value_name": "token"}),
     "value_name ": ("atomic.AtomicCounter", {"value_in": "attribute", "value_name": "sk"}),
     "marker_table": (
