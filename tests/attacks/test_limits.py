@@ -112,6 +112,7 @@ def test_a_bad_item_among_many(configured: str, scope: str, name: str, bad: str)
     assert put_next(name, {"title": "the next"}, scope=scope).value > len(stored(name, scope)) - 1
 
 
+@pytest.mark.needs_engine  # moto serves one call after the other, so the last one may time out
 def test_more_callers_than_connections(configured: str, scope: str, settings: Settings) -> None:
     """Where more requests are under way than the client keeps connections, each is answered at once all the same."""
     settings.SEQUENCES_CLIENTS = {"default": {"POOL_SIZE": 2}}

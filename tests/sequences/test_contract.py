@@ -17,13 +17,23 @@ from sequences.registry import strategies
 from sequences.testing.callers import by_threads, put_some, repeat, take_some
 from sequences.testing.contract import StrategyContract, judge, judge_items, judge_repeats, stored
 from tests.sequences.one_file import ReadThenPut
-from tests.sequences.support import SEQUENCES, Processes, Wire, names_that
+from tests.sequences.support import SEQUENCES, Processes, Wire, delete_row, names_that
 
 RESERVING = names_that("supports_reserve")
 
 
 class TestStranger(StrategyContract):
     entry: ClassVar[Mapping[str, Any]] = {"STRATEGY": "tests.sequences.one_file.ReadThenPut"}
+
+
+@pytest.mark.parametrize("name", ["sort-key", "transactional"])
+def test_a_gap_is_seen(name: str, scope: str, configured: str) -> None:
+    """The contract fails a gapless strategy that leaves out a value, even if no caller was told that value."""
+    first, second, third = put_some(name, scope, 3)
+    judge_items(name, scope, [[first, second, third]])
+    delete_row(name, scope, second)
+    with pytest.raises(AssertionError):
+        judge_items(name, scope, [[first, third]])
 
 
 class TestContract(StrategyContract):
