@@ -13,6 +13,7 @@ from sequences import dynamodb, get_last_value, get_next_value, put_next, put_ne
 from sequences.commits import Pending, PutRequest, ReserveRequest
 from sequences.exceptions import (
     CancellationReason,
+    InvalidItem,
     ItemExists,
     OperationNotSupported,
     SequenceExhausted,
@@ -115,6 +116,16 @@ class TestRogueWriters:
         reasons = (CancellationReason("ValidationError", message="too large"), CancellationReason("None"))
         with pytest.raises(StorageRefused, match="counter cannot be written: ValidationError: too large"):
             writer.refused(scope, write, WriteCancelled("no", reasons), strategies["transactional"].deadline())
+
+    def test_an_item_that_cannot_be_written(self, scope: str) -> None:
+        """An item that is refused for another reason than its condition is the error of its caller, with the reason."""
+        writer, deadline = strategies["transactional"].item_writer, strategies["transactional"].deadline()
+        pending = Pending(PutRequest(item={}, token="t"))
+        write = writer.prepare(scope, [pending], deadline)
+        reasons = (CancellationReason("None"), CancellationReason("ValidationError", message="too large"))
+        writer.refused(scope, write, WriteCancelled("no", reasons), deadline)
+        assert isinstance(pending.answer, InvalidItem)
+        assert str(pending.answer) == "The item cannot be stored: ValidationError: too large"
 
     @pytest.mark.parametrize(
         ("name", "group", "joins"), [("atomic", True, True), ("atomic", False, False), ("block", True, False)]
