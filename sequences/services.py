@@ -235,8 +235,8 @@ class Puts:
 
         Raises InvalidScope, InvalidToken, InvalidSequence, InvalidItem, and ValueError for a wrong date.
         """
-        tokens = list(idempotency_tokens) if idempotency_tokens is not None else [None] * len(items)
-        if len(tokens) != len(items):
+        tokens = [None] * len(items) if idempotency_tokens is None else list(idempotency_tokens)
+        if isinstance(idempotency_tokens, str) or len(tokens) != len(items):
             raise InvalidToken(
                 f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
             )

@@ -76,6 +76,9 @@ class ItemLayout:
         if self.in_periods != ("{period}" in self.template):
             wanted = "must have {period} in it" if self.in_periods else "has {period} in it, but there is no PERIOD"
             yield "partition", wanted
+        fields = self.template if self.value_in != "partition_key" else _VALUE.sub("", self.template)
+        if unknown := set(re.findall(r"\{[^{}]*\}", fields)) - {"{sequence}", "{scope}", "{period}"}:
+            yield "partition", f"has {min(unknown)}, which stands for nothing"
         yield from self._name_problems()
 
     def _name_problems(self) -> Iterator[tuple[str, str]]:

@@ -103,9 +103,9 @@ class TestTokens:
         first = put_next(name, {}, scope=scope, idempotency_token=token)
         assert put_next(name, {}, scope=scope, idempotency_token=token).value == first.value
 
-    @pytest.mark.parametrize("tokens", [[], ["a"], ["a", "b", "c"]])
-    def test_one_for_each(self, tokens: list[str], scope: str, untouched: Wire) -> None:
-        """Many items want one token each, or none."""
+    @pytest.mark.parametrize("tokens", [[], ["a"], ["a", "b", "c"], "ab"])
+    def test_one_for_each(self, tokens: Any, scope: str, untouched: Wire) -> None:
+        """Many items want a list with one token each, or none."""
         with pytest.raises(InvalidToken, match="2 items"):
             put_next_many("sort-key", [{}, {}], scope=scope, idempotency_tokens=tokens)
         assert untouched.sent == []
