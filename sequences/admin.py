@@ -1,6 +1,7 @@
 """The administration's pages about sequences: which there are, what they guarantee, and how far they have counted.
 
-The pages only read. The facts about a strategy come from `capabilities`, and a page shows what went wrong.
+Most pages only read; one makes guarded changes. The facts about a strategy come from `capabilities`, and a page shows
+what went wrong.
 """
 
 from __future__ import annotations
@@ -8,16 +9,19 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
+from sequences import changes
 from sequences.capabilities import capabilities
 from sequences.exceptions import GaveUp, InvalidSequence, OperationNotSupported, SequenceError, StorageError
+from sequences.forms import ChangeForm
 from sequences.models import Sequence
 from sequences.registry import configured, strategies
 
@@ -38,6 +42,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         view = self.admin_site.admin_view
         return [
             path("", view(self.changelist_view), name="sequences_sequence_changelist"),
+            path("<str:alias>/change-scope/", view(self.change_view_of_scope), name="sequences_sequence_guarded"),
             path("<str:alias>/", view(self.counters_view), name="sequences_sequence_counters"),
         ]
 
@@ -46,7 +51,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-        """Always False: sequences are changed in the settings."""
+        """Always False: sequences are changed in the settings, but for guarded changes."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
@@ -70,7 +75,26 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         content = {"title": alias, **_described_or_404(alias)}
         if "trouble" not in content:
             content |= _counters(alias, request.GET.get("cursor"), COUNTERS_A_PAGE)
+            content |= _history(alias)
         return self._page(request, "counters", content)
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def change_view_of_scope(self, request: HttpRequest, alias: str) -> HttpResponse:
+        """Ask for a guarded change, show what it would do, and make it when that is confirmed."""
+        if not _may_change(request):
+            raise PermissionDenied
+        content = {"title": f"Change {alias}", **_described_or_404(alias)}
+        if "trouble" in content:
+            return self._page(request, "change", content)
+        form = ChangeForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
+        if request.method == "POST" and form.is_valid():
+            by = request.user.get_username()
+            if "confirmed" not in request.POST:
+                content["change"] = form.preview(alias, by)
+            elif change := form.make(alias, by):
+                messages.success(request, f"Done: {change.kind}, from {change.before} to {change.after}.")
+                return redirect("admin:sequences_sequence_counters", alias)
+        return self._page(request, "change", {**content, "form": form})
 
     def _require_permission(self, request: HttpRequest) -> None:
         if not self.has_view_permission(request):
@@ -79,8 +103,17 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
     def _page(self, request: HttpRequest, name: str, content: dict[str, Any]) -> TemplateResponse:
         self._require_permission(request)
         status = content.pop("status", 200)
-        context = {**self.admin_site.each_context(request), "opts": self.opts, **content}
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "may_change": _may_change(request),
+            **content,
+        }
         return TemplateResponse(request, f"sequences/admin/{name}.html", context, status=status)
+
+
+def _may_change(request: HttpRequest) -> bool:
+    return request.user.has_perm("sequences.change_sequence")
 
 
 def _flags() -> list[dict[str, str]]:
@@ -149,3 +182,11 @@ def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
     except (SequenceError, ImportError) as error:
         return {"trouble": str(error)}
     return {"counters": counters, "next_cursor": following, "cursor": cursor}
+
+
+def _history(alias: str) -> dict[str, Any]:
+    """The latest guarded changes; none where the table of the history is missing or away."""
+    try:
+        return {"history": changes.history(alias, limit=COUNTERS_A_PAGE)[0]}
+    except SequenceError:
+        return {}

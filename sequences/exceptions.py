@@ -7,6 +7,7 @@
     |-- InvalidText             (ValueError) not the text of a value of this sequence, or mistyped
     |-- InvalidItem             (ValueError) the item cannot be stored
     |-- InvalidToken            (ValueError) the idempotency token is empty, too long or not printable
+    |-- InvalidChange           (ValueError) a guarded change would lower the sequence, or does not fit it
     |-- OperationNotSupported   the strategy cannot do this
     |-- ScopeNotFound           (LookupError) the scope must have a row before its first number, and has none
     |-- AlsoRefused             the condition of an action that rides with the item does not hold
@@ -14,6 +15,7 @@
     |-- IdempotencyMismatch     the token was used for another item
     |-- SequenceExhausted       the next value would pass MAXIMUM
     |-- SequenceWentBack        the counter is lower than a value it handed out
+    |-- SequenceFrozen          somebody has frozen the scope: nothing is numbered until it is thawed
     |-- GaveUp
     |   |-- SequenceContention  other writers won every race until the deadline; nothing was written
     |   `-- SequenceUnavailable the engine did not serve the call until the deadline
@@ -43,6 +45,7 @@ __all__ = [
     "CancellationReason",
     "GaveUp",
     "IdempotencyMismatch",
+    "InvalidChange",
     "InvalidItem",
     "InvalidPeriod",
     "InvalidScope",
@@ -58,6 +61,7 @@ __all__ = [
     "SequenceContention",
     "SequenceError",
     "SequenceExhausted",
+    "SequenceFrozen",
     "SequenceUnavailable",
     "SequenceWentBack",
     "StorageError",
@@ -98,6 +102,10 @@ class InvalidToken(SequenceError, ValueError):
     """The idempotency token is empty, too long or not printable."""
 
 
+class InvalidChange(SequenceError, ValueError):
+    """A guarded change would lower the sequence, does not fit it, or lacks who or why; nothing was changed."""
+
+
 class OperationNotSupported(SequenceError):
     """The strategy cannot do this; its capability flags say so beforehand."""
 
@@ -132,6 +140,10 @@ class SequenceExhausted(SequenceError):
 
 class SequenceWentBack(SequenceError):
     """The counter is lower than a value it handed out; going on would hand out duplicates."""
+
+
+class SequenceFrozen(SequenceError):
+    """Somebody has frozen the scope; nothing was stored and no value was taken."""
 
 
 class GaveUp(SequenceError):

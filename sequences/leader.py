@@ -17,6 +17,7 @@ from .exceptions import (
     OutcomeUnknown,
     SequenceError,
     SequenceExhausted,
+    SequenceFrozen,
     StorageError,
     StorageRefused,
     WriteCancelled,
@@ -141,6 +142,10 @@ class Leader:
         before = len(self._unanswered())
         try:
             self.committer.refused(self.scope, write, error, self.own.deadline)
+        except SequenceFrozen as frozen:
+            unknown = self.batch.outcome_unknown  # an earlier send may still be on its way, and be stored after a thaw
+            self.batch.state = Idle()
+            raise (self.own.deadline.give_up(frozen, outcome_unknown=True) if unknown else frozen) from error
         except SequenceError:
             self.batch.state = Idle()
             raise

@@ -1,4 +1,4 @@
-"""The model behind the permission to see sequences. The counters themselves are in DynamoDB."""
+"""The model behind the permissions to see and to change sequences. The counters themselves are in DynamoDB."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class NoRows(models.Manager["Sequence"]):
 
 
 class Sequence(models.Model):
-    """The administration's menu entry and its permission `sequences.view_sequence`. It has no table and no rows."""
+    """The administration's menu entry, with the permissions `view_sequence` and `change_sequence`. It has no rows."""
 
     objects = NoRows()
 
     class Meta:  # noqa: D106 - Django's model options
         managed = False
-        default_permissions = ("view",)
+        default_permissions = ("view", "change")
         base_manager_name = "objects"
 
     def __str__(self) -> str:

@@ -21,12 +21,12 @@ from . import dynamodb
 from .exceptions import InvalidSequence
 from .periods import Period
 from .strategies.base import COSTS, FLAGS, Strategy
+from .strategies.numbers import LARGEST
 from .types import SequenceConfig
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategies"]
 
 DEFAULT_TABLE = "sequence_items"
-LARGEST = 10**38 - 1  # DynamoDB keeps 38 digits
 _KEYS = {
     "STRATEGY",
     "TABLE",

@@ -22,6 +22,7 @@ from .exceptions import (
     NotWritten,
     OutcomeUnknown,
     SequenceContention,
+    SequenceError,
     SequenceUnavailable,
     StorageError,
     StorageRefused,
@@ -129,7 +130,7 @@ class Deadline:
         if self.over:
             raise self.give_up(error, outcome_unknown=outcome_unknown) from error
 
-    def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> GaveUp:
+    def give_up(self, error: SequenceError, *, outcome_unknown: bool = False) -> GaveUp:
         """The caller's error after the deadline: SequenceContention for lost races, otherwise SequenceUnavailable."""
         kind = SequenceContention if isinstance(error, WriteCancelled) and not outcome_unknown else SequenceUnavailable
         gave_up = kind(str(error), attempts=self.attempts, seconds=self.spent, outcome_unknown=outcome_unknown)

@@ -23,7 +23,6 @@ from .types import Allocation, Dated, Scope, parted
 
 __all__ = [
     "Puts",
-    "advance_to",
     "check_count",
     "check_scope",
     "check_token",
@@ -128,34 +127,6 @@ def get_last_value(
     check_scope(scope)
     strategy = strategies[sequence]
     return strategy.last_value(strategy.dated(scope, date, period)[0])
-
-
-def advance_to(
-    value: int,
-    sequence: str,
-    *,
-    scope: str | None = None,
-    date: datetime.date | None = None,
-    period: str | None = None,
-) -> int | None:
-    """Make every later value higher than `value`, for example the highest number of earlier data.
-
-    The counter only moves up: to `value`, or to the last value of the sequence below it. Returns its last value, or
-    None if it has counted nothing and begins above `value` anyway.
-    Other processes hand out the rest of their blocks (`BlockAllocator`): stop them before.
-    Cost: 1 read unit, and 1 write unit if it moves.
-    Raises ValueError for a value that is negative or no whole number, OperationNotSupported for strategies without a
-    counter, and all that `get_next_value` raises.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"value is {value!r}; it must be a whole number from 0.")
-    check_scope(scope)
-    strategy = strategies[sequence]
-    try:
-        return strategy.advance_to(strategy.dated(scope, date, period)[0], value)
-    except GaveUp as gave_up:
-        _warn(sequence, scope, gave_up)
-        raise
 
 
 def put_next(

@@ -42,10 +42,11 @@ def _place(table: str, client: str) -> str:
 
 
 def schemas_of(strategy: Strategy) -> list[KeySchema]:
-    """The tables of a sequence, each once: of its items, its counters and its markers."""
-    counter = strategy.counter
-    apart = [counter_schema(counter.table, strategy.config.client)] if counter and not counter.beside_items else []
-    return list(dict.fromkeys([strategy.schema, *apart, strategy.markers.schema]))
+    """The tables of a sequence, each once: of its items, its counters, its markers and its history."""
+    counter, history = strategy.counter, strategy.history
+    schemas = [counter_schema(counter.table, strategy.config.client)] if counter and not counter.beside_items else []
+    schemas += [history.schema] if history.is_apart else []
+    return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
 
 
 def _check_keys(alias: str, schema: KeySchema) -> None:

@@ -1,7 +1,7 @@
 """The values that pass between modules: frozen, keyword-only, without DynamoDB's own types.
 
-`Allocation` is the answer to a caller, `Counter` is what a page shows, and `SequenceConfig` is a checked entry of the
-setting `SEQUENCES`. This module does not know how they are stored.
+`Allocation` is the answer to a caller, `Counter` is what a page shows, `Change` is a line of the history, and
+`SequenceConfig` is a checked entry of the setting `SEQUENCES`. This module does not know how they are stored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .periods import Period
 
-__all__ = ["Allocation", "Counter", "Dated", "Scope", "SequenceConfig", "parted"]
+__all__ = [
+    "Allocation",
+    "Change",
+    "Counter",
+    "Dated",
+    "Scope",
+    "SequenceConfig",
+    "parted",
+    "scope_of_text",
+    "scope_text",
+]
+
+NO_SCOPE = "#"  # how the scope None is stored; no scope begins with it
 
 
 class Dated(NamedTuple):
@@ -38,6 +50,21 @@ Scope: TypeAlias = str | Dated | None
 def parted(scope: Scope) -> tuple[str | None, str]:
     """The scope and the period; the period is empty if the sequence has none."""
     return (scope.scope, scope.period) if isinstance(scope, Dated) else (scope, "")
+
+
+def scope_text(scope: Scope) -> str:
+    """The text that is stored for a scope, such as "ABC", or "#2026#ABC" in a period. No two scopes have the same."""
+    if isinstance(scope, Dated):
+        return f"#{scope.period}#{scope_text(scope.scope)}"
+    return NO_SCOPE if scope is None else scope
+
+
+def scope_of_text(text: str) -> Scope:
+    """The scope for which a text is stored."""
+    if text == NO_SCOPE or not text.startswith(NO_SCOPE):
+        return None if text == NO_SCOPE else text
+    period, _, scope = text[1:].partition("#")
+    return Dated(None if scope == NO_SCOPE else scope, period)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,11 +99,33 @@ class Counter:
     last_value: int | None
     updated_at: datetime | None = None
     period: str = ""
+    frozen: str | None = None
+    """By whom, since when and why it is frozen; None if it is not."""
 
     @property
     def counted_in(self) -> Scope:
         """The scope with its period."""
         return Dated.of(self.scope, self.period)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A guarded change of one scope: who made it, when and why, and the last value before and after it.
+
+    `kind` is "advance", "seed", "recover", "freeze", "thaw", "switch" or "void"; a void has its value in both `before`
+    and `after`. Where the two are equal, no number was skipped. The values above `before`, up to `after`, are not
+    handed out any more.
+    """
+
+    sequence: str
+    scope: str | None
+    kind: str
+    by: str
+    at: datetime
+    reason: str
+    before: int | None
+    after: int | None
+    period: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

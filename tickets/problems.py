@@ -14,6 +14,7 @@ from sequences.exceptions import (
     AlsoRefused,
     GaveUp,
     IdempotencyMismatch,
+    InvalidChange,
     InvalidItem,
     InvalidPeriod,
     InvalidScope,
@@ -28,6 +29,7 @@ from sequences.exceptions import (
     SequenceContention,
     SequenceError,
     SequenceExhausted,
+    SequenceFrozen,
     SequenceWentBack,
     StorageError,
     WriteCancelled,
@@ -114,6 +116,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
     InvalidItem: Problem(
         status=400, title="Not understood", detail="This is too long, or holds something that cannot be stored."
     ),
+    InvalidChange: Problem(status=409, title="Not possible"),
     InvalidToken: Problem(status=400, title="Not understood", about="idempotency_token"),
     OperationNotSupported: Problem(
         status=409,
@@ -137,6 +140,13 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         title="Out of order",
         detail="The counter was set back below numbers that it handed out. It hands out no more.",
         remedy=Remedy.TELL,
+    ),
+    SequenceFrozen: Problem(
+        status=503,
+        title="Closed",
+        detail="An administrator has frozen these numbers for a while.",
+        remedy=Remedy.REPEAT,
+        retry_after=60,
     ),
     GaveUp: AWAY,
     SequenceContention: Problem(

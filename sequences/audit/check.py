@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from .. import expressions
 from ..dynamodb import unmarshal
-from ..exceptions import OperationNotSupported, ScopeNotFound
+from ..exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, TableMissing
 from ..retries import read
 from ..strategies.base import Strategy
 from ..strategies.stored_counter import CounterState
-from ..types import Scope, parted
-from .reading import Row, pages, stored_tokens
+from ..types import Change, Scope, parted
+from .reading import Row, changes_of, pages, stored_tokens
 from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
-from .series import Series
+from .series import Series, explained
 
 __all__ = ["audit"]
 
@@ -25,10 +26,21 @@ Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
 
 
-def audit(strategy: Strategy, scope: Scope, *, progress: Progress = lambda done, wanted: None) -> AuditReport:
+Found = Callable[[Gap | Void], None]
+"""Called with every gap and every void, in their order."""
+
+
+def audit(
+    strategy: Strategy,
+    scope: Scope,
+    *,
+    progress: Progress = lambda done, wanted: None,
+    found: Found = lambda finding: None,
+) -> AuditReport:
     """Read one scope from end to end and report on it.
 
-    Cost: the consistent read units of its items, of its markers, and again of the items that have markers.
+    Cost: the consistent read units of its items, of its markers, and again of the items that have markers; if there is
+    a gap, those of the sequence's history, too.
     Raises OperationNotSupported for items that are not in collections, ScopeNotFound for an empty scope if the option
     `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
     """
@@ -38,7 +50,7 @@ def audit(strategy: Strategy, scope: Scope, *, progress: Progress = lambda done,
             f"{strategy.layout.value_in!r}): the audit cannot list them."
         )
     strategy.layout.check_scope(scope)
-    check = _Check(strategy, scope)
+    check = _Check(strategy, scope, found)
     done = 0
     for page in pages(strategy.schema, strategy.layout.partition(scope), ROWS_A_PAGE, "void"):
         check.rows(page)
@@ -58,15 +70,16 @@ def audit(strategy: Strategy, scope: Scope, *, progress: Progress = lambda done,
 class _Check:
     """The state of one audit. It takes the rows in their order."""
 
-    def __init__(self, strategy: Strategy, scope: Scope) -> None:
+    def __init__(self, strategy: Strategy, scope: Scope, found: Found) -> None:
         self.strategy = strategy
         self.scope = scope
+        self.found = found
         self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
         self.gaps: Findings[Gap] = Findings()
         self.voids: Findings[Void] = Findings()
         self.strays: Findings[Stray] = Findings()
         self.orphans: Findings[Orphan] = Findings()
-        self.carried = self.missing = self.marker_count = self.unsigned_voids = 0
+        self.carried = self.missing = self.marker_count = self.unsigned_voids = self.explained_gaps = 0
         self.counter = self._counter_state()
         self.bound = _highest(self.counter) if self.counter else None
         self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
@@ -122,14 +135,30 @@ class _Check:
             name in about for name in SIGNATURE
         ):  # otherwise the attribute is the application's own
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
-            self.voids.add(Void(value=value, by=by, at=at, reason=reason))
+            void = Void(value=value, by=by, at=at, reason=reason)
+            self.voids.add(void)
+            self.found(void)
             self.unsigned_voids += not (by and at)
 
     def _missing_before(self, value: int) -> None:
         if value > self.expected:
-            count = (value - self.expected) // self.series.numbers.step
-            self.gaps.add(Gap(first=self.expected, last=value - self.series.numbers.step, count=count))
-            self.missing += count
+            first, last = self.expected, value - self.series.numbers.step
+            for gap in explained(first, last, self.skipped, self.series):
+                self.gaps.add(gap)
+                self.missing += gap.count
+                self.explained_gaps += bool(gap.by)
+                self.found(gap)
+
+    @cached_property
+    def skipped(self) -> list[Change]:
+        """The changes that skipped numbers, the latest first."""
+        return [change for change in self._changes() if change.after is not None and change.after != change.before]
+
+    def _changes(self) -> Iterator[Change]:
+        try:
+            yield from changes_of(self.strategy.history, self.scope)
+        except (InvalidSequence, TableMissing):
+            return  # no change was ever made
 
     def markers(self, page: Sequence[Row]) -> None:
         """Check one page of markers: each of this period needs an item with its value and its token."""
@@ -168,6 +197,7 @@ class _Check:
             strays=self.strays,
             orphans=self.orphans,
             unsigned_voids=self.unsigned_voids,
+            explained_gaps=self.explained_gaps,
             notes=tuple(self._notes()),
         )
 

@@ -11,11 +11,13 @@ from ..exceptions import NotWritten
 from ..expressions import KeySchema
 from ..retries import Deadline, read
 from ..strategies.base import Strategy
-from ..types import Scope
+from ..strategies.history import History
+from ..types import Change, Dated, Scope
 
-__all__ = ["Row", "list_scopes", "pages", "stored_tokens"]
+__all__ = ["Row", "changes_of", "list_scopes", "pages", "stored_tokens"]
 
 SCOPES_A_PAGE = 100
+CHANGES_A_PAGE = 1000
 
 Row = Mapping[str, Any]
 
@@ -43,6 +45,16 @@ def pages(
         yield [unmarshal(item) for item in answer["Items"]]
         after = answer.get("LastEvaluatedKey")
         if not after:
+            return
+
+
+def changes_of(history: History, scope: Scope) -> Iterator[Change]:
+    """The history of one scope, the latest change first."""
+    cursor = None
+    while True:
+        changes, cursor = history.page(cursor, CHANGES_A_PAGE)
+        yield from (change for change in changes if Dated.of(change.scope, change.period) == scope)
+        if cursor is None:
             return
 
 

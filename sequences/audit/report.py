@@ -14,11 +14,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gap:
-    """Values without a stored item: `count` of them, from `first` to `last`, both included."""
+    """Values without a stored item: `count` of them, from `first` to `last`, both included.
+
+    A guarded change that skipped them explains them: `by`, `at` and `reason` tell of it.
+    """
 
     first: int
     last: int
     count: int
+    by: str = ""
+    at: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,8 +77,8 @@ class AuditReport:
 
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without. `went_back_to` is the counter's value if that is lower than a value it handed out. A
-    void without a signature is unexplained. `notes` say what the audit cannot see, and why gaps are acceptable if
-    `gaps_explained`.
+    void without a signature is unexplained. `explained_gaps` counts the gaps that a guarded change explains. `notes`
+    say what the audit cannot see, and why all gaps are acceptable if `gaps_explained`.
     """
 
     sequence: str
@@ -90,11 +96,12 @@ class AuditReport:
     strays: Findings[Stray]
     orphans: Findings[Orphan]
     unsigned_voids: int
+    explained_gaps: int
     notes: tuple[str, ...]
 
     @property
     def unexplained(self) -> int:
         """How many findings have no explanation; 0 means that all is well."""
-        gaps = 0 if self.gaps_explained else self.gaps.total
+        gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps
         went_back = self.went_back_to is not None
         return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back

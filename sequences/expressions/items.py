@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..dynamodb import marshal
 from .key_schema import KeySchema
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "OLD_ITEM",
     "REPORT_UNITS",
     "Wire",
+    "change_row",
     "marker_number",
     "put_if_absent",
     "put_marker",
@@ -104,6 +106,51 @@ def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:
         "Item": item,
         "ConditionExpression": "attribute_not_exists(#partition)",
         "ExpressionAttributeNames": {"#partition": schema.partition_name},
+        **OLD_ITEM,
+    }
+
+
+def change_row(
+    table: str,
+    key: Wire,
+    *,
+    unchanged: Mapping[str, Any],
+    sets: Mapping[str, Any] = {},
+    removes: Sequence[str] = (),
+    at_least: Mapping[str, int] = {},
+    below: Mapping[str, int] = {},
+) -> dict[str, Any]:
+    """An update of a row in which the attributes in `unchanged` have these values (None: they are missing).
+
+    Those in `at_least` have these values or higher ones, those in `below` lower ones. A name with a dot is a member of
+    a map.
+    """
+    paths = (*unchanged, *at_least, *below, *sets, *removes)
+    names = {part: f"#{re.sub('[^A-Za-z0-9_]', '_', part)}" for path in paths for part in path.split(".")}
+    alias = {path: ".".join(names[part] for part in path.split(".")) for path in paths}
+    values = {
+        **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
+        **{f":least_{n}": value for n, value in enumerate(at_least.values())},
+        **{f":below_{n}": value for n, value in enumerate(below.values())},
+        **{f":new_{n}": value for n, value in enumerate(sets.values())},
+    }
+    conditions = [
+        f"attribute_not_exists({alias[path]})" if value is None else f"{alias[path]} = :old_{n}"
+        for n, (path, value) in enumerate(unchanged.items())
+    ]
+    conditions += [f"{alias[path]} >= :least_{n}" for n, path in enumerate(at_least)]
+    conditions += [f"{alias[path]} < :below_{n}" for n, path in enumerate(below)]
+    settings = ", ".join(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets))
+    removals = ", ".join(alias[path] for path in removes)
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": " ".join(
+            [*([f"SET {settings}"] if settings else []), *([f"REMOVE {removals}"] if removals else [])]
+        ),
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": {short: part for part, short in names.items()},
+        **({"ExpressionAttributeValues": marshal(values)} if values else {}),
         **OLD_ITEM,
     }
 

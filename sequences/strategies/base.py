@@ -23,7 +23,9 @@ from ..expressions import KeySchema, KeyType
 from ..formats import Format
 from ..retries import DEADLINE_SECONDS, Deadline, Timing
 from ..types import Counter, Dated, Scope, SequenceConfig, parted
+from . import remedies
 from .assignments import Assignment, Hint
+from .history import History
 from .item_writer import ItemWriter
 from .layout import VALUE_IN, ItemLayout, Send
 from .lives import TableLives
@@ -95,6 +97,7 @@ class Strategy(ABC):
         "width": Option(10, lambda v: isinstance(v, int) and 1 <= v <= 38, "a whole number from 1 to 38"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
         "marker_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
+        "history_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "marker_seconds": whole(WEEK_SECONDS, 1, "a whole number above 0"),
         "deadline": positive(DEADLINE_SECONDS),
         "group": boolean(True),
@@ -129,6 +132,7 @@ class Strategy(ABC):
             ignored=self.option["ignore_in_repeat"],
             wall=self.wall,
         )
+        self.history = History(config.alias, _history_schema(config, self.schema, self.option), self.schema.table)
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(
             self,
@@ -286,8 +290,13 @@ class Strategy(ABC):
 
     def _counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
-        last_value = self.last_value(Dated.of(scope, period))
-        return Counter(sequence=self.alias, scope=scope, period=period, last_value=last_value)
+        last_value, frozen = self.standing(Dated.of(scope, period))
+        told = remedies.signature(frozen) if frozen else None
+        return Counter(sequence=self.alias, scope=scope, period=period, last_value=last_value, frozen=told)
+
+    def standing(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
+        """The last value of a scope, and by whom it is frozen if the read tells. Costs one read."""
+        return self.last_value(scope), None
 
     # What a strategy decides, and how it learns the outcome (see `assignments.Assigner`).
 
@@ -310,12 +319,20 @@ class Strategy(ABC):
     def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """The counter has changed since it was read; `reason.old` is the counter now."""
 
+    def skipped(self, scope: Scope) -> None:
+        """The number that is taken is the first of a skipped range: what comes next must be read."""
+
     def hint(self, scope: Scope) -> Hint | None:
         """The last confirmed value of a scope, for other processes of this host; None if there is none."""
         return None
 
     def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Take over a newer last value from another process of this host."""
+
+    def changed(self, scope: Scope, last_value: int | None) -> None:
+        """A guarded change of this process has moved the scope to `last_value`, has frozen or has thawed it."""
+        if self.counter and last_value is not None:
+            self.counter.seen(scope, last_value)
 
     def forget(self) -> None:
         """Forget everything about every scope."""
@@ -354,6 +371,14 @@ def _marker_schema(alias: str, schema: KeySchema, option: Mapping[str, Any]) -> 
         where = f"SEQUENCES[{alias!r}]['OPTIONS'][{wrong!r}]"
         raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
     return schema
+
+
+def _history_schema(config: SequenceConfig, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
+    """The keys of the history: in the table of counters, unless that is the table of the items."""
+    names = (option["history_table"], option.get("counter_table"), COUNTER_OPTIONS["counter_table"].default)
+    tables = [dynamodb.table_name(name) for name in names if name]
+    apart = [table for table in tables if table != items.table]
+    return counter_schema((apart or tables)[0], config.client)
 
 
 def _written(config: SequenceConfig, padded_width: int) -> tuple[Format, Numbers]:

@@ -92,6 +92,11 @@ class BlockAllocator(CounterStrategy):
         self._drop(scope)
         return last_value
 
+    def changed(self, scope: Scope, last_value: int | None) -> None:
+        """Drop this process's block: its values may be lower than the counter now, or the scope may be frozen."""
+        super().changed(scope, last_value)
+        self._drop(scope)
+
     def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter and drop this process's block."""
         deleted = super().delete_counter(scope)

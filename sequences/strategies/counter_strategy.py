@@ -32,6 +32,7 @@ def stored_counter(strategy: Strategy) -> StoredCounter:
         strategy.layout,
         strategy.numbers,
         strategy.lives,
+        strategy.history,
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )
@@ -118,7 +119,7 @@ class CounterStrategy(Strategy):
         self.counter.fell_behind(scope, value)
 
     def last_value(self, scope: Scope) -> int | None:
-        return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
+        return self.counter.state(scope, partial(read, deadline=self.deadline()), even_frozen=True).last_value
 
 
 def _share(taken: Pending[ReserveRequest], pendings: Sequence[Pending[PutRequest]]) -> None:

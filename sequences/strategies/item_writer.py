@@ -26,8 +26,9 @@ from ..exceptions import (
 from ..host_lock import hold_host_lock
 from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
 from ..types import Allocation, Dated, Scope, parted
+from . import remedies
 from .assignments import Assigner, Hint
-from .layout import ItemLayout
+from .layout import ItemLayout, begins_skip, frozen_in
 from .lives import TableLives
 from .markers import Markers
 from .put_requests import in_transactions, put_request, reservation
@@ -230,7 +231,15 @@ class ItemWriter(Committer):
         elif pending.request.own_key:
             pending.settle(_item_exists(pending))
         else:
-            self.assigner.number_taken(scope, pending, value)
+            self._number_taken(scope, pending, value, reason.old or {})
+
+    def _number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int, old: Mapping[str, Any]) -> None:
+        """The row `old` is stored under the value. If a skipped range begins there, the next numbers are not next."""
+        if frozen := frozen_in(old):
+            raise remedies.frozen(self.markers.alias, scope, frozen)
+        self.assigner.number_taken(scope, pending, value)
+        if begins_skip(old):
+            self.assigner.skipped(scope)
 
     def answer_repeat(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
         """Answer a request whose token already has a marker, before it takes a value. One consistent read."""

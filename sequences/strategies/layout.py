@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
 from ..expressions import KeySchema
-from ..types import Dated, Scope, parted
+from ..types import Scope, parted, scope_of_text, scope_text
+from . import remedies
 from .lru import SCOPES_REMEMBERED
 
-__all__ = ["VALUE_IN", "ItemLayout", "Send", "scope_of_text", "scope_text"]
+__all__ = ["VALUE_IN", "ItemLayout", "Send", "Top", "begins_skip", "frozen_in", "scope_of_text", "scope_text"]
 
 Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Sends one request, once or with retries, and returns the answer."""
@@ -22,23 +23,31 @@ Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 VALUE_IN = ("sort_key", "partition_key", "attribute")
 """Where an item has its value; the default first."""
 
-NO_SCOPE = "#"  # how the scope None is stored; no scope begins with it
 _VALUE = re.compile(r"\{value(?::0(\d+)d)?\}")
 
 
-def scope_text(scope: Scope) -> str:
-    """The text that is stored for a scope, such as "ABC", or "#2026#ABC" in a period. No two scopes have the same."""
-    if isinstance(scope, Dated):
-        return f"#{scope.period}#{scope_text(scope.scope)}"
-    return NO_SCOPE if scope is None else scope
+class Top(NamedTuple):
+    """The highest stored value of a scope, the read units that it cost, and by whom the scope is frozen there."""
+
+    number: int | None
+    read_units: float
+    frozen: Mapping[str, Any] | None = None
 
 
-def scope_of_text(text: str) -> Scope:
-    """The scope for which a text is stored."""
-    if text == NO_SCOPE or not text.startswith(NO_SCOPE):
-        return None if text == NO_SCOPE else text
-    period, _, scope = text[1:].partition("#")
-    return Dated(None if scope == NO_SCOPE else scope, period)
+def frozen_in(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """By whom, since when and why a scope is frozen at this stored row; None if it is not."""
+    about = _void(row).get("frozen")
+    return about if isinstance(about, Mapping) else None
+
+
+def begins_skip(row: Mapping[str, Any]) -> bool:
+    """Whether a range of skipped numbers begins with this stored row."""
+    return "until" in _void(row)
+
+
+def _void(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    about = row.get("void")
+    return about if isinstance(about, Mapping) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,16 +222,32 @@ class ItemLayout:
     def highest(self, scope: Scope, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
         """The highest value among a scope's items and the read units that it cost. One query of one item.
 
-        None if there are no items, or if they are not one collection.
+        None if there are no items, or if they are not one collection. Raises SequenceFrozen.
         """
+        number, read_units, frozen = self.top(scope, send, consistent=consistent)
+        if frozen and not consistent:  # it may be thawed already
+            return self.highest(scope, send)
+        if frozen:
+            raise remedies.frozen(self.alias, scope, frozen)
+        return number, read_units
+
+    def top(self, scope: Scope, send: Send, *, consistent: bool = True) -> Top:
+        """What `highest` returns, also of a frozen scope."""
         if not self.in_collections:
-            return None, 0.0
+            return Top(None, 0.0)
         request = expressions.query_numbers(
-            self.schema, self.partition(scope), newest_first=True, limit=1, consistent=consistent
+            self.schema,
+            self.partition(scope),
+            newest_first=True,
+            limit=1,
+            consistent=consistent,
+            attributes=["void"],
         )
         answer = send("query", request)
-        found = [self.schema.number(dynamodb.unmarshal(item)) for item in answer["Items"]]
-        return (found[0] if found else None), dynamodb.used_units(answer)
+        read_units = dynamodb.used_units(answer)
+        for row in map(dynamodb.unmarshal, answer["Items"]):
+            return Top(self.schema.number(row), read_units, frozen_in(row))
+        return Top(None, read_units)
 
 
 @lru_cache(SCOPES_REMEMBERED)

@@ -10,7 +10,10 @@ from typing import Any
 from ..commits import Pending
 from ..exceptions import SequenceExhausted
 
-__all__ = ["Numbers"]
+__all__ = ["LARGEST", "Numbers"]
+
+LARGEST = 10**38 - 1
+"""The largest number that DynamoDB keeps exactly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,14 @@ class Numbers:
             raise ValueError(f"value is {value}; the values of {self.alias!r} are {self.start} by {self.step}.")
         return value
 
+    def problem(self, number: int) -> str:
+        """Why a number is not a value of this sequence; empty if it is one."""
+        if number < self.start:
+            return f"below START, which is {self.start}"
+        if (number - self.start) % self.step:
+            return f"not on STEP, which is {self.step} from {self.start}"
+        return ""
+
     def after(self, last_value: int, count: int) -> range:
         """The next `count` values."""
         return range(last_value + self.step, last_value + self.step * (count + 1), self.step)
@@ -58,6 +69,10 @@ class Numbers:
     def up_to(self, bound: int, last_value: int) -> int:
         """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""
         return last_value + max(bound - last_value, 0) // self.step * self.step
+
+    def reaching(self, bound: int, last_value: int) -> int:
+        """The lowest value from `last_value` on that is not below `bound`."""
+        return last_value + -(-max(bound - last_value, 0) // self.step) * self.step
 
     def fitting(self, pendings: Sequence[Pending[Any]], last_value: int) -> Sequence[Pending[Any]]:
         """The first requests that still get values. Raises SequenceExhausted if not even the first one does."""

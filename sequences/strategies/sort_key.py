@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -114,6 +114,13 @@ class SortKeyMaximum(Strategy):
         else:
             self._tails.forget(scope)
 
+    def skipped(self, scope: Scope) -> None:
+        self._lost_race_at.put(scope, self.timing.clock())
+        self._tails.forget(scope)
+
+    def changed(self, scope: Scope, last_value: int | None) -> None:
+        self.skipped(scope)
+
     def hint(self, scope: Scope) -> Hint | None:
         return self._tails.get(scope)
 
@@ -123,5 +130,8 @@ class SortKeyMaximum(Strategy):
             self._tails.put(scope, hint)
 
     def last_value(self, scope: Scope) -> int | None:
-        number, _ = self.layout.highest(scope, partial(read, deadline=self.deadline()))
-        return None if number is None or number < self.config.start else number
+        return self.standing(scope)[0]
+
+    def standing(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
+        number, _, frozen = self.layout.top(scope, partial(read, deadline=self.deadline()))
+        return (None if number is None or number < self.config.start else number), frozen

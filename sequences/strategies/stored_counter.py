@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..exceptions import InvalidSequence, SequenceWentBack, StorageRefused, WriteCancelled
+from ..exceptions import InvalidSequence, StorageRefused, WriteCancelled
 from ..expressions import CounterRow, KeySchema
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter, Scope, parted
+from . import remedies
+from .history import History
 from .layout import ItemLayout, Send, scope_of_text, scope_text
 from .lives import TableLives
 from .lru import LRU
@@ -44,21 +46,25 @@ def counter_schema(table: str, client: str) -> KeySchema:
 class CounterState:
     """A counter as it was read at `at` (monotonic seconds).
 
-    `highest` is the last value of our last write, whatever somebody has done to `last_value` since.
+    `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
+    highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
     """
 
     last_value: int | None
     highest: int | None
     read_units: float = 0.0
     at: float = 0.0
+    stored: int | None = None
+    frozen: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:
         """The state of a stored counter. Raises StorageRefused for values that are not whole numbers."""
-        last_value, highest = item.get("last_value"), item.get("highest")
+        frozen = item.get("frozen")  # the counter's `highest` is out of reach then: see `freeze` in `changing`
+        last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
-        return cls(last_value, highest, read_units)
+        return cls(last_value, highest, read_units, frozen=frozen)
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.
@@ -87,6 +93,7 @@ class StoredCounter:
         layout: ItemLayout,
         numbers: Numbers,
         lives: TableLives,
+        history: History,
         *,
         check_items: bool,
         wall: Callable[[], float],
@@ -99,6 +106,7 @@ class StoredCounter:
         self.layout = layout
         self.numbers = numbers
         self.lives = lives
+        self.history = history
         lives.tables = [table, *(lives.tables if check_items else [])]
         self._checks_items = check_items
         self.wall = wall
@@ -132,25 +140,45 @@ class StoredCounter:
             return self.layout.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
 
-    def state(self, scope: Scope, send: Send) -> CounterState:
-        """The counter now, by one consistent read. Raises SequenceWentBack."""
+    def state(self, scope: Scope, send: Send, *, even_frozen: bool = False) -> CounterState:
+        """The counter now, by one consistent read. Raises SequenceFrozen and SequenceWentBack.
+
+        While a switch is under way, a counter that is behind the stored items follows them.
+        """
         seen = self.highest_seen(scope)  # before the read: other threads may move the counter meanwhile
         answer = send("get_item", expressions.read_item(self.table, self.key(scope)))
         state = CounterState.of(dynamodb.unmarshal(answer.get("Item", {})), dynamodb.used_units(answer))
+        if state.frozen and not even_frozen:
+            raise remedies.frozen(self.alias, scope, state.frozen)
         known = state.should_be(seen)
         if known is None:
             return state
         if self.lives.changed(send):
             self.check_items(scope, send)
-            return self.state(scope, send)
-        raise SequenceWentBack(
-            f"The counter of {self.alias!r}, scope {scope!r}, says {state.last_value}, but {known} was handed out: "
-            f"somebody set it back. Set last_value to at least {known} in the table {self.table!r}."
-        )
+            return self.state(scope, send, even_frozen=even_frozen)
+        if self._may_follow(state, send):
+            state = self._beyond_items(scope, state, send, even_frozen=even_frozen)
+            if self.last_value(state) >= known:
+                return state
+        raise remedies.went_back(self.alias, scope, found=state.last_value, known=known)
+
+    def _may_follow(self, state: CounterState, send: Send) -> bool:
+        """Whether items that the counter does not know may come from the other strategy of a switch."""
+        untouched = state.highest is None or state.highest == state.last_value
+        return untouched and self.layout.in_collections and self.history.is_switching(send)
+
+    def _beyond_items(
+        self, scope: Scope, state: CounterState, send: Send, *, even_frozen: bool = False
+    ) -> CounterState:
+        """The state with the highest stored item, so that the next write moves the counter past it."""
+        find = self.layout.top if even_frozen else self.layout.highest
+        number, read_units, *_ = find(scope, send)
+        return replace(state, stored=number, read_units=state.read_units + read_units)
 
     def last_value(self, state: CounterState) -> int:
-        """The last value of a state; the value before START if it has none."""
-        return self.numbers.before_start if state.last_value is None else state.last_value
+        """The last value of a state, also of items that the counter follows; the value before START if it has none."""
+        last_value = self.numbers.before_start if state.last_value is None else state.last_value
+        return last_value if state.stored is None else self.numbers.reaching(state.stored, last_value)
 
     def row(self, last_value: int, token: str) -> CounterRow:
         """The attributes that a write stores in the counter."""
@@ -196,32 +224,45 @@ class StoredCounter:
         return carried, read_units
 
     def fell_behind(self, scope: Scope, value: int) -> None:
-        """Note that an imported row has this value, so that `catch_up` moves the counter past it."""
+        """Note that a row that the counter does not know has this value, so that it moves past the stored items."""
         self._behind.put(scope, max(value, self._behind.get(scope) or 0))
 
-    def catch_up(self, scope: Scope, send: Send) -> None:
-        """If the counter is behind an imported row, move it past the highest stored value."""
-        behind = self._behind.get(scope)
+    def is_behind(self, scope: Scope) -> bool:
+        """Whether `fell_behind` was noted, and the counter has not moved since."""
+        return self._behind.get(scope) is not None
+
+    def standing(self, scope: Scope, send: Send) -> CounterState:
+        """The counter now; if it is behind stored items, with the highest of them, which the next write passes."""
+        state, behind = self.state(scope, send), self._behind.get(scope)
         if behind is None:
+            return state
+        expected = self.history.is_switching(send)
+        state = self._beyond_items(scope, state, send)
+        if state.stored is None:
+            state = replace(state, stored=behind)
+        self._behind.forget(scope)
+        if not expected and state.last_value != self.last_value(state):
+            logger.warning(
+                "sequence %s scope %s: the counter was at %s, but %s is stored: moved it to %d",
+                self.alias, scope, state.last_value, state.stored, self.last_value(state),
+            )  # fmt: skip
+        return state
+
+    def catch_up(self, scope: Scope, send: Send) -> None:
+        """If the counter is behind stored items, move it past them."""
+        if not self.is_behind(scope):
             return
-        state = self.state(scope, send)
-        stored, _ = self.layout.highest(scope, send)
-        highest = behind if stored is None else stored
-        last_value, step = self.last_value(state), self.numbers.step
-        if highest > last_value:
-            reached = last_value - (last_value - highest) // step * step
+        behind = self._behind.get(scope) or 0
+        state = self.standing(scope, send)
+        reached = self.last_value(state)
+        if reached != self.last_value(replace(state, stored=None)):
             request = expressions.advance_counter(
                 self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
             )
             try:
                 send("update_item", request)
             except WriteCancelled:
-                return  # another process has moved it; the next call looks again
-            logger.warning(
-                "sequence %s scope %s: the counter was at %s, but %d is stored: moved it to %d",
-                self.alias, scope, state.last_value, highest, reached,
-            )  # fmt: skip
-        self._behind.forget(scope)
+                self.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
     def advance_to(self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
         """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
@@ -264,7 +305,7 @@ class StoredCounter:
     def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
         """Some counters from their table, in the order of their scopes, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
-        schema, attributes = counter_schema(self.table, self.client), ("last_value", "updated_at")
+        schema, attributes = counter_schema(self.table, self.client), ("last_value", "updated_at", "frozen")
         request = expressions.query_numbers(
             schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
         )
@@ -281,4 +322,5 @@ class StoredCounter:
             period=period,
             last_value=row.get("last_value"),
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
+            frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
         )

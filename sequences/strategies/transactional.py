@@ -68,8 +68,7 @@ class TransactionalCounter(Strategy):
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
         read_units = counter.check_items(scope, send)
-        counter.catch_up(scope, send)
-        state = self._states.get(scope) or counter.state(scope, send)
+        state = (None if counter.is_behind(scope) else self._states.get(scope)) or counter.standing(scope, send)
         last_value = counter.last_value(state)
         fitting = self.numbers.fitting(pendings, last_value)
         values = self.numbers.after(last_value, len(fitting))
@@ -99,14 +98,19 @@ class TransactionalCounter(Strategy):
     def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
-        if state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
+        if state.frozen or state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
             state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)
 
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
-        """An imported row has this number: the counter is behind the stored items."""
+        """A row that the counter does not know has this number: the counter is behind the stored items."""
         self.counter.fell_behind(scope, value)
         self._states.forget(scope)
 
     def last_value(self, scope: Scope) -> int | None:
-        return self.counter.state(scope, partial(read, deadline=self.deadline())).last_value
+        state = self.counter.state(scope, partial(read, deadline=self.deadline()), even_frozen=True)
+        return state.last_value if state.stored is None else self.counter.last_value(state)
+
+    def changed(self, scope: Scope, last_value: int | None) -> None:
+        super().changed(scope, last_value)
+        self._states.forget(scope)

@@ -25,7 +25,8 @@ from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
 from rest_framework.serializers import ModelSerializer
 
-from sequences import advance_to, fields, get_last_value, put_next_many
+from sequences import fields, get_last_value, put_next_many
+from sequences.changes import advance
 from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceExhausted, SequenceUnavailable
 from sequences.fields import (
     SequenceField,
@@ -114,7 +115,7 @@ class TestBeforeTheSave:
 
     def test_a_number_that_the_column_cannot_hold_is_refused(self, shop: ModuleType) -> None:
         """A number of more than 63 bits is an error with the remedy, and the row is not saved."""
-        advance_to(2**63 - 1, "orders")
+        advance("orders", to=2**63 - 1, by="tests", reason="the last number of the column")
         with pytest.raises(SequenceExhausted, match=r"numbers up to 9223372036854775807.*'MAXIMUM'"):
             shop.Order.objects.create(customer="A")
         assert numbers(shop.Order) == []

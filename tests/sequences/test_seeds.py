@@ -1,10 +1,9 @@
-"""Counters that are put past earlier numbers: by `advance_to`, by a migration, and by a command that also proves it."""
+"""Sequences that are put past the numbers of a column: by a migration, and by a command that also proves it."""
 
 from __future__ import annotations
 
 import datetime
 import io
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -16,15 +15,9 @@ from django.db.migrations import Migration
 from django.db.migrations.state import ProjectState
 from pytest_django import Settings
 
-from sequences import advance_to, get_last_value, get_next_value, put_next
-from sequences.exceptions import OperationNotSupported, SequenceContention, SequenceExhausted, SequenceWentBack
+from sequences import get_last_value, put_next
+from sequences.changes import advance, history
 from sequences.operations import SeedSequence
-from sequences.registry import strategies
-from sequences.strategies import Strategy
-from sequences.testing.callers import take_some
-from tests.sequences.support import COUNTERS, STEPPING, Clock, Wire, names_that, read_counter, set_counter
-
-RESERVING = [name for name in names_that("supports_reserve") if name in {*COUNTERS, *STEPPING}]
 
 
 def written(command: str, *arguments: str) -> str:
@@ -39,96 +32,9 @@ def customer_of(order: Any) -> str:
     return str(order.customer)
 
 
-@pytest.mark.usefixtures("configured")
-class TestAdvance:
-    @pytest.mark.parametrize("name", [*COUNTERS, *STEPPING])
-    def test_the_next_value_is_higher(self, name: str, scope: str) -> None:
-        """The next item gets the first value of the sequence that is above the given one."""
-        put_next(name, {}, scope=scope)
-        step, start = strategies[name].config.step, strategies[name].config.start
-        advance_to(start + 50 * step + step // 2, name, scope=scope)
-        assert put_next(name, {}, scope=scope).value == start + 51 * step
-
-    @pytest.mark.parametrize("name", [*COUNTERS, *STEPPING])
-    def test_a_counter_never_goes_back(self, name: str, scope: str) -> None:
-        """A value that is not above the counter writes nothing."""
-        advance_to(5000, name, scope=scope)
-        before = read_counter(name, scope)
-        assert advance_to(4999, name, scope=scope) == advance_to(5000, name, scope=scope) == before["last_value"]
-        assert read_counter(name, scope) == before
-
-    def test_it_is_remembered(self, scope: str) -> None:
-        """A counter that is set back after it was advanced is refused."""
-        advance_to(10, "atomic", scope=scope)
-        set_counter("atomic", scope, last_value=5, highest=5)
-        with pytest.raises(SequenceWentBack):
-            get_next_value("atomic", scope=scope)
-
-    def test_below_the_start(self, scope: str) -> None:
-        """A sequence that begins above the value begins at START."""
-        assert advance_to(1000, "atomic-from-1001-by-10", scope=scope) is None
-        assert get_next_value("atomic-from-1001-by-10", scope=scope) == 1001
-
-    @pytest.mark.parametrize("name", RESERVING)
-    def test_values_in_memory_are_dropped(self, name: str, scope: str) -> None:
-        """This process hands out none of the lower values that it has reserved."""
-        take_some(name, scope, 1)
-        highest = strategies[name].config.start + strategies[name].config.step * 3
-        advance_to(highest, name, scope=scope)
-        assert get_next_value(name, scope=scope) > highest
-
-    def test_a_race_is_tried_again(self, scope: str, wire: Wire) -> None:
-        """If another process counts between the read and the write, the counter still ends past the value."""
-        wire.before("UpdateItem", lambda: set_counter("atomic", scope, last_value=3, highest=3, token="another"))
-        assert advance_to(10, "atomic", scope=scope) == 10
-        assert wire.operations.count("UpdateItem") == 2
-
-    def test_a_lost_answer_is_found_again(self, scope: str, wire: Wire) -> None:
-        """If the answer to the write is lost, the same write is sent again, and recognised."""
-        wire.lose("UpdateItem")
-        assert advance_to(10, "atomic", scope=scope) == 10
-        first, second = wire.bodies("UpdateItem")
-        assert first == second
-
-    def test_races_that_do_not_end(
-        self, scope: str, wire: Wire, clock: Clock, install: Callable[..., Strategy]
-    ) -> None:
-        """At the deadline it gives up, and nothing of it was written."""
-        install("atomic", clock=clock)
-
-        def move(n: int) -> Callable[[], None]:
-            return lambda: set_counter("atomic", scope, last_value=n, highest=n, token="another")
-
-        wire.before("UpdateItem", *map(move, range(1, 100)))
-        with pytest.raises(SequenceContention):
-            advance_to(1000, "atomic", scope=scope)
-        assert read_counter("atomic", scope)["last_value"] < 100
-
-    def test_a_counter_that_went_back(self, scope: str) -> None:
-        """A counter that somebody set back is refused, and not moved."""
-        take_some("atomic", scope, 5)
-        set_counter("atomic", scope, last_value=2)
-        with pytest.raises(SequenceWentBack):
-            advance_to(10, "atomic", scope=scope)
-
-    def test_above_the_maximum(self, scope: str, install: Callable[..., Strategy]) -> None:
-        """A value above MAXIMUM is refused, and the counter stays."""
-        install("atomic", MAXIMUM=100)
-        with pytest.raises(SequenceExhausted, match="raise MAXIMUM"):
-            advance_to(101, "atomic", scope=scope)
-        assert get_last_value("atomic", scope=scope) is None
-
-    def test_a_strategy_without_a_counter(self, scope: str) -> None:
-        """SortKeyMaximum counts its items, and the error says what to do."""
-        with pytest.raises(OperationNotSupported, match=r"no counter to move.*Store the item"):
-            advance_to(10, "sort-key", scope=scope)
-
-    @pytest.mark.parametrize("value", [-1, True, 1.0, "1", None])
-    def test_a_wrong_value(self, value: Any, wire: Wire) -> None:
-        """A value that is negative or no whole number is refused unsent."""
-        with pytest.raises(ValueError, match=r"^value is .*; it must be a whole number from 0\.$"):
-            advance_to(value, "atomic")
-        assert wire.sent == []
+def seed(alias: str, column: str, *more: str) -> str:
+    """What `sequences seed` prints."""
+    return written("sequences", "seed", alias, "--column", column, "--by", "ana", "--reason", "earlier numbers", *more)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -202,10 +108,19 @@ class TestMigration:
         assert [get_last_value("deliveries", scope=scope) for scope in "AB"] == [5, 9]
 
     def test_a_strategy_without_a_counter(self, shop: ModuleType) -> None:
-        """A sequence of SortKeyMaximum cannot be seeded, and the migration fails with the remedy."""
+        """A sequence of SortKeyMaximum goes on after the column, too."""
         shop.Order.objects.create(customer="A", number=5)
-        with pytest.raises(OperationNotSupported, match="Store the item"):
-            apply(SeedSequence("receipts", "order", "number"))
+        apply(SeedSequence("receipts", "order", "number"))
+        assert put_next("receipts", {}).value == 6
+
+    def test_the_history_tells_of_it(self, shop: ModuleType) -> None:
+        """The history says which migration has seeded the sequence; one that found nothing to do says nothing."""
+        shop.Order.objects.create(customer="A", number=5000)
+        for _ in range(2):
+            apply(SeedSequence("orders", "order", "number"))
+        ((change,), _) = history("orders")
+        assert (change.kind, change.by, change.before, change.after) == ("seed", "migration of shop", None, 5000)
+        assert change.reason == "Put the sequence 'orders' past the numbers in order.number"
 
     def test_what_is_written(self) -> None:
         """A migration file has the arguments as they were given, and a name that tells what it does."""
@@ -218,46 +133,49 @@ class TestMigration:
 @pytest.mark.django_db(transaction=True)
 class TestCommand:
     def test_it_seeds_each_scope(self, shop: ModuleType) -> None:
-        """The command puts the counter of a SequenceField past its column, in each scope."""
+        """The command puts the sequence of a SequenceField past its column, in each scope."""
         order = shop.Order.objects.create(customer="A", number=5000)
         shop.Delivery.objects.create(order=order, number=9)
-        assert written("seed_sequence", "shop.Order.number") == (
-            "orders without scope: the column ends at 5000, the next number is 5001\n"
-        )
-        written("seed_sequence", "shop.Delivery.number")
+        assert "orders without scope: seed from nothing to 5000, by ana at " in seed("orders", "shop.Order.number")
+        seed("deliveries", "shop.Delivery.number")
         assert shop.Delivery.objects.create(order=order).number == 10
 
-    def test_it_proves_that_a_counter_is_past_its_column(self, shop: ModuleType) -> None:
+    def test_it_proves_that_a_sequence_is_past_its_column(self, shop: ModuleType) -> None:
         """With --check it moves nothing, and fails if a next number is not above the column."""
         shop.Order.objects.create(customer="A", number=5000)
-        with pytest.raises(CommandError, match=r"Counters behind their column: 1\. Run this without --check\."):
-            written("seed_sequence", "shop.Order.number", "--check")
+        with pytest.raises(CommandError, match=r"not past their numbers: 1\. Run this without --check\."):
+            seed("orders", "shop.Order.number", "--check")
         assert get_last_value("orders") is None
-        advance_to(4999, "orders")
-        with pytest.raises(CommandError, match="behind their column: 1"):
-            written("seed_sequence", "shop.Order.number", "--check")
-        advance_to(5000, "orders")
-        assert "the next number is 5001" in written("seed_sequence", "shop.Order.number", "--check")
+        advance("orders", to=4999, by="ana", reason="one too low")
+        with pytest.raises(CommandError, match="not past their numbers: 1"):
+            seed("orders", "shop.Order.number", "--check")
+        advance("orders", to=5000, by="ana", reason="just right")
+        assert "would be: orders without scope: seed at 5000, " in seed("orders", "shop.Order.number", "--check")
 
     def test_rows_without_numbers_are_left_out(self, shop: ModuleType) -> None:
         """A column of NULLs has no end, and nothing is printed."""
         shop.Invoice._base_manager.create(customer="A")
         shop.Invoice.objects.update(number=None)
-        assert written("seed_sequence", "shop.Invoice.number") == ""
+        assert seed("invoices", "shop.Invoice.number") == ""
         shop.Receipt.objects.create(day=datetime.date(2026, 1, 1))
         shop.Receipt.objects.update(number=None)
-        assert written("seed_sequence", "shop.Receipt.number") == ""
+        assert seed("receipts", "shop.Receipt.number") == ""
 
     @pytest.mark.parametrize("column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing"])
     def test_an_unknown_column(self, shop: ModuleType, column: str) -> None:
         """The error says how a column is named."""
         with pytest.raises(CommandError, match=r"Name a column as shop\.Order\.number\.$"):
-            written("seed_sequence", column)
+            seed("orders", column)
 
     def test_another_column(self, shop: ModuleType) -> None:
         """A column that is no SequenceField is refused, with what to use for it."""
         with pytest.raises(CommandError, match=r"shop\.Order\.id is no SequenceField.*use SeedSequence"):
-            written("seed_sequence", "shop.Order.id")
+            seed("orders", "shop.Order.id")
+
+    def test_a_column_of_another_sequence(self, shop: ModuleType) -> None:
+        """A column that another sequence numbers is refused: one of the two names is a mistake."""
+        with pytest.raises(CommandError, match=r"numbered by 'orders', not by 'deliveries'"):
+            seed("deliveries", "shop.Order.number")
 
 
 class NoShop:

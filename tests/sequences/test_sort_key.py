@@ -276,8 +276,8 @@ class TestReads:
         assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [True]
 
     def test_only_keys_are_read(self, name: str, scope: str, wire: Wire) -> None:
-        """The query asks for the key attributes and nothing else."""
+        """The query asks for the key attributes and for what says that the scope is frozen, and nothing else."""
         put_some(name, scope, 1)
         (query,) = wire.bodies("Query")
         names = {query["ExpressionAttributeNames"][alias] for alias in query["ProjectionExpression"].split(", ")}
-        assert names == {"pk", "sk"}
+        assert names == {"pk", "sk", "void"}

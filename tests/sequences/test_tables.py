@@ -57,15 +57,17 @@ def expiry(table: str) -> str:
     ("strategy", "options", "tables"),
     [
         ("atomic.AtomicCounter", {}, ["sequence_items", "sequences"]),
-        ("atomic.AtomicCounter", {"counter_table": "sequence_items"}, ["sequence_items"]),
-        ("sort_key.SortKeyMaximum", {"marker_table": "marks"}, ["sequence_items", "marks"]),
+        ("atomic.AtomicCounter", {"counter_table": "sequence_items"}, ["sequence_items", "sequences"]),
+        ("atomic.AtomicCounter", {"counter_table": "counters"}, ["sequence_items", "counters"]),
+        ("sort_key.SortKeyMaximum", {"marker_table": "marks"}, ["sequence_items", "marks", "sequences"]),
+        ("sort_key.SortKeyMaximum", {"history_table": "changes"}, ["sequence_items", "changes"]),
         ("atomic.AtomicCounter", {"marker_table": "sequences"}, ["sequence_items", "sequences"]),
     ],
 )
 def test_the_tables_of_a_sequence(
     strategy: str, options: dict[str, Any], tables: list[str], settings: Settings
 ) -> None:
-    """A sequence has a table of items, of counters and of markers, and names each of them once."""
+    """A sequence has a table of items, of counters, of markers and of its history, and names each of them once."""
     settings.SEQUENCES = {"one": {"STRATEGY": f"{PATH}.{strategy}", "OPTIONS": options}}
     named = [schema.table for schema in schemas_of(strategies["one"])]
     assert named == [dynamodb.table_name(table) for table in tables]

@@ -1,0 +1,257 @@
+"""Guarded changes of a sequence: each says who makes it, when and why, and stays in a history that is kept.
+
+    advance    the next numbers begin above a given one
+    seed       the same, above the numbers that are there already
+    recover    the same, above all that is stored or remembered, after a restore
+    freeze     nothing is numbered, until
+    thaw       it goes on
+    void       a number is withdrawn, and keeps its place
+
+`switches` has one more: writers of two strategies number the same items, side by side.
+A change and its line in the history are stored in one transaction: both or neither. None of them makes a number come
+again. `by` (1 to 200 printable characters) and `reason` (1 to 500) are required. A sequence with
+a PERIOD is changed in the `period` that is named, such as "2026", or in the one of today. With `dry_run` the answer is
+the same, and nothing is written.
+
+Cost of a change of one scope: 2 to 4 reads (3 read units or more, see `SortKeyMaximum` for large items), and one
+transaction of 2 to 4 rows, each 2 write units. All of it again after a lost race. Each raises, besides what it says:
+InvalidChange, InvalidSequence, InvalidScope, ScopeNotFound, SequenceContention and SequenceUnavailable (10 s),
+StorageRefused, and TableMissing if `manage.py create_tables` has not made the table of the history yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Literal
+
+from django.db.models import QuerySet
+
+from .audit.reading import changes_of, pages
+from .columns import highest_numbers
+from .exceptions import InvalidChange, OperationNotSupported
+from .guarded import EVERY_SCOPE, Scopes, check_whole, counted_in, make, scopes_of
+from .registry import strategies
+from .services import check_scope
+from .strategies import Strategy
+from .strategies.changing import Plan, Scene, Signature
+from .types import Change, Scope
+
+__all__ = ["EVERY_SCOPE", "advance", "freeze", "history", "recover", "seed", "thaw", "void"]
+
+ROWS_A_PAGE = 1000
+MARGIN = 100
+MOVES = ("advance", "seed", "recover", "switch")
+
+
+def advance(
+    sequence: str,
+    *,
+    to: int,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change:
+    """Make every new number higher than `to`, or than the last value of the sequence below it.
+
+    `to` must be above all that was handed out or is stored: InvalidChange names the least value that is allowed.
+    Without a counter (`SortKeyMaximum`) void rows lie under the next number and under `to`. Other processes hand out
+    the blocks that they have (`BlockAllocator`).
+    Raises SequenceExhausted for a value above MAXIMUM, and SequenceWentBack for a counter that must be recovered first.
+    """
+    check_whole("to", to)
+
+    def plan(scene: Scene, sign: Signature) -> Plan:
+        scene.require_order()
+        least = scene.numbers.after(scene.handed_out, 1)[0]
+        if to < least:
+            raise InvalidChange(
+                f"to is {to}; a sequence only moves up, past all that was handed out: give {least} or more."
+            )
+        return scene.moved_to(to, sign)
+
+    return make(sequence, counted_in(sequence, scope, period), "advance", plan, by, reason, dry_run=dry_run)
+
+
+def seed(
+    sequence: str,
+    source: int | Literal["items"] | QuerySet[Any, Any],
+    *,
+    field: str = "",
+    scope: Scopes | Callable[[Any], str | None] = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """Make every new number higher than those of a source. A scope that is further already stays: its `after` tells.
+
+    The source is a number, "items" for what the sequence's own table holds in a scope (or in EVERY_SCOPE), or a query
+    set of rows that have numbers in `field`. `scope` is then that of a `SequenceField`: None, the name of a field, or a
+    function from the row to a scope. Columns cost one query, and every row with a function as scope.
+    Raises SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
+    """
+    return [
+        make(sequence, each, "seed", partial(_seeded, number), by, reason, dry_run=dry_run)
+        for each, number in _numbers_of(sequence, source, field, scope, period)
+    ]
+
+
+def _numbers_of(
+    sequence: str, source: Any, field: str, scope: Any, period: str | None
+) -> Iterator[tuple[Scope, int | None]]:
+    """The scopes of a source and the highest number in each; None stands for the stored items."""
+    if isinstance(source, QuerySet):
+        for each, number in highest_numbers(source, field, scope):
+            yield counted_in(sequence, each, period), number
+    elif source == "items":
+        strategy = strategies[sequence]
+        if not strategy.layout.in_collections:
+            raise OperationNotSupported(f"The items of {strategy.alias!r} are not in collections: give a number.")
+        yield from ((each, None) for each in scopes_of(strategy, scope, period))
+    else:
+        check_whole("source", source)
+        yield counted_in(sequence, scope, period), source
+
+
+def _seeded(number: int | None, scene: Scene, sign: Signature) -> Plan:
+    scene.require_order()
+    stored = scene.numbers.before_start if scene.top is None else scene.top
+    return scene.moved_to(stored if number is None else number, sign)
+
+
+def recover(
+    sequence: str,
+    *,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    margin: int = MARGIN,
+    past: int | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """After a restore or a fail-over, make every new number higher than all that is stored or remembered, by `margin`.
+
+    The evidence of a scope is its highest item, the values in its markers, what its counter keeps beside its last
+    value, the lines of its history that moved it, and `past`, a number that is known from elsewhere. The margin, in
+    numbers, covers what was handed out and is remembered nowhere. It works while the sequence raises SequenceWentBack,
+    and while it is frozen. A process that remembers an even higher number goes on refusing, and names it.
+    More cost: a query of all markers of the scope, and of the history.
+    Raises SequenceExhausted.
+    """
+    check_whole("margin", margin)
+    if past is not None:
+        check_whole("past", past)
+    return [
+        make(sequence, each, "recover", partial(_recovered, margin, past), by, reason, dry_run=dry_run)
+        for each in scopes_of(strategies[sequence], scope, period)
+    ]
+
+
+def _recovered(margin: int, past: int | None, scene: Scene, sign: Signature) -> Plan:
+    strategy, numbers = scene.strategy, scene.numbers
+    told = [] if past is None else [past]
+    evidence = [*told, scene.handed_out, *_in_markers(strategy, scene.scope), *_in_history(strategy, scene.scope)]
+    highest = numbers.reaching(max(evidence), numbers.before_start)
+    if highest == numbers.before_start:
+        return Plan(before=scene.last, after=scene.last)
+    return scene.moved_to(highest + margin * numbers.step, sign)
+
+
+def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
+    """The highest value of each marker of a scope, the expired ones too."""
+    schema, step = strategy.markers.schema, strategy.numbers.step
+    if not schema.sort_name:
+        return
+    for page in pages(schema, strategy.markers.partition(scope), ROWS_A_PAGE, "value", "count"):
+        yield from (
+            row["value"] + step * (row.get("count", 1) - 1) for row in page if isinstance(row.get("value"), int)
+        )
+
+
+def _in_history(strategy: Strategy, scope: Scope) -> Iterator[int]:
+    """The values to which changes moved a scope. Clocks differ, so that the last line may not be it."""
+    moves = (change.after for change in changes_of(strategy.history, scope) if change.kind in MOVES)
+    yield from (after for after in moves if after is not None)
+
+
+def freeze(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change:
+    """Refuse every write in a scope from now on (SequenceFrozen), in every process, until `thaw`. Reads go on.
+
+    The writes' own conditions refuse it, so that it costs nothing while nothing is frozen. Blocks that other processes
+    hold are handed out to their end (`BlockAllocator`): their values are up to the last value, which stays. Without a
+    counter (`SortKeyMaximum`) the next number becomes a void row.
+    Raises SequenceFrozen if the scope is frozen already.
+    """
+    return make(sequence, counted_in(sequence, scope, period), "freeze", Scene.frozen, by, reason, dry_run=dry_run)
+
+
+def thaw(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change:
+    """Let a frozen scope go on. Raises InvalidChange if it is not frozen."""
+    return make(sequence, counted_in(sequence, scope, period), "thaw", Scene.thawed, by, reason, dry_run=dry_run)
+
+
+def void(
+    sequence: str,
+    value: int,
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change:
+    """Withdraw a number: it keeps its place, with who withdrew it, when and why. A void number stays as it is.
+
+    The item under the value gets the attribute `void` and keeps the others. Where no item is stored, a row explains
+    the gap; an item with a key of its own that has this value is not seen. Repeated, it returns the first void.
+    One more read unit or more, for the item. Raises InvalidChange for a value above the last one, and
+    OperationNotSupported where the value does not make the item's key.
+    """
+    check_whole("value", value)
+
+    def plan(scene: Scene, sign: Signature) -> Plan:
+        return scene.voided(value, sign)
+
+    return make(sequence, counted_in(sequence, scope, period), "void", plan, by, reason, dry_run=dry_run)
+
+
+def history(
+    sequence: str,
+    *,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> tuple[list[Change], str | None]:
+    """One page of a sequence's history, the newest change first, and the cursor of the next page.
+
+    The history is one partition for all scopes and periods. So a page of one of them reads the lines of the others as
+    well, and may have fewer than `limit` changes, or none. Changes within one second may change places. Cost: one
+    query, 1 read unit for 4 KB, about 15 lines.
+    Raises InvalidSequence, InvalidScope, SequenceUnavailable and StorageRefused.
+    """
+    changes, following = strategies[sequence].history.page(cursor, limit)
+    if scope is not EVERY_SCOPE:
+        check_scope(scope)
+        changes = [change for change in changes if change.scope == scope]
+    return [change for change in changes if period is None or change.period == period], following

@@ -1,0 +1,231 @@
+"""`manage.py sequences audit`: its arguments, and the words of its report. `sequences.audit` does the audit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from django.core.management.base import BaseCommand, CommandError
+from django.core.management.color import Style
+
+from sequences.audit import AuditReport, Findings, Gap, Void, audit, list_scopes
+from sequences.exceptions import OperationNotSupported, SequenceError
+from sequences.registry import strategies
+from sequences.services import check_scope
+from sequences.strategies.base import Strategy
+from sequences.terminal import progress
+from sequences.types import Scope, parted, scope_text
+
+__all__ = ["Audits", "add_audit", "chosen"]
+
+COLUMNS = ("sequence", "period", "scope", "kind", "first", "last", "text", "by", "at", "reason")
+
+
+def add_audit(parser: ArgumentParser) -> None:
+    """The arguments of the audit."""
+    parser.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, all of them")
+    parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, all scopes")
+    parser.add_argument(
+        "--format", choices=list(FORMATS), default="text", help="csv lists every void and every gap, for an auditor"
+    )
+
+
+class Audits:
+    """The audits of one run of the command."""
+
+    def __init__(self, command: BaseCommand) -> None:
+        self.command = command
+        self.unlisted: list[str] = []
+
+    def run(self, options: Mapping[str, Any]) -> None:
+        """Audit, and write the reports. Raises CommandError if something is unexplained."""
+        alias, scope = options["alias"], options["scope"]
+        if scope is not None and alias is None:
+            raise CommandError("--scope needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
+        unexplained = 0
+        show = FORMATS[options["format"]](self.command.stdout.write, self.command.style)
+        try:
+            for report in self._reports([alias] if alias else list(strategies), scope, show):
+                unexplained += report.unexplained
+                show.report(report)
+        except SequenceError as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped before the end: the rest was not audited.") from None
+        show.end()
+        if unexplained or self.unlisted:
+            raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
+
+    def _reports(self, aliases: list[str], scope: str | None, show: _Format) -> Iterator[AuditReport]:
+        """One report after another. A sequence that cannot list its scopes is named at the end."""
+        for alias in aliases:
+            strategy = strategies[alias]
+            try:
+                for each in chosen(strategy, scope):
+                    yield _audited(strategy, each, show)
+            except OperationNotSupported as error:
+                self.unlisted.append(f"{error} For the audit: `sequences audit {alias} --scope SCOPE`.")
+
+
+def chosen(strategy: Strategy, scope: str | None) -> Iterator[Scope]:
+    """The scope that an argument names, or every scope that the sequence can list."""
+    if scope is None:
+        yield from list_scopes(strategy)
+    elif scope == scope_text(None):
+        yield None
+    else:
+        check_scope(scope)
+        yield scope
+
+
+def _audited(strategy: Strategy, scope: Scope, show: _Format) -> AuditReport:
+    """The report on one scope. A terminal shows how many of its rows are read."""
+    title = f"{strategy.alias} {scope_text(scope)}"
+    with progress() as advance:
+        return audit(
+            strategy,
+            scope,
+            progress=lambda done, wanted: advance(title, done, max(done, wanted)),
+            found=lambda finding: show.finding(strategy.alias, scope, finding),
+        )
+
+
+class _Format(Protocol):
+    """How reports are written."""
+
+    def __init__(self, write: Callable[[str], Any], style: Style) -> None: ...
+
+    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+        """A gap or a void, as soon as it is found."""
+
+    def report(self, report: AuditReport) -> None:
+        """The report on one scope."""
+
+    def end(self) -> None:
+        """There are no more."""
+
+
+class _Csv:
+    """Writes every void and every gap as a line for an auditor. `last` is that of a gap, `text` that of `first`."""
+
+    def __init__(self, write: Callable[[str], Any], style: Style) -> None:
+        self._lines = csv.writer(_Lined(write), lineterminator="")
+        self._lines.writerow(COLUMNS)
+
+    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+        kind, first, last = (
+            ("gap", finding.first, finding.last) if isinstance(finding, Gap) else ("void", finding.value, finding.value)
+        )
+        plain, period = parted(scope)
+        told = map(_harmless, (plain or "", finding.by, finding.at, finding.reason))
+        shown, *signature = told
+        self._lines.writerow([alias, period, shown, kind, first, last, _text(alias, scope, first), *signature])
+
+    def report(self, report: AuditReport) -> None:
+        """Nothing more: the findings are written."""
+
+    def end(self) -> None:
+        """Nothing: a list has no end."""
+
+
+def _text(alias: str, scope: Scope, value: int) -> str:
+    """The value as people write it; the number alone if that needs the date of its document."""
+    try:
+        return strategies[alias].text(value, scope, None)
+    except ValueError:
+        return str(value)
+
+
+class _Lined:
+    """A file for `csv`, from a function that writes one line."""
+
+    def __init__(self, write: Callable[[str], Any]) -> None:
+        self.write = write
+
+
+def _harmless(text: str) -> str:
+    """A text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+class _JsonList:
+    """Writes reports as one JSON list, each as soon as it is there."""
+
+    def __init__(self, write: Callable[[str], Any], style: Style) -> None:
+        self.write = write
+        self.before = "["
+
+    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+        """Nothing: the report has the first thousand."""
+
+    def report(self, report: AuditReport) -> None:
+        self.write(self.before + json.dumps({**asdict(report), "unexplained": report.unexplained}))
+        self.before = ","
+
+    def end(self) -> None:
+        self.write("[]" if self.before == "[" else "]")
+
+
+class _Lines:
+    """Writes reports as lines of text: one for each scope, and below it one for each finding."""
+
+    def __init__(self, write: Callable[[str], Any], style: Style) -> None:
+        self.write, self.style = write, style
+        self.scopes = self.items = 0
+        self.notes: dict[str, None] = {}  # an ordered set
+
+    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+        """Nothing: the report has the first thousand."""
+
+    def report(self, report: AuditReport) -> None:
+        self.scopes += 1
+        self.items += report.carried
+        good, bad = self.style.SUCCESS("all explained"), self.style.ERROR(f"{report.unexplained} unexplained")
+        self.write(f"{_title(report)}: {bad if report.unexplained else good}")
+        for line in _findings(report):
+            self.write(f"  {line}")
+        self.notes |= dict.fromkeys(report.notes)
+
+    def end(self) -> None:
+        for note in self.notes:
+            self.write(f"note: {note}")
+        self.write(f"Scopes: {self.scopes}, items: {self.items}.")
+
+
+def _title(report: AuditReport) -> str:
+    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, report.period]))
+    last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
+    found = f"{report.carried} stored, {report.missing} missing, {report.voids.total} void"
+    return f"{report.sequence} {scope} ({report.strategy}): {last}, {found}, {report.markers} markers"
+
+
+def _findings(report: AuditReport) -> Iterator[str]:
+    if report.went_back_to is not None:
+        yield f"counter: went back to {report.went_back_to}, after {report.last_value} was handed out"
+    for gap in report.gaps.listed:
+        values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
+        explained = f", by {gap.by} at {gap.at}: {gap.reason}" if gap.by else ""
+        yield f"gap: {values}{' at the end' if gap.last == report.last_value else ''}{explained}"
+    yield from _more("gaps", report.gaps)
+    for void in report.voids.listed:
+        signed = f"by {void.by} at {void.at}" if void.by and void.at else "without a signature"
+        yield f"void: {void.value} {signed}: {void.reason or 'no reason given'}"
+    yield from _more("voids", report.voids)
+    for stray in report.strays.listed:
+        yield f"stray row: {stray.sort_key} is {stray.problem}"
+    yield from _more("stray rows", report.strays)
+    for orphan in report.orphans.listed:
+        yield f"marker without its item: token {orphan.token!r}, value {orphan.value}: {orphan.problem}"
+    yield from _more("markers without their items", report.orphans)
+
+
+def _more(what: str, findings: Findings[Any]) -> Iterator[str]:
+    if findings.total > len(findings.listed):
+        yield f"{findings.total - len(findings.listed)} more {what}"
+
+
+FORMATS: Mapping[str, type[_Format]] = {"text": _Lines, "json": _JsonList, "csv": _Csv}

@@ -1,0 +1,242 @@
+"""`manage.py sequences advance` and its like: the arguments of guarded changes, and the words for what they did."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DEFAULT_DB_ALIAS
+
+from sequences import changes, switches
+from sequences.changes import EVERY_SCOPE
+from sequences.exceptions import OperationNotSupported, SequenceError
+from sequences.fields import SequenceField
+from sequences.types import Change, scope_text
+
+__all__ = ["CHANGES", "Changes", "Subcommand", "told"]
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """One guarded change as a command: what it is for, its own arguments, and the function behind it."""
+
+    about: str
+    make: Callable[[Options], Sequence[Change]]
+    arguments: Callable[[ArgumentParser], object] = lambda parser: None
+    every_scope: bool = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What every change has, and what this one has."""
+        parser.add_argument("alias", help="a key of the setting SEQUENCES")
+        default = "every scope that can be listed" if self.every_scope else "the sequence without scope"
+        parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, {default}")
+        parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
+        self.arguments(parser)
+        if self.about != CHANGES["history"].about:
+            parser.add_argument("--by", default=_login(), help="who makes the change; your login name")
+            parser.add_argument("--dry-run", action="store_true", help="tell what would change, and write nothing")
+            parser.add_argument("--reason", required=True, help="why; it is kept in the history")
+        parser.add_argument("--format", choices=["text", "json"], default="text")
+
+
+class Changes:
+    """One run of the command."""
+
+    def __init__(self, command: BaseCommand) -> None:
+        self.command = command
+
+    def run(self, name: str, options: Options) -> None:
+        """Make a change and tell what it did. Raises CommandError."""
+        try:
+            if name == "history":
+                self._history(options)
+            else:
+                self._show(CHANGES[name].make(options), options)
+        except OperationNotSupported as error:
+            raise CommandError(
+                f"{error} Or name one scope: `sequences {name} {options['alias']} --scope SCOPE`."
+            ) from error
+        except SequenceError as error:
+            raise CommandError(str(error)) from error
+
+    def _show(self, made: Sequence[Change], options: Options) -> None:
+        dry, check = options.get("dry_run", False), options.get("check", False)
+        if options["format"] == "json":
+            self.command.stdout.write(json.dumps([_plain(change) for change in made]))
+        else:
+            for change in made:
+                self.command.stdout.write(("would be: " if dry or check else "") + told(change))
+        behind = sum(change.before != change.after for change in made)
+        if check and behind:
+            raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")
+
+    def _history(self, options: Options) -> None:
+        lines, cursor = changes.history(
+            options["alias"],
+            scope=_scopes(options),
+            period=options["period"],
+            limit=options["limit"],
+            cursor=options["cursor"],
+        )
+        if options["format"] == "json":
+            self.command.stdout.write(
+                json.dumps({"changes": [_plain(change) for change in lines], "next_cursor": cursor})
+            )
+            return
+        for change in lines:
+            self.command.stdout.write(told(change))
+        if cursor:
+            self.command.stdout.write(f"older ones: --cursor {cursor}")
+
+
+def told(change: Change) -> str:
+    """A change in one line."""
+    place = " ".join(filter(None, ["without scope" if change.scope is None else change.scope, change.period]))
+    if change.before == change.after:
+        what = "" if change.after is None else f" at {change.after}"
+    else:
+        what = f" from {'nothing' if change.before is None else change.before} to {change.after}"
+    at = change.at.isoformat(sep=" ", timespec="seconds")
+    return f"{change.sequence} {place}: {change.kind}{what}, by {change.by} at {at}: {change.reason}"
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    return {**asdict(change), "at": change.at.isoformat()}
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a process without a login name
+        return ""
+
+
+def _scope(options: Options) -> str | None:
+    """One scope; none without the argument."""
+    given: str | None = options["scope"]
+    return None if given == scope_text(None) else given
+
+
+def _scopes(options: Options) -> Any:
+    """One scope; every scope without the argument."""
+    return EVERY_SCOPE if options["scope"] is None else _scope(options)
+
+
+def _signed(options: Options) -> dict[str, Any]:
+    return {name: options[name] for name in ("period", "by", "reason", "dry_run")}
+
+
+def _add_advance(parser: ArgumentParser) -> None:
+    parser.add_argument("--to", type=int, required=True, help="every later number is above this")
+
+
+def _advance(options: Options) -> list[Change]:
+    return [changes.advance(options["alias"], to=options["to"], scope=_scope(options), **_signed(options))]
+
+
+def _add_seed(parser: ArgumentParser) -> None:
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--number", type=int, help="above this number")
+    source.add_argument("--items", action="store_true", help="above what the sequence's own table holds")
+    source.add_argument("--column", help="above a column that is a SequenceField, such as shop.Order.number")
+    parser.add_argument("--database", default=DEFAULT_DB_ALIAS, help="the alias of the column's database")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a next number is too low")
+
+
+def _seed(options: Options) -> list[Change]:
+    given = {**_signed(options), "dry_run": options["dry_run"] or options["check"]}
+    alias = options["alias"]
+    if options["column"] is not None:
+        field = _sequence_field(options["column"], alias)
+        rows = field.model._base_manager.using(options["database"]).all()
+        return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
+    if options["items"]:
+        return changes.seed(alias, "items", scope=_scopes(options), **given)
+    return changes.seed(alias, options["number"], scope=_scope(options), **given)
+
+
+def _sequence_field(column: str, alias: str) -> SequenceField:
+    """The field of a text such as shop.Order.number. Raises CommandError."""
+    model, _, name = column.rpartition(".")
+    try:
+        field = apps.get_model(model)._meta.get_field(name)
+    except (LookupError, ValueError, FieldDoesNotExist) as error:
+        raise CommandError(f"{error} Name a column as shop.Order.number.") from error
+    if not isinstance(field, SequenceField):
+        raise CommandError(f"{column} is no SequenceField: for another column use SeedSequence in a migration.")
+    if field.sequence != alias:
+        raise CommandError(f"{column} is numbered by {field.sequence!r}, not by {alias!r}.")
+    return field
+
+
+def _add_recover(parser: ArgumentParser) -> None:
+    parser.add_argument("--margin", type=int, default=changes.MARGIN, help="how many numbers to leave out beyond that")
+    parser.add_argument("--past", type=int, help="a number that is known to have been handed out")
+
+
+def _recover(options: Options) -> list[Change]:
+    return changes.recover(
+        options["alias"],
+        scope=_scopes(options),
+        margin=options["margin"],
+        past=options["past"],
+        **_signed(options),
+    )
+
+
+def _freeze(options: Options) -> list[Change]:
+    return [changes.freeze(options["alias"], scope=_scope(options), **_signed(options))]
+
+
+def _thaw(options: Options) -> list[Change]:
+    return [changes.thaw(options["alias"], scope=_scope(options), **_signed(options))]
+
+
+def _add_void(parser: ArgumentParser) -> None:
+    parser.add_argument("--value", type=int, required=True, help="the number that is withdrawn")
+
+
+def _void(options: Options) -> list[Change]:
+    return [changes.void(options["alias"], options["value"], scope=_scope(options), **_signed(options))]
+
+
+def _add_switch(parser: ArgumentParser) -> None:
+    step = parser.add_mutually_exclusive_group(required=True)
+    step.add_argument("--to", choices=list(switches.SWITCHED), help="begin: the new strategy")
+    step.add_argument("--finish", action="store_true", help="end: no process of the old strategy is left")
+    parser.add_argument(
+        "--counter-table", default=switches.DEFAULT_TABLE, help="the table of counters of the other configuration"
+    )
+
+
+def _switch(options: Options) -> list[Change]:
+    given = {"scope": _scopes(options), "counter_table": options["counter_table"], **_signed(options)}
+    if options["finish"]:
+        return switches.finish_switch(options["alias"], **given)
+    return switches.switch(options["alias"], to=options["to"], **given)
+
+
+def _add_history(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=100, help="how many lines to read")
+    parser.add_argument("--cursor", help="where the last page ended")
+
+
+CHANGES: Mapping[str, Subcommand] = {
+    "advance": Subcommand("begin the next numbers above a given one", _advance, _add_advance),
+    "seed": Subcommand("begin the next numbers above those that are there already", _seed, _add_seed),
+    "recover": Subcommand("after a restore: above all that is stored or remembered", _recover, _add_recover, True),
+    "freeze": Subcommand("refuse every write in a scope, until `thaw`", _freeze),
+    "thaw": Subcommand("let a frozen scope go on", _thaw),
+    "switch": Subcommand("let writers of two strategies number the same items", _switch, _add_switch, True),
+    "void": Subcommand("withdraw a number, which keeps its place", _void, _add_void),
+    "history": Subcommand("list the changes, the newest first", lambda options: [], _add_history, True),
+}

@@ -1,0 +1,43 @@
+"""The errors that an operator mends, each with the command that does it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ..exceptions import SequenceFrozen, SequenceWentBack
+from ..types import Scope, parted, scope_text
+
+__all__ = ["command", "frozen", "signature", "went_back"]
+
+
+def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
+    """The command that makes a guarded change of a scope."""
+    plain, period = parted(scope)
+    given = [alias, "--scope", scope_text(plain), *(["--period", period] if period else []), *more]
+    return f"`manage.py sequences {verb} {shlex.join(given)} --reason ...`"
+
+
+def signature(about: Mapping[str, Any]) -> str:
+    """By whom, since when and why."""
+    who = f"by {about.get('by', 'somebody')} since {about.get('at', 'an unknown time')}"
+    return f"{who}: {about.get('reason') or 'no reason given'}"
+
+
+def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen:
+    """The error of every write in a frozen scope."""
+    return SequenceFrozen(
+        f"The sequence {alias!r}, scope {scope!r}, is frozen {signature(about)}. To go on: "
+        f"{command('thaw', alias, scope)}."
+    )
+
+
+def went_back(alias: str, scope: Scope, *, found: int | None, known: int) -> SequenceWentBack:
+    """The error for a counter that is lower than a value it handed out."""
+    remedy = command("recover", alias, scope, "--past", str(known))
+    return SequenceWentBack(
+        f"The counter of {alias!r}, scope {scope!r}, says {found}, but {known} was handed out: it was set back, or "
+        f"restored, or its items were numbered without it. To go on: {remedy}. While two strategies number the same "
+        "items, they need `manage.py sequences switch`."
+    )

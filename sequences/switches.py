@@ -1,0 +1,169 @@
+"""Switches a sequence between SortKeyMaximum and TransactionalCounter while writers of both are running.
+
+    1. `switch(sequence, to="TransactionalCounter", ...)`, or to "SortKeyMaximum"
+    2. the sequence gets its new STRATEGY, process by process
+    3. `finish_switch(sequence, ...)` when no process of the old strategy is left
+
+Both strategies store an item under its number, on the condition that the key is free. So no number comes twice. Both
+take a number only when the one before it is stored. So none is left out. What a counter does not know are the items of
+the other strategy: during a switch it follows them, where otherwise it would be refused (SequenceWentBack).
+
+    SortKeyMaximum         --stores 8--|               |--8 is stored: stores 9--
+    TransactionalCounter               |--9 is free: counter from 7 to 9, and item 9: refused, looks again, stores 10--
+
+Switch no sequence whose items have keys of their own. All processes need a version that has this module. Costs, and
+errors besides those named, are as in `changes`; a switch itself costs one more change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from . import dynamodb, expressions
+from .exceptions import InvalidChange, OperationNotSupported
+from .guarded import EVERY_SCOPE, Scopes, make, scopes_of, write
+from .registry import strategies
+from .retries import read
+from .strategies import SortKeyMaximum, Strategy, TransactionalCounter
+from .strategies.changing import Plan, Scene, Signature
+from .strategies.lives import TableLives
+from .strategies.stored_counter import COUNTER_OPTIONS, StoredCounter
+from .types import Change
+
+__all__ = ["DEFAULT_TABLE", "SWITCHED", "finish_switch", "switch"]
+
+SWITCHED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
+DEFAULT_TABLE: str = COUNTER_OPTIONS["counter_table"].default
+
+
+def switch(
+    sequence: str,
+    *,
+    to: str,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    counter_table: str = DEFAULT_TABLE,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """Let writers of both strategies number the same items, until `finish_switch`.
+
+    From now on counters follow the stored items. Where a counter is past its items, void rows explain the numbers
+    between. Only the scopes that are named or listed are prepared; others follow at their first number.
+    `to` is the name of the new strategy. `counter_table` is that of the new configuration; a sequence with a counter
+    has its own.
+    Raises OperationNotSupported for a sequence that does not fit: other strategies, STEP, items that are not in
+    collections; and SequenceFrozen for a scope that is frozen.
+    """
+    strategy, counter = _switchable(sequence, counter_table)
+    if to not in SWITCHED:
+        raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
+    try:
+        scopes = list(scopes_of(strategy, scope, period))
+    except OperationNotSupported:
+        scopes = []
+    prepare = _followed if to == "TransactionalCounter" else _passed
+    begun = _noted(strategy, to, by, reason, dry_run=dry_run)
+    return [
+        *begun,
+        *(make(sequence, each, "switch", prepare, by, reason, dry_run=dry_run, counter=counter) for each in scopes),
+    ]
+
+
+def finish_switch(
+    sequence: str,
+    *,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    counter_table: str = DEFAULT_TABLE,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
+
+    Within a minute counters that are behind their items are refused again. A scope that is not named or listed may be
+    refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
+    """
+    strategy, counter = _switchable(sequence, counter_table)
+    changes = []
+    if strategy.history.switch().get("to") == "TransactionalCounter":
+        changes = [
+            make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
+            for each in scopes_of(strategy, scope, period)
+        ]
+    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run)]
+
+
+def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
+    """The strategy and its counters, in this configuration or in the other one. Raises OperationNotSupported."""
+    strategy = strategies[sequence]
+    problem = next(_problems(strategy), None)
+    if problem:
+        name = type(strategy).__name__
+        raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
+    return strategy, strategy.counter or _counter_elsewhere(strategy, counter_table)
+
+
+def _problems(strategy: Strategy) -> Iterator[str]:
+    if not isinstance(strategy, tuple(SWITCHED.values())):
+        yield f"only {' and '.join(SWITCHED)} number the same items"
+    if strategy.numbers.step != 1:
+        yield "STEP must be 1"
+    if not strategy.layout.in_collections:
+        yield f"its items are not in collections ('value_in' is {strategy.layout.value_in!r})"
+    table = strategy.option.get("counter_table", DEFAULT_TABLE)
+    if strategy.option["history_table"] is None and table != DEFAULT_TABLE:
+        yield f"set OPTIONS['history_table'] to the same table in both configurations, for example {table!r}"
+
+
+def _counter_elsewhere(strategy: Strategy, table: str) -> StoredCounter:
+    """The counters that a sequence without counters has in the other configuration."""
+    name = dynamodb.table_name(table)
+    lives = TableLives([name], lambda: None, strategy.config.client)
+    return StoredCounter(
+        name, strategy.layout, strategy.numbers, lives, strategy.history, check_items=False, wall=strategy.wall
+    )
+
+
+def _followed(scene: Scene, sign: Signature) -> Plan:
+    """The counter is put on the highest stored item, if it is behind it."""
+    scene.require_thawed()
+    scene.require_stored()
+    last, counted = scene.last, scene.state.last_value
+    if last is None or (counted is not None and counted >= last):
+        return Plan(before=last, after=last)
+    return Plan(before=last, after=last, actions=(scene.counter_to(last, sign),))
+
+
+def _passed(scene: Scene, sign: Signature) -> Plan:
+    """Void rows lead past the numbers that the counter has handed out and no item carries."""
+    scene.require_thawed()
+    return scene.passed(sign)
+
+
+def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
+    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already."""
+    history, deadline = strategy.history, strategy.deadline()
+    send = partial(read, deadline=deadline)
+
+    def plan(sign: Signature) -> Plan:
+        note = history.switch(send)
+        if note.get("to") == to:
+            return Plan(before=None, after=None)
+        action = expressions.change_row(
+            history.schema.table,
+            history.switch_key,
+            unchanged={"token": note.get("token"), "to": note.get("to")},
+            sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
+            removes=[] if to else ["to"],
+        )
+        return Plan(before=None, after=None, actions=(action,))
+
+    return [
+        change
+        for change, is_new in [write(strategy, None, "switch", plan, by, reason, deadline, dry_run=dry_run)]
+        if is_new
+    ]

@@ -1,0 +1,782 @@
+"""Guarded changes: what each does, what it refuses, and the history that it leaves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from project.proof.faults.control import Proxy
+from sequences import (
+    changes,
+    dynamodb,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    put_next,
+    put_next_many,
+)
+from sequences.audit import AuditReport, audit
+from sequences.exceptions import (
+    CancellationReason,
+    InvalidChange,
+    OperationNotSupported,
+    ScopeNotFound,
+    SequenceContention,
+    SequenceError,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceUnavailable,
+    SequenceWentBack,
+    WriteCancelled,
+)
+from sequences.registry import strategies
+from sequences.retries import write_once
+from sequences.strategies import Strategy
+from sequences.switches import finish_switch, switch
+from sequences.testing import engine_at
+from sequences.testing.callers import put_some, take_some
+from sequences.types import Change, Dated
+from tests.sequences.running import FAULTS, Writers
+from tests.sequences.support import (
+    COUNTERS,
+    SORT_KEYS,
+    STEPPING,
+    Clock,
+    Processes,
+    Wire,
+    delete_counter,
+    delete_row,
+    import_row,
+    make,
+    names_that,
+    read_counter,
+    set_counter,
+    stored,
+    wait_until,
+)
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
+EVERY = [*COUNTERS, *SORT_KEYS, *STEPPING]
+every_strategy = pytest.mark.parametrize("name", EVERY)
+counters = pytest.mark.parametrize("name", [*COUNTERS, *STEPPING])
+
+
+def nth(name: str, n: int) -> int:
+    """The n-th value of a configuration."""
+    config = strategies[name].config
+    return config.start + (n - 1) * config.step
+
+
+def lines(name: str, scope: str | None) -> list[Change]:
+    """The history of a scope, the newest change first."""
+    return changes.history(name, scope=scope, limit=10_000)[0]
+
+
+def checked(name: str, scope: str | None) -> AuditReport:
+    """The audit of a scope in which all is explained."""
+    report = audit(strategies[name], scope)
+    assert report.unexplained == 0, report
+    return report
+
+
+def written(*arguments: str) -> str:
+    """What `manage.py sequences` prints."""
+    output = io.StringIO()
+    call_command("sequences", *arguments, stdout=output)
+    return output.getvalue()
+
+
+class TestAdvance:
+    @every_strategy
+    def test_the_next_value_is_higher(self, name: str, scope: str) -> None:
+        """The next item gets the first value of the sequence that is above the given one, and the audit explains it."""
+        put_some(name, scope, 2)
+        step = strategies[name].config.step
+        change = changes.advance(name, to=nth(name, 50) + step // 2, scope=scope, **WHO)
+        assert (change.before, change.after) == (get_before(name), nth(name, 50))
+        assert put_some(name, scope, 1) == [nth(name, 51)]
+        report = checked(name, scope)
+        assert report.last_value is not None
+        assert report.missing + report.carried == (report.last_value - nth(name, 0)) // step
+
+    @every_strategy
+    def test_only_upwards(self, name: str, scope: str) -> None:
+        """What is not above all values so far is refused with the least that is allowed, and nothing is written."""
+        put_some(name, scope, 2)
+        least = get_before(name) + strategies[name].config.step
+        before = (stored(name, scope), read_counter(name, scope) if strategies[name].counter else {})
+        for to in (0, least - 1):
+            with pytest.raises(InvalidChange, match=f"give {least} or more"):
+                changes.advance(name, to=to, scope=scope, **WHO)
+        assert before == (stored(name, scope), read_counter(name, scope) if strategies[name].counter else {})
+        assert lines(name, scope) == []
+        assert changes.advance(name, to=least, scope=scope, **WHO).after == least
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_past_imported_rows(self, name: str, scope: str) -> None:
+        """A counter cannot be advanced to a number that an imported row has, although it has not counted so far."""
+        import_row(name, scope, 50)
+        with pytest.raises(InvalidChange, match="give 51 or more"):
+            changes.advance(name, to=50, scope=scope, **WHO)
+
+    @pytest.mark.parametrize("name", ["block", "atomic", "optimistic-put"])
+    def test_values_in_memory_are_dropped(self, name: str, scope: str) -> None:
+        """This process hands out none of the lower values that it has reserved."""
+        take_some(name, scope, 1)
+        changes.advance(name, to=500, scope=scope, **WHO)
+        assert get_next_value(name, scope=scope) == 501
+
+    @pytest.mark.parametrize("name", list(SORT_KEYS))
+    def test_busy_writers_follow(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A writer that remembers the highest number, and so reads nothing, does not go on below the new one."""
+        other = install(name)
+        put_next(name, {}, scope=scope)
+        del strategies._made[name]  # another process advances
+        changes.advance(name, to=100, scope=scope, **WHO)
+        strategies._made[name] = other
+        assert put_next(name, {}, scope=scope).value == 101
+
+    def test_a_frozen_scope(self, scope: str) -> None:
+        """A frozen scope can be advanced, and stays frozen until it is thawed."""
+        for name in ("atomic", "sort-key"):
+            put_some(name, scope, 2)
+            changes.freeze(name, scope=scope, **WHO)
+            changes.advance(name, to=50, scope=scope, **WHO)
+            with pytest.raises(SequenceFrozen):
+                put_next(name, {}, scope=scope)
+            changes.thaw(name, scope=scope, **WHO)
+            assert put_next(name, {}, scope=scope).value == 51
+
+    @pytest.mark.parametrize("name", list(SORT_KEYS))
+    def test_busy_writers_of_a_frozen_scope(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A writer that remembers a number from before the freeze does not pass a scope that was advanced since."""
+        other = install(name)
+        put_next(name, {}, scope=scope)
+        del strategies._made[name]
+        changes.freeze(name, scope=scope, **WHO)
+        changes.advance(name, to=50, scope=scope, **WHO)
+        strategies._made[name] = other
+        for _ in range(3):
+            with pytest.raises(SequenceFrozen):
+                put_next(name, {}, scope=scope)
+
+    @pytest.mark.parametrize("name", ["atomic", "sort-key-padded"])
+    def test_above_the_maximum(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A value above MAXIMUM is refused, and the sequence stays."""
+        install(name, MAXIMUM=100)
+        with pytest.raises(SequenceExhausted, match="raise MAXIMUM"):
+            changes.advance(name, to=101, scope=scope, **WHO)
+        assert get_last_value(name, scope=scope) is None
+
+    def test_it_is_remembered(self, scope: str) -> None:
+        """A counter that is set back after it was advanced is refused."""
+        changes.advance("atomic", to=10, scope=scope, **WHO)
+        set_counter("atomic", scope, last_value=5, highest=5)
+        with pytest.raises(SequenceWentBack):
+            get_next_value("atomic", scope=scope)
+
+    def test_a_scope_that_must_exist(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Where a scope must have a row first, a change makes none."""
+        install("sort-key", scope_must_exist=True)
+        with pytest.raises(ScopeNotFound):
+            changes.advance("sort-key", to=10, scope=scope, **WHO)
+
+    def test_dry_run(self, scope: str, wire: Wire) -> None:
+        """A dry run tells the same change, and writes nothing."""
+        wire.clear()
+        rehearsed = changes.advance("atomic", to=10, scope=scope, dry_run=True, **WHO)
+        assert not {"TransactWriteItems", "UpdateItem", "PutItem"} & set(wire.operations)
+        made = changes.advance("atomic", to=10, scope=scope, **WHO)
+        assert (rehearsed.before, rehearsed.after) == (made.before, made.after) == (None, 10)
+
+
+def get_before(name: str) -> int:
+    """The last value after two puts: that of a block is its end."""
+    return nth(name, 8) if name == "block" else nth(name, 2)
+
+
+def sent(wire: Wire) -> list[Any]:
+    """The guarded changes that were sent."""
+    return [body for body in wire.bodies("TransactWriteItems") if "#history#" in json.dumps(body)]
+
+
+class TestWriting:
+    """How a change is written, whatever it is."""
+
+    @pytest.mark.parametrize("name", ["transactional", "sort-key"])
+    def test_a_race_is_looked_at_again(self, name: str, scope: str, wire: Wire) -> None:
+        """If another process numbers between the look and the write, the change is planned anew."""
+        put_next(name, {}, scope=scope)
+        wire.before("TransactWriteItems", partial(elsewhere, name, scope))
+        change = changes.advance(name, to=10, scope=scope, **WHO)
+        assert (change.before, change.after) == (2, 10)
+        assert lines(name, scope) == [change]
+        assert len(sent(wire)) == 2
+
+    @pytest.mark.parametrize("name", ["atomic", "sort-key"])
+    def test_a_lost_answer_is_found_again(self, name: str, scope: str, wire: Wire) -> None:
+        """If the answer is lost, the same change is sent again and recognised, also after others went on."""
+        wire.lose("TransactWriteItems")
+        wire.forget_request_tokens()
+        wire.after("TransactWriteItems", partial(elsewhere, name, scope))
+        change = changes.advance(name, to=10, scope=scope, **WHO)
+        assert lines(name, scope) == [change]
+        assert get_last_value(name, scope=scope) == 11
+
+    def test_an_answer_that_a_conflict_hides(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If the refusal of the repeat does not show that the first send was stored, the history does."""
+
+        def hide(*arguments: Any, **options: Any) -> None:
+            write_once(*arguments, **options)
+            reasons = (CancellationReason("ConditionalCheckFailed"), CancellationReason("TransactionConflict"))
+            error = WriteCancelled("hidden", reasons)
+            error.after_unknown = True
+            raise error
+
+        monkeypatch.setattr("sequences.guarded.write_once", hide)
+        change = changes.advance("atomic", to=10, scope=scope, **WHO)
+        assert lines("atomic", scope) == [change]
+
+    def test_both_or_neither(self, scope: str, wire: Wire) -> None:
+        """The change and its line in the history are in one transaction."""
+        changes.advance("atomic", to=10, scope=scope, **WHO)
+        (body,) = wire.bodies("TransactWriteItems")
+        assert [list(action) for action in body["TransactItems"]] == [["Update"], ["Put"]]
+
+    def test_races_that_do_not_end(
+        self, scope: str, wire: Wire, clock: Clock, install: Callable[..., Strategy]
+    ) -> None:
+        """At the deadline it gives up, and nothing of it was written."""
+        install("transactional", clock=clock)
+
+        def move(n: int) -> Callable[[], None]:
+            return lambda: set_counter("transactional", scope, last_value=n, highest=n, token="another")
+
+        wire.before("TransactWriteItems", *map(move, range(1, 100)))
+        with pytest.raises(SequenceContention):
+            changes.advance("transactional", to=1000, scope=scope, **WHO)
+        assert read_counter("transactional", scope)["last_value"] < 100
+        assert lines("transactional", scope) == []
+
+    @pytest.mark.parametrize(
+        ("field", "text"), [("by", ""), ("by", "a" * 201), ("reason", " "), ("reason", "a\nb"), ("reason", "a" * 501)]
+    )
+    def test_who_and_why_are_required(self, field: str, text: str, wire: Wire) -> None:
+        """A change without who or why names the field, and is not sent."""
+        wire.clear()
+        with pytest.raises(InvalidChange, match=f"^{field} is "):
+            changes.freeze("sort-key", **{**WHO, field: text})
+        assert "TransactWriteItems" not in wire.operations
+
+    @pytest.mark.parametrize("value", [-1, True, 1.0, "1", None])
+    def test_a_wrong_number(self, value: Any, wire: Wire) -> None:
+        """A number that is negative or not whole is refused unsent, and the field is named."""
+        wire.clear()
+        for attempt, field in (
+            (lambda: changes.advance("atomic", to=value, **WHO), "to"),
+            (lambda: changes.seed("atomic", value, **WHO), "source"),
+            (lambda: changes.void("atomic", value, **WHO), "value"),
+            (lambda: changes.recover("atomic", margin=value, **WHO), "margin"),
+        ):
+            with pytest.raises(InvalidChange, match=f"^{field} is .*; it must be a whole number from 0"):
+                attempt()
+        assert wire.sent == []
+
+    def test_nothing_lowers_a_sequence(self, scope: str) -> None:
+        """No change, given a lower number, makes a number come again."""
+        for name in EVERY:
+            told = put_some(name, scope, 3)
+            for change in (
+                partial(changes.advance, to=1),
+                partial(changes.seed, source=1),
+                partial(changes.seed, source="items"),
+                partial(changes.recover, margin=0, past=1),
+                changes.freeze,
+                partial(changes.advance, to=1),
+                changes.thaw,
+                partial(changes.void, value=told[0]),
+                partial(switch, to="SortKeyMaximum"),
+                finish_switch,
+            ):
+                before = get_last_value(name, scope=scope)
+                try:
+                    change(name, scope=scope, **WHO)
+                except (InvalidChange, OperationNotSupported):
+                    pass
+                after = get_last_value(name, scope=scope)
+                assert before is not None
+                assert after is not None
+                assert after >= before
+            assert put_some(name, scope, 1)[0] > told[-1]
+
+
+def elsewhere(name: str, scope: str) -> None:
+    """Another process stores the next item."""
+    own = strategies._made.pop(name)
+    put_next(name, {}, scope=scope)
+    strategies._made[name] = own
+
+
+class TestSeed:
+    @every_strategy
+    def test_a_number(self, name: str, scope: str) -> None:
+        """The next number is above the given one, and a second time nothing is changed or told."""
+        (change,) = changes.seed(name, nth(name, 40), scope=scope, **WHO)
+        assert (change.before, change.after) == (None, nth(name, 40))
+        (again,) = changes.seed(name, nth(name, 40), scope=scope, **WHO)
+        assert (again.before, again.after) == (nth(name, 40), nth(name, 40))
+        assert lines(name, scope) == [change]
+        assert put_next(name, {}, scope=scope).value == nth(name, 41)
+
+    def test_below_the_start(self, scope: str) -> None:
+        """A sequence that begins above the number begins at START."""
+        (change,) = changes.seed("atomic-from-1001-by-10", 1000, scope=scope, **WHO)
+        assert change.after is None
+        assert get_next_value("atomic-from-1001-by-10", scope=scope) == 1001
+
+    @counters
+    def test_stored_items(self, name: str, scope: str) -> None:
+        """The counter goes past the items of the sequence's own table."""
+        import_row(name, scope, nth(name, 7))
+        (change,) = changes.seed(name, "items", scope=scope, **WHO)
+        assert change.after == nth(name, 7)
+        assert put_next(name, {}, scope=scope).value == nth(name, 8)
+
+
+class TestRecover:
+    @counters
+    def test_a_counter_that_went_back(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """After a restore numbers go on past the stored items and the margin, where they were refused before."""
+        told = put_some(name, scope, 3)
+        delete_counter(name, scope)
+        install(name)
+        with pytest.raises(SequenceWentBack, match=f"sequences recover {name} --scope {scope} --past"):
+            put_some(name, scope, 1)
+        (change,) = changes.recover(name, scope=scope, margin=5, **WHO)
+        assert change.after is not None
+        assert change.after >= told[-1] + 5 * strategies[name].config.step
+        assert put_some(name, scope, 1)[0] > change.after
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+    def test_what_is_evidence(self, name: str, scope: str) -> None:
+        """The highest marker, stored item, line of the history and given number each count, and the highest wins."""
+        put_next(name, {}, scope=scope)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 2
+        put_next(name, {}, scope=scope, idempotency_token="a token")
+        forget_all(name, scope, keep_markers=True)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 4
+        forget_all(name, scope)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 5
+        import_row(name, scope, 60)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 61
+        assert changes.recover(name, scope=scope, margin=1, past=80, **WHO)[0].after == 81
+        assert put_next(name, {}, scope=scope).value == 82
+
+    def test_values_taken_with_a_token(self, scope: str) -> None:
+        """A marker of many values counts with the last of them."""
+        get_next_values(10, "atomic", scope=scope, idempotency_token="ten")
+        delete_counter("atomic", scope)
+        strategies.reset()
+        assert changes.recover("atomic", scope=scope, margin=0, **WHO)[0].after == 10
+
+    def test_a_scope_without_anything(self, scope: str) -> None:
+        """Where nothing was ever counted, there is nothing to recover."""
+        (change,) = changes.recover("atomic", scope=scope, **WHO)
+        assert change.after is None
+        assert get_next_value("atomic", scope=scope) == 1
+
+    def test_every_scope(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Without a scope every counter that is listed is recovered."""
+        install("optimistic-put", counter_table="marks")
+        dynamodb.create_table(dynamodb.table_name("marks"), {"sequence": "S", "scope": "S"})
+        for each in ("a", "b", None):
+            get_next_values(2, "optimistic-put", scope=each)
+        made = changes.recover("optimistic-put", margin=10, **WHO)
+        assert [(change.scope, change.after) for change in made] == [(None, 12), ("a", 12), ("b", 12)]
+        dynamodb.delete_table(dynamodb.table_name("marks"))
+
+
+def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
+    """Lose the counter and the items, as a restore does, and the markers."""
+    strategy = strategies[name]
+    partitions = [strategy.layout.partition(scope), *([] if keep_markers else [strategy.markers.partition(scope)])]
+    for partition in partitions:
+        request = {
+            "TableName": strategy.schema.table,
+            "KeyConditionExpression": "pk = :scope",
+            "ExpressionAttributeValues": {":scope": {"S": partition}},
+        }
+        for row in dynamodb.call("query", request)["Items"]:
+            key = {part: row[part] for part in ("pk", "sk")}
+            dynamodb.call("delete_item", {"TableName": strategy.schema.table, "Key": key})
+    if strategy.counter:
+        delete_counter(name, scope)
+    strategies.reset()
+
+
+class TestFreeze:
+    @every_strategy
+    def test_writes_are_refused_and_reads_go_on(self, name: str, scope: str) -> None:
+        """Nothing is stored in a frozen scope; the error tells who, why and the command; after the thaw it goes on."""
+        told = put_some(name, scope, 2)
+        last = get_last_value(name, scope=scope)
+        change = changes.freeze(name, scope=scope, by="ana", reason="the year is closed")
+        before = stored(name, scope)
+        said = f"frozen by ana since .*: the year is closed. .*sequences thaw {name} --scope {scope} --reason"
+        for _ in range(2):
+            with pytest.raises(SequenceFrozen, match=said):
+                put_next(name, {}, scope=scope)
+        with pytest.raises(SequenceFrozen):
+            put_next(name, {}, scope=scope, idempotency_token="a token")
+        with pytest.raises(SequenceFrozen):
+            put_next_many(name, [{}, {}], scope=scope)
+        assert stored(name, scope) == before
+        assert get_last_value(name, scope=scope) == change.after
+        assert (change.after or 0) >= (last or 0)
+        checked(name, scope)
+        changes.thaw(name, scope=scope, **WHO)
+        assert put_some(name, scope, 1)[0] > max(told[-1], change.after or 0)
+        assert [line.kind for line in lines(name, scope)] == ["thaw", "freeze"]
+        checked(name, scope)
+
+    @pytest.mark.parametrize("name", names_that("supports_reserve"))
+    def test_reservations_are_refused(self, name: str, scope: str) -> None:
+        """No value is taken from a frozen counter, with or without a token."""
+        if name not in COUNTERS:
+            return
+        changes.freeze(name, scope=scope, **WHO)
+        for token in (None, "a token"):
+            with pytest.raises(SequenceFrozen):
+                get_next_value(name, scope=scope, idempotency_token=token)
+        changes.thaw(name, scope=scope, **WHO)
+        assert get_next_value(name, scope=scope) == 1
+
+    @pytest.mark.parametrize("name", [name for name in EVERY if not name.startswith("block")])
+    def test_another_process_follows_at_once(self, name: str, scope: str) -> None:
+        """A process that remembers the scope stores nothing after the freeze."""
+        put_some(name, scope, 2)
+        own = strategies._made.pop(name)
+        changes.freeze(name, scope=scope, **WHO)
+        strategies._made[name] = own
+        with pytest.raises(SequenceFrozen):
+            put_next(name, {}, scope=scope)
+        changes.thaw(name, scope=scope, **WHO)
+        assert put_some(name, scope, 1)
+
+    @every_strategy
+    def test_twice(self, name: str, scope: str) -> None:
+        """A frozen scope is not frozen again, and one that is not frozen cannot be thawed."""
+        with pytest.raises(InvalidChange, match="is not frozen"):
+            changes.thaw(name, scope=scope, **WHO)
+        changes.freeze(name, scope=scope, by="ana", reason="a test")
+        with pytest.raises(SequenceFrozen, match="by ana"):
+            changes.freeze(name, scope=scope, by="bob", reason="another")
+        changes.thaw(name, scope=scope, **WHO)
+        with pytest.raises(InvalidChange, match="is not frozen"):
+            changes.thaw(name, scope=scope, **WHO)
+        assert len(lines(name, scope)) == 2
+
+    @counters
+    def test_a_counter_that_went_back_stays_so(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """To freeze and thaw a counter does not hide that it went back."""
+        told = put_some(name, scope, 12)
+        set_counter(name, scope, last_value=nth(name, 2))
+        changes.freeze(name, scope=scope, **WHO)
+        changes.thaw(name, scope=scope, **WHO)
+        install(name, check_items=False)
+        with pytest.raises(SequenceWentBack):
+            put_some(name, scope, 10)
+        assert len(stored(name, scope)) == len(told)
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_a_busy_counter(self, name: str, scope: str, wire: Wire) -> None:
+        """A counter that counts on between the look and the write is frozen at the first attempt all the same."""
+        put_next(name, {}, scope=scope)
+        wire.before("TransactWriteItems", partial(elsewhere_alone, name, scope))
+        changes.freeze(name, scope=scope, **WHO)
+        with pytest.raises(SequenceFrozen):
+            put_next(name, {}, scope=scope)
+        assert len(sent(wire)) == 1
+
+    def test_a_freeze_that_was_held_up(self, scope: str, wire: Wire) -> None:
+        """A freeze that arrives after a later thaw does nothing."""
+        put_next("atomic", {}, scope=scope)
+        changes.freeze("atomic", scope=scope, **WHO)
+        (late,) = wire.bodies("TransactWriteItems")[-1:]
+        changes.thaw("atomic", scope=scope, **WHO)
+        history = late["TransactItems"][1]["Put"]
+        history["Item"]["scope"]["S"] += "0"  # the same freeze, which nobody has stored yet
+        with pytest.raises(SequenceError):
+            dynamodb.call("transact_write_items", {**late, "ClientRequestToken": "held up"})
+        assert put_next("atomic", {}, scope=scope).value == 2
+
+    def test_a_lost_answer_before_the_freeze(self, scope: str, wire: Wire) -> None:
+        """A write whose answer was lost before the freeze is found again, and not stored twice."""
+        put_next("transactional", {}, scope=scope)
+        wire.lose("TransactWriteItems")
+        wire.forget_request_tokens()
+        wire.after("TransactWriteItems", partial(changes.freeze, "transactional", scope=scope, **WHO))
+        assert put_next("transactional", {}, scope=scope).value == 2
+        assert len(stored("transactional", scope)) == 2
+
+    def test_a_lost_request_before_the_freeze(self, scope: str, wire: Wire) -> None:
+        """A write that may still be on its way is not called refused: it may be stored after a thaw."""
+        put_next("transactional", {}, scope=scope)
+
+        def lose() -> None:
+            changes.freeze("transactional", scope=scope, **WHO)
+            wire.lose("TransactWriteItems")
+
+        wire.before("TransactWriteItems", lose)
+        with pytest.raises(SequenceUnavailable, match="is frozen") as gave_up:
+            put_next("transactional", {}, scope=scope)
+        assert gave_up.value.outcome_unknown
+
+
+def elsewhere_alone(name: str, scope: str) -> None:
+    """Another process stores the next item, and this one does not look."""
+    threading.Thread(target=elsewhere, args=(name, scope)).run()
+
+
+class TestVoid:
+    @every_strategy
+    def test_an_item(self, name: str, scope: str) -> None:
+        """A void item keeps its place and its attributes, and says who withdrew it, when and why."""
+        told = put_some(name, scope, 3)
+        before = stored(name, scope)[told[1]]
+        change = changes.void(name, told[1], scope=scope, by="ana", reason="entered twice")
+        row = stored(name, scope)[told[1]]
+        assert row == {**before, "void": {"by": "ana", "at": change.at.isoformat(), "reason": "entered twice"}}
+        assert [void.value for void in checked(name, scope).voids.listed] == [told[1]]
+        assert put_some(name, scope, 1)[0] > told[-1]
+
+    @every_strategy
+    def test_twice(self, name: str, scope: str) -> None:
+        """A void number stays as it is: the first void is returned, and told once."""
+        (value,) = put_some(name, scope, 1)
+        first = changes.void(name, value, scope=scope, by="ana", reason="entered twice")
+        assert changes.void(name, value, scope=scope, by="bob", reason="another") == first
+        assert lines(name, scope) == [first]
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+    def test_a_gap(self, name: str, scope: str) -> None:
+        """Where no item is stored, a row explains the gap."""
+        put_some(name, scope, 1)
+        changes.advance(name, to=5, scope=scope, **WHO)
+        changes.void(name, 3, scope=scope, by="ana", reason="torn out")
+        assert stored(name, scope)[3]["void"]["reason"] == "torn out"
+        checked(name, scope)
+        assert put_next(name, {}, scope=scope).value == 6
+
+    @every_strategy
+    def test_what_is_no_value_yet(self, name: str, scope: str) -> None:
+        """A number above the last value, or no value of the sequence, is refused, and nothing is stored."""
+        with pytest.raises(InvalidChange, match="up to its last value, which is nothing yet"):
+            changes.void(name, nth(name, 1), scope=scope, **WHO)
+        put_some(name, scope, 1)
+        last = get_last_value(name, scope=scope) or 0
+        for value in (0, last + strategies[name].config.step):
+            with pytest.raises(InvalidChange, match=f"up to its last value, which is {last}"):
+                changes.void(name, value, scope=scope, **WHO)
+        assert len(stored(name, scope)) == 1
+
+    def test_an_attribute_of_the_application(self, scope: str) -> None:
+        """An attribute `void` of the application's own is not overwritten."""
+        put_next("sort-key", {"void": False}, scope=scope)
+        with pytest.raises(InvalidChange, match="attribute 'void' of its own"):
+            changes.void("sort-key", 1, scope=scope, **WHO)
+
+    def test_items_with_their_own_keys(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Where the value does not make the key, the item is withdrawn by the application."""
+        install("transactional", value_in="attribute")
+        put_next("transactional", {"pk": f"own {scope}", "sk": 1}, scope=scope)
+        with pytest.raises(OperationNotSupported, match="withdraw the item in your application"):
+            changes.void("transactional", 1, scope=scope, **WHO)
+
+
+@pytest.mark.needs_engine
+@pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key", "sort-key-increment"])
+def test_under_running_writers(name: str, scope: str, proxy: Proxy) -> None:
+    """While writers are running and answers are lost, no number comes twice, and the history explains what lacks."""
+    with engine_at(proxy.endpoint):
+        proxy.follow(*FAULTS)
+        writers = Writers(name, scope, [make(name) for _ in range(3)])
+        made = []
+
+        def more() -> None:
+            before = len(writers.told)
+            wait_until(lambda: len(writers.told) > before + 5, seconds=20)
+
+        more()
+        made.append(changes.freeze(name, scope=scope, **WHO))
+        wait_until(lambda: len(writers.refused) > 5)
+        frozen_at = get_last_value(name, scope=scope)
+        made.append(changes.thaw(name, scope=scope, **WHO))
+        assert made[-1].after == frozen_at
+        more()
+        made.append(changes.advance(name, to=5000, scope=scope, **WHO))
+        more()
+        made += changes.recover(name, scope=scope, margin=30, **WHO)
+        more()
+        writers.stop()
+        proxy.calm()
+        proxy.settle()
+        rows, report, told = stored(name, scope), audit(strategies[name], scope), lines(name, scope)
+    assert set(writers.told.values()) == {1}
+    assert {value: rows[value]["title"] for value in writers.told} == writers.titles
+    assert len({row["title"] for row in rows.values() if "title" in row}) == len(rows) - report.voids.total
+    assert report.unexplained == 0
+    if strategies[name].gapless:
+        assert report.gaps.total == report.explained_gaps == 2
+    assert sorted(told, key=lambda change: change.at) == sorted(made, key=lambda change: change.at)
+
+
+@pytest.mark.needs_engine
+@pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+def test_other_processes_stop(name: str, scope: str, spawned: Processes) -> None:
+    """Other processes store nothing after a freeze, and all that they were told is stored."""
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(spawned.run, until_frozen, name, scope)
+        wait_until(lambda: len(stored(name, scope)) > 20, seconds=60)  # the processes start at their first task
+        changes.freeze(name, scope=scope, **WHO)
+        frozen = stored(name, scope)
+        told = [value for values in running.result(timeout=30) for value in values]
+    rows = {value: row for value, row in stored(name, scope).items() if "void" not in row}
+    assert len(set(told)) == len(told)
+    assert sorted(told) == sorted(rows)
+    if strategies[name].gapless:
+        assert stored(name, scope) == frozen
+    changes.thaw(name, scope=scope, **WHO)
+    checked(name, scope)
+
+
+def until_frozen(name: str, scope: str) -> list[int]:
+    """What one process stores until it is refused."""
+    told = []
+    while True:
+        try:
+            told.append(put_next(name, {}, scope=scope).value)
+        except SequenceFrozen:
+            return told
+
+
+class TestAudit:
+    def test_a_gap_that_a_change_explains(self, scope: str) -> None:
+        """A gap that a change skipped has its signature; the values beside it are a gap of their own."""
+        put_some("transactional", scope, 3)
+        delete_row("transactional", scope, 3)
+        changes.advance("transactional", to=10, scope=scope, **WHO)
+        (first, second) = audit(strategies["transactional"], scope).gaps.listed
+        assert (first.first, first.last, first.by) == (3, 3, "")
+        assert (second.first, second.last, second.count, second.by, second.reason) == (4, 10, 7, "ana", "a test")
+        with pytest.raises(CommandError, match="Unexplained findings: 1"):
+            written("audit", "transactional", "--scope", scope)
+
+    def test_a_list_for_an_auditor(self, scope: str) -> None:
+        """The CSV has every void and every gap, in their order, and no text that a spreadsheet would calculate."""
+        put_some("transactional", scope, 2)
+        changes.void("transactional", 1, scope=scope, by="ana", reason="=1+1")
+        changes.advance("transactional", to=9, scope=scope, **WHO)
+        lines = written("audit", "transactional", "--scope", scope, "--format", "csv")
+        table = list(csv.DictReader(io.StringIO(lines)))
+        assert [(line["kind"], line["first"], line["last"], line["by"], line["reason"]) for line in table] == [
+            ("void", "1", "1", "ana", "'=1+1"),
+            ("gap", "3", "9", "ana", "a test"),
+        ]
+        assert {(line["sequence"], line["scope"], line["period"]) for line in table} == {("transactional", scope, "")}
+
+    def test_the_list_is_whole(self, scope: str) -> None:
+        """The CSV has more than the thousand voids that a report lists."""
+        items = [{"void": {"by": "ana", "at": "2026-01-01", "reason": "n"}} for _ in range(100)]
+        for _ in range(11):
+            put_next_many("sort-key", items, scope=scope)
+        assert written("audit", "sort-key", "--scope", scope, "--format", "csv").count("\n") == 1101
+
+
+class TestCommand:
+    def test_each_change(self, scope: str) -> None:
+        """The command makes each change, and tells it in a line."""
+        who = ("--scope", scope, "--by", "ana", "--reason", "a test")
+        told = [
+            written("advance", "atomic", "--to", "10", *who),
+            written("seed", "atomic", "--number", "20", *who),
+            written("seed", "atomic", "--items", *who),
+            written("recover", "atomic", "--margin", "5", *who),
+            written("freeze", "atomic", *who),
+            written("thaw", "atomic", *who),
+            written("void", "atomic", "--value", "7", *who),
+        ]
+        said = ["advance from nothing to 10", "seed from 10 to 20", "seed at 20", "recover from 20 to 25"]
+        for line, words in zip(told, [*said, "freeze at 25", "thaw at 25", "void at 7"], strict=True):
+            assert line.startswith(f"atomic {scope}: {words}, by ana at ")
+            assert line.endswith(": a test\n")
+        listed = written("history", "atomic", "--scope", scope)
+        assert sorted(listed.splitlines()) == sorted(line.strip() for line in told if "seed at" not in line)
+
+    def test_as_json(self, scope: str) -> None:
+        """JSON has the fields of a change."""
+        who = ("--scope", scope, "--by", "ana", "--reason", "a test", "--format", "json")
+        (change,) = json.loads(written("advance", "atomic", "--to", "10", "--dry-run", *who))
+        assert (change["kind"], change["before"], change["after"], change["by"]) == ("advance", None, 10, "ana")
+        assert json.loads(written("history", "atomic", "--scope", scope, "--format", "json"))["changes"] == []
+
+    def test_who_is_the_login(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without --by the login name signs; a reason is required."""
+        monkeypatch.setenv("LOGNAME", "bea")
+        assert "by bea at" in written("freeze", "atomic", "--scope", scope, "--reason", "a test")
+        with pytest.raises(CommandError, match="--reason"):
+            written("thaw", "atomic", "--scope", scope)
+
+    def test_errors(self, scope: str) -> None:
+        """What a change refuses is an error of the command, with the remedy."""
+        who = ("--by", "ana", "--reason", "a test")
+        with pytest.raises(CommandError, match="is not frozen"):
+            written("thaw", "atomic", "--scope", scope, *who)
+        with pytest.raises(CommandError, match=r"keeps no list of its scopes.*`sequences recover sort-key --scope"):
+            written("recover", "sort-key", *who)
+
+    def test_the_command_that_an_error_names(self, scope: str) -> None:
+        """The command in the message of a frozen scope thaws it."""
+        changes.freeze("sort-key", scope=f"{scope} x", **WHO)
+        with pytest.raises(SequenceFrozen) as frozen:
+            put_next("sort-key", {}, scope=f"{scope} x")
+        named = str(frozen.value).partition("`manage.py sequences ")[2].partition(" --reason ...`")[0]
+        written(*shlex.split(named), "--by", "ana", "--reason", "as it says")
+        assert put_next("sort-key", {}, scope=f"{scope} x").value == 2
+
+    def test_switch(self, scope: str) -> None:
+        """A switch begins and ends by the command."""
+        who = ("--scope", scope, "--by", "ana", "--reason", "a test")
+        assert "switch" in written("switch", "sort-key-increment", "--to", "TransactionalCounter", *who)
+        assert "switch" in written("switch", "sort-key-increment", "--finish", *who)
+
+
+class TestPeriods:
+    def test_each_on_its_own(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """A change is of one period: the others go on, and the error and the history name it."""
+        for name in ("atomic", "sort-key"):
+            install(name, PERIOD="year")
+            days = [datetime(year, 5, 1, tzinfo=UTC).date() for year in (2025, 2026)]
+            changes.freeze(name, scope=scope, period="2025", **WHO)
+            with pytest.raises(SequenceFrozen, match=f"thaw {name} --scope {scope} --period 2025"):
+                put_next(name, {}, scope=scope, date=days[0])
+            assert put_next(name, {}, scope=scope, date=days[1]).value == 1
+            changes.thaw(name, scope=scope, period="2025", **WHO)
+            change = changes.advance(name, to=50, scope=scope, period="2025", **WHO)
+            assert put_next(name, {}, scope=scope, date=days[0]).value == 51
+            assert changes.history(name, scope=scope, period="2025", limit=10_000)[0].count(change) == 1
+            assert changes.history(name, scope=scope, period="2026", limit=10_000)[0] == []
+            assert audit(strategies[name], Dated(scope, "2025")).unexplained == 0
