@@ -105,11 +105,11 @@ def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> 
 
 
 def delete_counter(table: str, key: Wire) -> dict[str, Any]:
-    """A `DeleteItem` on the condition that the counter exists."""
+    """A `DeleteItem` on the condition that the counter exists and is not frozen."""
     return {
         "TableName": table,
         "Key": key,
-        "ConditionExpression": "attribute_exists(#last_value)",
-        "ExpressionAttributeNames": {"#last_value": "last_value"},
+        "ConditionExpression": "attribute_exists(#last_value) AND attribute_not_exists(#frozen)",
+        "ExpressionAttributeNames": {"#last_value": "last_value", "#frozen": "frozen"},
         **OLD_ITEM,
     }

@@ -290,11 +290,11 @@ class Strategy(ABC):
 
     def _counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
-        last_value, frozen = self.standing(Dated.of(scope, period))
+        last_value, frozen = self.look(Dated.of(scope, period))
         told = remedies.signature(frozen) if frozen else None
         return Counter(sequence=self.alias, scope=scope, period=period, last_value=last_value, frozen=told)
 
-    def standing(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
+    def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         """The last value of a scope, and by whom it is frozen if the read tells. Costs one read."""
         return self.last_value(scope), None
 

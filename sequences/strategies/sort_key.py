@@ -130,8 +130,8 @@ class SortKeyMaximum(Strategy):
             self._tails.put(scope, hint)
 
     def last_value(self, scope: Scope) -> int | None:
-        return self.standing(scope)[0]
+        return self.look(scope)[0]
 
-    def standing(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
+    def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         number, _, frozen = self.layout.top(scope, partial(read, deadline=self.deadline()))
         return (None if number is None or number < self.config.start else number), frozen

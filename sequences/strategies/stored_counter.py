@@ -297,6 +297,8 @@ class StoredCounter:
                 "delete_item", expressions.delete_counter(self.table, self.key(scope)), token="", deadline=deadline
             )
         except WriteCancelled as error:
+            if frozen := (error.reasons[0].old or {}).get("frozen"):
+                raise remedies.frozen(self.alias, scope, frozen) from error
             return error.after_unknown
         finally:
             self.forget_scope(scope)

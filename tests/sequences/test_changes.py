@@ -476,6 +476,14 @@ class TestFreeze:
         changes.thaw(name, scope=scope, **WHO)
         assert put_some(name, scope, 1)
 
+    def test_a_frozen_counter_is_not_deleted(self, scope: str) -> None:
+        """A frozen counter cannot be deleted, by which it would begin again."""
+        take_some("atomic", scope, 2)
+        changes.freeze("atomic", scope=scope, **WHO)
+        with pytest.raises(SequenceFrozen):
+            strategies["atomic"].delete_counter(scope)
+        assert get_last_value("atomic", scope=scope) == 2
+
     @every_strategy
     def test_twice(self, name: str, scope: str) -> None:
         """A frozen scope is not frozen again, and one that is not frozen cannot be thawed."""
