@@ -375,8 +375,10 @@ def _marker_schema(alias: str, schema: KeySchema, option: Mapping[str, Any]) -> 
 
 def _history_schema(config: SequenceConfig, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
     """The keys of the history: in the table of counters, unless that is the table of the items."""
-    names = (option["history_table"], option.get("counter_table"), COUNTER_OPTIONS["counter_table"].default)
-    tables = [dynamodb.table_name(name) for name in names if name]
+    given, default = option["history_table"], COUNTER_OPTIONS["counter_table"].default
+    tables = [
+        dynamodb.table_name(name) for name in ([given] if given else [option.get("counter_table"), default]) if name
+    ]
     apart = [table for table in tables if table != items.table]
     return counter_schema((apart or tables)[0], config.client)
 

@@ -30,6 +30,7 @@ from sequences.audit import AuditReport, audit
 from sequences.exceptions import (
     CancellationReason,
     InvalidChange,
+    InvalidSequence,
     OperationNotSupported,
     ScopeNotFound,
     SequenceContention,
@@ -249,6 +250,14 @@ class TestWriting:
         monkeypatch.setattr("sequences.guarded.write_once", hide)
         change = changes.advance("atomic", to=10, scope=scope, **WHO)
         assert lines("atomic", scope) == [change]
+
+    def test_a_history_among_the_items(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """A history in the table of the items is refused by each change, and numbers go on."""
+        install("sort-key", history_table="sequence_items")
+        put_next("sort-key", {}, scope=scope)
+        with pytest.raises(InvalidSequence, match=r"\['history_table'\] must be another table"):
+            changes.advance("sort-key", to=10, scope=scope, **WHO)
+        assert put_next("sort-key", {}, scope=scope).value == 2
 
     def test_both_or_neither(self, scope: str, wire: Wire) -> None:
         """The change and its line in the history are in one transaction."""
