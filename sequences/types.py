@@ -101,6 +101,8 @@ class Counter:
     period: str = ""
     frozen: str | None = None
     """By whom, since when and why it is frozen; None if it is not."""
+    percent_used: int = 0
+    """How much is used of the values up to MAXIMUM, or to the width in FORMAT if that is less."""
 
     @property
     def counted_in(self) -> Scope:

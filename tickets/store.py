@@ -458,23 +458,32 @@ def partition_from_row(row: Row) -> str:
 
 
 def ticket_from_row(row: Row) -> Ticket:
-    """A ticket from its row. Void and imported tickets may lack attributes: they get empty values or defaults."""
-    row = {**IMPORTED, **row}
-    moved = _moved_from_row(row)
+    """A ticket from its row. Void and imported tickets may lack attributes: they get empty values or defaults.
+
+    A guarded change of the sequence (`sequences.changes`) may make a ticket void, or a void row that never was one.
+    """
+    moved, void = _moved_from_row(row), None if "moved_to" in row else _void_from_row(row.get("void"))
+    row = {**IMPORTED, **(_of_void(void) if void else {}), **row}
     return Ticket(
         key=key_of(row["pk"], row["sk"]),
         title=row.get("title", ""),
         description=row.get("description", ""),
-        status=Status(row["status"]),
+        status=Status.VOID if void else Status(row["status"]),
         assignee=row.get("assignee", ""),
         labels=tuple(row.get("labels", ())),
         reporter=row["reporter"],
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),
         version=row["version"],
-        void=None if moved else _void_from_row(row.get("void")),
+        void=void,
         moved=moved,
     )
+
+
+def _of_void(void: Void) -> dict[str, str]:
+    """What a void row says of itself if it never was a ticket."""
+    at = void.at.isoformat()
+    return {"reporter": void.by, "created_at": at, "updated_at": at}
 
 
 def _void_from_row(row: Row | None) -> Void | None:

@@ -292,7 +292,14 @@ class Strategy(ABC):
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
         last_value, frozen = self.look(Dated.of(scope, period))
         told = remedies.signature(frozen) if frozen else None
-        return Counter(sequence=self.alias, scope=scope, period=period, last_value=last_value, frozen=told)
+        return Counter(
+            sequence=self.alias,
+            scope=scope,
+            period=period,
+            last_value=last_value,
+            frozen=told,
+            percent_used=self.numbers.percent_used(last_value),
+        )
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         """The last value of a scope, and by whom it is frozen if the read tells. Costs one read."""

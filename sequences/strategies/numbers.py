@@ -37,8 +37,10 @@ class Numbers:
         """From this value on, 90 % of the values up to the limit are used."""
         return self.before_start - (self.before_start - self.limit) * 9 // 10
 
-    def percent_used(self, value: int) -> int:
-        """How much of the values up to the limit is used, after this value."""
+    def percent_used(self, value: int | None) -> int:
+        """How much of the values up to the limit is used, after this last value."""
+        if value is None:
+            return 0
         return min((value - self.before_start) * 100 // max(self.limit - self.before_start, 1), 100)
 
     @property

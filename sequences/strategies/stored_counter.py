@@ -325,4 +325,5 @@ class StoredCounter:
             last_value=row.get("last_value"),
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
             frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
+            percent_used=self.numbers.percent_used(row.get("last_value")),
         )

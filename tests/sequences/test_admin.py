@@ -1,5 +1,6 @@
 """The administration's pages of the sequences: what they show, to whom, and how they tell what is wrong."""
 
+import datetime
 import re
 from html import unescape
 from typing import Any
@@ -12,7 +13,7 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from sequences import admin, changes, dynamodb, get_next_value, put_next
+from sequences import admin, changes, dynamodb, get_next_value, get_next_values, put_next
 from sequences.capabilities import capabilities
 from sequences.exceptions import StorageRefused
 from sequences.models import Sequence
@@ -136,6 +137,16 @@ class TestCounters:
         text = shown(staff.get(f"{LIST}invoices/"))
         assert re.search(r"\bA 1 - ", text)
         assert re.search(r"\bB nothing yet - ", text)
+
+    def test_periods_are_shown_and_how_much_is_used(self, staff: Client, settings: Settings) -> None:
+        """Each scope is shown with its period, and one that is nearly used up says so."""
+        yearly = {**SEQUENCES["orders"], "START": 1, "MAXIMUM": 10, "PERIOD": "year"}
+        settings.SEQUENCES = {**SEQUENCES, "yearly": yearly}
+        get_next_values(9, "yearly", scope="A", date=datetime.date(2025, 1, 1))
+        get_next_values(8, "yearly", scope="A", date=datetime.date(2026, 1, 1))
+        page = shown(staff.get(f"{LIST}yearly/"))
+        assert re.search(r"A 2025 9 90 % of its values are used .* A 2026 8 ", page)
+        assert page.count("% of its values") == 1
 
     def test_pages_follow_one_another(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """The links lead through all scopes, once each, and back to the first page."""
