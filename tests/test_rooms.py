@@ -28,7 +28,7 @@ EXCEPTIONS = {
     "sequences/lab/": {"mypy_boto3_dynamodb"},  # the recipes' clients are typed
     "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
     "sequences/terminal.py": {"rich"},  # progress bars and tables
-    "sequences/formats.py": {"stdnum"},  # check digits
+    "sequences/formats/digits.py": {"stdnum"},  # check digits
     "sequences/testing/": {"moto", "pytest"},  # fixtures and tests for applications
     # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},

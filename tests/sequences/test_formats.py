@@ -15,7 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sequences.exceptions import InvalidScope, InvalidSequence, InvalidText
-from sequences.formats import CROCKFORD, Clash, Format, Numbered, Parsed
+from sequences.formats import Clash, Format, Numbered, Parsed
+from sequences.formats.digits import CROCKFORD
 from sequences.periods import DATE_PARTS, Period
 
 from .test_periods import periods

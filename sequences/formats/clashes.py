@@ -1,0 +1,118 @@
+"""The search for two values with one text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from .dates import ANY_DAY
+from .digits import MOST_DIGITS, Digits
+from .writing import Writer
+
+__all__ = ["Clash", "Numbered", "SideBySide", "clash_of_periods"]
+
+
+class Numbered(NamedTuple):
+    """What has a text: a value, its scope, and its period, "" without periods."""
+
+    value: int
+    scope: str | None
+    period: str
+
+    def __str__(self) -> str:
+        scope = "" if self.scope is None else f" of the scope {self.scope!r}"
+        period = f" of the period {self.period!r}" if self.period else ""
+        return f"{self.value}{scope}{period}"
+
+
+class Clash(NamedTuple):
+    """Two that have the same text."""
+
+    text: str
+    one: Numbered
+    other: Numbered
+
+
+def clash_of_periods(writer: Writer) -> Clash | None:
+    """The first value in two periods that its text does not tell apart; None if it tells them."""
+    days = writer.dates.alike
+    if days is None:
+        return None
+    value, scope = writer.values.start, "A" if "scope" in writer.template.specs else None
+    one, other = (Numbered(value, scope, writer.period.name(day)) for day in days)
+    return Clash("".join(writer.texts(value, scope, days[0], one.period)), one, other)
+
+
+class SideBySide:
+    """A scope and a value, and what stands between them, in the order in which FORMAT has them."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer, self._values, self._digits = writer, writer.values, writer.template.digits
+        scope, value = writer.template.place("scope"), writer.template.place("value")
+        self._scope_first = scope < value
+        self._all = slice(min(scope, value), max(scope, value) + 1)
+
+    @cached_property
+    def touch(self) -> bool:
+        """Whether nothing between them shows where one of them ends."""
+        return self._digits.may_read(self._between(self._values.start))
+
+    @cached_property
+    def run_together(self) -> bool:
+        """Whether a scope may end, or begin, like a longer value."""
+        first, last = self._digits.write(self._values.start), self._digits.write(self._values.stop - 1)
+        return self.touch and len(first) != len(last)
+
+    @cached_property
+    def clash(self) -> Clash | None:
+        """Two whose texts are the same because the scope of one ends, or begins, with digits of the other's value.
+
+        With "{scope}{year}{value}" in 2026: "A" and 20261 are written as "A2026" and 1 are, "A202620261". The longer
+        value is made of the shorter one, of what stands between, and of some digits.
+        """
+        samples = self._samples() if self.run_together else ()
+        return next((clash for short in samples for clash in self._clashes(short)), None)
+
+    def _between(self, value: int) -> str:
+        return "".join(self._writer.sample(value, "A")[self._all][1:-1])
+
+    def _row(self, *texts: str) -> str:
+        """Texts between the scope and the end of the value, in the order in which they stand."""
+        return "".join(texts if self._scope_first else reversed(texts))
+
+    def _samples(self) -> Iterator[int]:
+        """The first value, and the first of each length."""
+        powers = (len(self._digits.alphabet) ** power for power in range(1, MOST_DIGITS + 1))
+        for bound in chain([self._values.start], powers):
+            value = bound + (self._values.start - bound) % self._values.step
+            if value in self._values:
+                yield value
+
+    def _clashes(self, short: int) -> Iterator[Clash]:
+        """Longer values whose text is also that of this one, in a longer scope."""
+        period = self._writer.period.name(ANY_DAY)
+        digits, between = self._digits.write(short), self._between(short)
+        end = self._row(between, digits)
+        for value in filter(None, map(self._value_of, self._longer(between, digits))):
+            texts = self._writer.sample(value, "A")
+            text, whole = "".join(texts), "".join(texts[self._all])
+            scope = whole.removesuffix(end) if self._scope_first else whole.removeprefix(end)
+            if "".join(self._writer.sample(short, scope)) == text:
+                yield Clash(text, Numbered(value, "A", period), Numbered(short, scope, period))
+
+    def _longer(self, between: str, digits: str) -> Iterator[str]:
+        """Digits with more beside them: a part of what stands between, or all of it, and then more."""
+        for size in range(1, len(between)):
+            yield self._row(between[-size:] if self._scope_first else between[:size], digits)
+        numbers = map(Digits(self._digits.alphabet).write, range(1, 1000))
+        for number in chain([""] if between else [], numbers):
+            yield self._row(number, between, digits)
+
+    def _value_of(self, digits: str) -> int | None:
+        """The value that is written with these digits; None if there is none."""
+        if not set(digits) <= set(self._digits.alphabet):
+            return None
+        value = self._digits.read(digits)
+        return value if value in self._values and self._digits.write(value) == digits else None

@@ -1,0 +1,122 @@
+"""A template taken apart into literal texts and fields, and what makes one unusable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from string import Formatter
+from typing import NamedTuple
+from unicodedata import normalize
+
+from .dates import DATE_FIELDS
+from .digits import CROCKFORD, DECIMAL, MOST_DIGITS, Digits, digits_in
+
+__all__ = ["FIELDS", "Piece", "Template", "problems"]
+
+FIELDS = ("value", "scope", *DATE_FIELDS, "check")
+"""What may stand in braces in FORMAT."""
+
+LONGEST = 200
+
+# What may follow the name of a field, as a pattern and in words; the other fields stand alone.
+_SPECS = {
+    "value": (
+        "(0[1-9][0-9]?(d|crockford)|crockford)?",
+        "{value}, or with a width {value:06d}, {value:crockford} or {value:06crockford}",
+    ),
+    "check": ("luhn|damm", "{check:luhn} or {check:damm}"),
+}
+
+
+class Piece(NamedTuple):
+    """A literal text, or a field with its spec."""
+
+    literal: str
+    field: str
+    spec: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template, such as "INV-{period}-{value:06d}", and what it is made of."""
+
+    text: str
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces in their order. Raises ValueError for unbalanced braces."""
+        pieces: list[Piece] = []
+        for literal, field, spec, conversion in Formatter().parse(self.text):
+            if literal:
+                pieces.append(Piece(literal, "", ""))
+            if field is not None:  # "{}" has the name " ", as without a name it would be a literal
+                pieces.append(Piece("", field or " ", f"{spec}!{conversion}" if conversion else spec or ""))
+        return tuple(pieces)
+
+    @cached_property
+    def specs(self) -> Mapping[str, str]:
+        """The spec of each field."""
+        return {piece.field: piece.spec for piece in self.pieces if piece.field}
+
+    @cached_property
+    def digits(self) -> Digits:
+        """How the value is written."""
+        spec = self.specs["value"]
+        return Digits(CROCKFORD if spec.endswith("crockford") else DECIMAL, int(digits_in(spec) or 0))
+
+    @cached_property
+    def dates(self) -> tuple[str, ...]:
+        """The fields of the date."""
+        return tuple(field for field in self.specs if field in DATE_FIELDS)
+
+    def place(self, field: str) -> int:
+        """The place of a field among the pieces."""
+        return next(place for place, piece in enumerate(self.pieces) if piece.field == field)
+
+
+def problems(template: Template, *, in_periods: bool) -> Iterator[str]:
+    """What makes a template unusable. Only the first counts: each takes for granted that there is none before it."""
+    if not isinstance(template.text, str) or len(template.text) > LONGEST:
+        yield f"it must be a text of up to {LONGEST} characters"
+    try:
+        fields = [piece.field for piece in template.pieces if piece.field]
+    except ValueError:
+        yield "it must have a field in each pair of braces; a brace itself is written twice, as '{{'"
+        return
+    yield from _field_problems(template, fields, in_periods=in_periods)
+    literals = "".join(piece.literal for piece in template.pieces)
+    if not literals.isprintable() or normalize("NFKC", literals) != literals:
+        yield f"its text must be printable and as Unicode's form NFKC has it, {normalize('NFKC', literals)!r}"
+    if "check" in fields:
+        yield from _check_problems(template, fields)
+
+
+def _field_problems(template: Template, fields: list[str], *, in_periods: bool) -> Iterator[str]:
+    for field in fields:
+        if field not in FIELDS:
+            yield f"it has the unknown field {{{field.strip()}}}; known are {', '.join(FIELDS)}"
+        if fields.count(field) > 1:
+            yield f"it must have {{{field}}} once"
+    if "value" not in fields:
+        yield "it must have {value}"
+    if "period" in fields and not in_periods:
+        yield "{period} has no meaning without PERIOD"
+    for field, spec in template.specs.items():
+        pattern, wanted = _SPECS.get(field, ("", f"{{{field}}}"))
+        if not re.fullmatch(pattern, spec):
+            yield f"{{{field}:{spec}}} must be {wanted}"
+    if template.digits.width > MOST_DIGITS:
+        yield f"a value has up to {MOST_DIGITS} digits"
+
+
+def _check_problems(template: Template, fields: list[str]) -> Iterator[str]:
+    if not {"scope"}.issuperset(fields[fields.index("check") + 1 :]):
+        yield "{check} must stand after the value and the parts of the date, which it covers"
+    if template.digits.alphabet is CROCKFORD and template.specs["check"] == "damm":
+        yield "{check:damm} is for decimal digits; {check:luhn} can check Crockford's"
+    try:
+        template.digits.check_digit(template.specs["check"])
+    except ImportError:
+        yield "{check} needs the package python-stdnum: pip install django-dynamodb-sequences[check]"
