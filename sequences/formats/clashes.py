@@ -84,7 +84,7 @@ class SideBySide:
 
     def _samples(self) -> Iterator[int]:
         """The first value, and the first of each length."""
-        powers = (len(self._digits.alphabet) ** power for power in range(1, MOST_DIGITS + 1))
+        powers = (len(self._digits.alphabet) ** power for power in range(1, MOST_DIGITS))
         for bound in chain([self._values.start], powers):
             value = bound + (self._values.start - bound) % self._values.step
             if value in self._values:

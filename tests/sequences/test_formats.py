@@ -312,6 +312,8 @@ class TestReading:
         """The message about a value that is never given has the first and the last value, and STEP if it is not 1."""
         with pytest.raises(InvalidText, match=r"has the value 8; the values are 1 to 7\.$"):
             of("{value}", maximum=7).parse("8")
+        with pytest.raises(InvalidText, match=r"has the value 8; the values are 1 to 7 by 2\.$"):
+            of("{value}", step=2, maximum=7).parse("8")
 
     def test_the_right_check_digit_is_kept_secret(self) -> None:
         """Who types a wrong check digit is not told the right one, and cannot pass by the message."""
