@@ -18,6 +18,7 @@ from sequences import changes, switches
 from sequences.changes import EVERY_SCOPE
 from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.fields import SequenceField
+from sequences.registry import strategies
 from sequences.types import Change, scope_text
 
 __all__ = ["CHANGES", "Changes", "Subcommand", "told"]
@@ -74,7 +75,7 @@ class Changes:
             self.command.stdout.write(json.dumps([_plain(change) for change in made]))
         else:
             for change in made:
-                self.command.stdout.write(("would be: " if dry or check else "") + told(change))
+                self.command.stdout.write(("would be: " if dry or check else "") + told(change) + _following(change))
         behind = sum(change.before != change.after for change in made)
         if check and behind:
             raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")
@@ -107,6 +108,15 @@ def told(change: Change) -> str:
         what = f" from {'nothing' if change.before is None else change.before} to {change.after}"
     at = change.at.isoformat(sep=" ", timespec="seconds")
     return f"{change.sequence} {place}: {change.kind}{what}, by {change.by} at {at}: {change.reason}"
+
+
+def _following(change: Change) -> str:
+    """Which number comes next, if the change is about that."""
+    if change.kind not in ("advance", "seed", "recover"):
+        return ""
+    numbers = strategies[change.sequence].numbers
+    following = numbers.after(numbers.before_start if change.after is None else change.after, 1)[0]
+    return f"; the next number is {following}"
 
 
 def _plain(change: Change) -> dict[str, Any]:

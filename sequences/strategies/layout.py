@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import dynamodb, expressions
@@ -13,7 +13,7 @@ from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
 from ..expressions import KeySchema
 from ..types import Scope, parted, scope_of_text, scope_text
 from . import remedies
-from .lru import SCOPES_REMEMBERED
+from .lru import LRU
 
 __all__ = ["VALUE_IN", "ItemLayout", "Send", "Top", "begins_skip", "frozen_in", "scope_of_text", "scope_text"]
 
@@ -155,7 +155,18 @@ class ItemLayout:
 
     def partition(self, scope: Scope) -> str:
         """The partition key of a scope's items, without their value."""
-        return _filled(self.template, self.alias, scope)
+        known = self._partitions.get(scope)
+        if known is None:
+            plain, period = parted(scope)
+            known = self.template.replace("{sequence}", self.alias).replace("{period}", period)
+            known = known.replace("{scope}", scope_text(plain))
+            self._partitions.put(scope, known)
+        return known
+
+    @cached_property
+    def _partitions(self) -> LRU[str]:
+        """The partition keys that were made last, as each item of a group needs that of its scope."""
+        return LRU()
 
     def key(self, scope: Scope, value: int) -> dict[str, Any]:
         """The key attributes that follow from the value; none if each item brings its own key."""
@@ -248,12 +259,6 @@ class ItemLayout:
         for row in map(dynamodb.unmarshal, answer["Items"]):
             return Top(self.schema.number(row), read_units, frozen_in(row))
         return Top(None, read_units)
-
-
-@lru_cache(SCOPES_REMEMBERED)
-def _filled(template: str, alias: str, scope: Scope) -> str:
-    plain, period = parted(scope)
-    return template.replace("{sequence}", alias).replace("{period}", period).replace("{scope}", scope_text(plain))
 
 
 def _is_canonical(scope: str | None) -> bool:

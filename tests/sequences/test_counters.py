@@ -573,7 +573,7 @@ class TestLists:
             put_some(name, scope, 2)
         found: list[Counter] = []
         cursor = None
-        for _ in range(200):
+        for _ in range(2000):
             page, cursor = strategies[name].counters(cursor, 2)
             found += page
             if cursor is None:

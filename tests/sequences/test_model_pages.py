@@ -121,8 +121,8 @@ WAYS: dict[str, tuple[Callable[[ModuleType], None], str, str | None, int, str]] 
         43,
         "default cases (AtomicCounter): last value 42",
     ),
-    "From max(id) + 1": (from_max_plus_one, "orders", None, 5001, "ends at 5000, the next number is 5001"),
-    "From a PostgreSQL sequence": (from_postgresql, "orders", None, 5001, "ends at 4999, the next number is 5001"),
+    "From max(id) + 1": (from_max_plus_one, "orders", None, 5001, "the next number is 5001"),
+    "From a PostgreSQL sequence": (from_postgresql, "orders", None, 5001, "the next number is 5001"),
     "From a recipe for DynamoDB": (
         from_a_recipe,
         "orders",
