@@ -95,6 +95,8 @@ class StaleVersion(ChangeRefused):
 class TicketMoved(ChangeRefused):
     """The ticket `key` has gone to another project. `current` is the ticket there, under its present key."""
 
+    current: Ticket
+
     def __init__(self, key: TicketKey, current: Ticket) -> None:
         super().__init__(f"{key} has moved: it is {current.key} now. Use that key.", current)
         self.key = key

@@ -5,19 +5,10 @@ any other text raises InvalidInput. Every read may raise `SequenceUnavailable` a
 `sequences.exceptions`: the store did not answer, or refused the read.
 """
 
-from collections.abc import Callable
-from typing import TypeVar
-
-from django.core.signing import BadSignature, Signer
-
 from tickets import store, validators
-from tickets.exceptions import InvalidInput, TicketVoided
+from tickets.cursors import PAGE_SIZE, page_of, position_of
+from tickets.exceptions import TicketVoided
 from tickets.types import Page, Project, Ticket, TicketKey
-
-PAGE_SIZE = 50
-LARGEST_PAGE = 100
-
-T = TypeVar("T")
 
 
 def get_project(key: str) -> Project:
@@ -35,14 +26,14 @@ def present_key(key: str) -> str:
 
 def list_projects(*, cursor: str | None = None, limit: int = PAGE_SIZE) -> Page[Project]:
     """The projects in the alphabetical order of their keys. One query for each page, more if it has former keys."""
-    found = store.find_projects(_position(cursor, store.REGISTER), limit)
-    return _page(found, store.REGISTER, store.project_from_row)
+    found = store.find_projects(position_of(cursor, store.REGISTER), limit)
+    return page_of(found, store.REGISTER, store.project_from_row)
 
 
 def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
     """The scopes of the sequence "tickets": one page of partitions of projects, and the cursor of the next page."""
-    found = store.find_projects(_position(cursor, store.REGISTER), limit)
-    page = _page(found, store.REGISTER, store.partition_from_row)
+    found = store.find_projects(position_of(cursor, store.REGISTER), limit)
+    page = page_of(found, store.REGISTER, store.partition_from_row)
     return list(page.results), page.next_cursor
 
 
@@ -72,25 +63,5 @@ def list_tickets(
     """
     key = validators.project_key(project)
     attributes = store.WHOLE if whole else store.SUMMARY
-    found = store.find_tickets(key, _position(cursor, key), limit, attributes=attributes)
-    return _page(found, key, store.ticket_from_row)
-
-
-def _page(found: store.Slice, name: str, from_row: Callable[[store.Row], T]) -> Page[T]:
-    following = None if found.end is None else _signer(name).sign(str(found.end))
-    return Page(results=tuple(from_row(row) for row in found.rows), next_cursor=following)
-
-
-def _position(cursor: str | None, name: str) -> int | None:
-    """The position of a cursor of the named list; None is the beginning."""
-    if cursor is None:
-        return None
-    try:
-        return int(_signer(name).unsign(cursor))
-    except BadSignature as error:
-        message = "This is not a cursor of this list. Start again without one."
-        raise InvalidInput({"cursor": message}) from error
-
-
-def _signer(name: str) -> Signer:
-    return Signer(salt=f"tickets.cursor.{name}")
+    found = store.find_tickets(key, position_of(cursor, key), limit, attributes=attributes)
+    return page_of(found, key, store.ticket_from_row)

@@ -8,10 +8,8 @@ An idempotency token is the caller's name for one request (1 to 200 characters):
 out once. Every person has tokens of their own: equal tokens of two people are different requests.
 """
 
-import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +17,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils import timezone
 
 from sequences import put_next
-from sequences.exceptions import AlsoRefused, GaveUp, ScopeNotFound, SequenceUnavailable, StorageError
+from sequences.exceptions import AlsoRefused, ScopeNotFound
 from sequences.storage import new_token
 from tickets import selectors, store, validators
 from tickets.exceptions import (
@@ -30,6 +28,8 @@ from tickets.exceptions import (
     TicketMoved,
     TicketVoided,
 )
+from tickets.repeats import stored_already, token_of
+from tickets.tables import Row, to_row
 from tickets.types import Project, Status, Ticket, TicketCreated, TicketKey, Void
 
 logger = logging.getLogger(__name__)
@@ -46,13 +46,13 @@ def create_project(
     One write. A repeat with the same token makes nothing, and returns the project by one read.
     """
     about = validators.clean({"key": key, "name": name, "description": description}, validators.PROJECT)
-    token = _token_of(by, idempotency_token) or new_token()
+    token = token_of(by, idempotency_token) or new_token()
     project = Project(**about)
     is_new = store.insert_project(project, created_at=timezone.now(), token=token)
     logger.info("project %s created by %s", project.key, by)
     if is_new:
         return project
-    with _stored_already():
+    with stored_already():
         return selectors.get_project(project.key)
 
 
@@ -108,8 +108,8 @@ def create_ticket(
     content = validators.clean({**texts, "labels": labels}, validators.TICKET)
     now = timezone.now()
     fields = {**content, "reporter": reporter, "created_at": now, "updated_at": now, "version": 1}
-    token = _token_of(reporter, idempotency_token)
-    row = store.to_row(fields)
+    token = token_of(reporter, idempotency_token)
+    row = to_row(fields)
 
     def put(partition: str) -> tuple[TicketKey, bool]:
         allocation = put_next(SEQUENCE, row, scope=partition, idempotency_token=token)
@@ -162,7 +162,7 @@ def move_ticket(
     write of two rows: 4 write units, if each has at most 1 KB. A ticket that has moved before takes 2 more.
     """
     target = _target(to)
-    change = _token_of(by, idempotency_token) or new_token()
+    change = token_of(by, idempotency_token) or new_token()
     row = store.find_row(key)
     for _ in range(MOST_RACES):
         if store.has_left(row, target, change=change):
@@ -182,7 +182,7 @@ def move_ticket(
     raise StaleVersion(store.ticket_from_row(row))
 
 
-def _require_movable(key: TicketKey, row: store.Row, target: str, version: int | None) -> None:
+def _require_movable(key: TicketKey, row: Row, target: str, version: int | None) -> None:
     """Raise TicketMoved, TicketVoided or StaleVersion, or InvalidInput if the ticket is in the target project."""
     store.require_content(key, row)
     ticket = store.ticket_from_row(row)
@@ -203,31 +203,9 @@ def _target(project: str) -> str:
 
 def _replayed(key: TicketKey) -> TicketCreated:
     """The answer to a repeat: what the first request filed or moved, as it is now."""
-    with _stored_already():
+    with stored_already():
         try:
             ticket = selectors.get_ticket(key)
         except TicketMoved as moved:
             ticket = moved.current
     return TicketCreated(ticket=ticket, replayed=True)
-
-
-@contextmanager
-def _stored_already() -> Iterator[None]:
-    """Around the read of what is already stored. If it fails, the error must not say that nothing was stored."""
-    try:
-        yield
-    except (GaveUp, StorageError) as error:
-        raise SequenceUnavailable(
-            f"What was stored cannot be read: {error.__cause__ or error}",
-            attempts=getattr(error, "attempts", 1),
-            seconds=getattr(error, "seconds", 0.0),
-            outcome_unknown=True,
-        ) from error
-
-
-def _token_of(person: str, token: str | None) -> str | None:
-    """The token for the store: a digest of the person and their token. Other people's tokens have other digests."""
-    if token is None:
-        return None
-    cleaned = validators.clean({"idempotency_token": token}, validators.REQUEST)
-    return hashlib.sha256(repr((person, cleaned["idempotency_token"])).encode()).hexdigest()

@@ -15,7 +15,6 @@ position: the sort key of the last row before the page.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,13 +22,9 @@ from sequences.actions import VALUE, Action, Update, value_text
 from sequences.exceptions import IdempotencyMismatch, WriteCancelled
 from sequences.storage import (
     FIRST_VERSION,
-    KeySchema,
     marshal,
     new_token,
     put_if_absent,
-    query_numbers,
-    read,
-    read_item,
     table_name,
     transaction,
     unmarshal,
@@ -46,6 +41,7 @@ from tickets.exceptions import (
     TicketVoided,
 )
 from tickets.renames import Renames
+from tickets.tables import Row, Rows, Slice, to_row
 from tickets.types import Moved, Project, Status, Ticket, TicketKey, Void
 
 TABLE = "tickets"
@@ -84,15 +80,7 @@ IMPORTED = {
     "version": FIRST_VERSION,
 }
 
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Slice:
-    """Some rows of a list in their order; `end` is the position of the last row, None at the end of the list."""
-
-    rows: tuple[Row, ...]
-    end: int | None
+_rows = Rows(TABLE)
 
 
 def insert_project(project: Project, *, created_at: datetime, token: str) -> bool:
@@ -108,7 +96,7 @@ def insert_project(project: Project, *, created_at: datetime, token: str) -> boo
         {"pk": project.key, "sk": PROJECT_ROW, **row},
         {"pk": REGISTER, "sk": place_in_register(project.key), **row},
     ]
-    puts = [put_if_absent(_schema(), marshal(row)) for row in rows]
+    puts = [put_if_absent(_rows.schema, marshal(row)) for row in rows]
     try:
         answer = write_once("transact_write_items", transaction(puts, request_token=new_token()), token=token)
     except WriteCancelled as cancelled:
@@ -123,7 +111,7 @@ def find_project(key: str) -> Project:
 
 
 def _project(key: str, partition: str) -> Project:
-    row = _get(partition, PROJECT_ROW)
+    row = _rows.get(partition, PROJECT_ROW)
     if row is None:
         raise ProjectNotFound(key)
     return project_from_row(row)
@@ -146,7 +134,7 @@ def find_projects(after: int | None, limit: int) -> Slice:
     """
     attributes, rows = (*ABOUT_PROJECT, "partition", "renamed_to"), list[Row]()
     while True:
-        found = _query(REGISTER, attributes, after=after, limit=limit - len(rows), newest_first=False)
+        found = _rows.query(REGISTER, attributes, after=after, limit=limit - len(rows), newest_first=False)
         rows += [row for row in found.rows if "renamed_to" not in row]
         after = found.end
         if after is None or len(rows) == limit:
@@ -245,7 +233,7 @@ def find_row(key: TicketKey) -> Row:
 
 
 def _row(partition: str, number: int, key: TicketKey) -> Row:
-    row = _get(partition, number)
+    row = _rows.get(partition, number)
     if row is None:
         raise TicketNotFound(key)
     return row
@@ -277,7 +265,7 @@ def find_tickets(project: str, after: int | None, limit: int, *, attributes: Seq
     """
 
     def find(partition: str) -> Slice:
-        found = _query(partition, attributes, after=after, limit=limit, newest_first=True)
+        found = _rows.query(partition, attributes, after=after, limit=limit, newest_first=True)
         if not found.rows:
             _project(project, partition)
         return found
@@ -335,23 +323,6 @@ def has_left(row: Row, partition: str, *, change: str) -> bool:
     return True
 
 
-def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a ticket or a project in their stored form."""
-    return {name: _to_stored(value) for name, value in fields.items()}
-
-
-def _to_stored(value: Any) -> Any:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case tuple():
-            return list(value)
-        case Void():
-            return to_row(asdict(value))
-        case _:
-            return value
-
-
 def change_ticket(key: TicketKey, *, content: Mapping[str, Any], version: int, at: datetime, by: str) -> Ticket:
     """Store new content in some fields of a ticket that is still at `version`, and return the new ticket.
 
@@ -372,7 +343,7 @@ def void_ticket(key: TicketKey, *, void: Void, version: int | None) -> Ticket:
 
 
 def _update(key: TicketKey, fields: Mapping[str, Any], *, version: int | None, removed: Sequence[str] = ()) -> Ticket:
-    schema, change = _schema(), new_token()
+    schema, change = _rows.schema, new_token()
     values = marshal({**to_row(fields), "change": change})
 
     def update(partition: str) -> Ticket:
@@ -409,34 +380,6 @@ def _require_failed_condition(cancelled: WriteCancelled) -> None:
     """Raise a cancelled write again unless one of its conditions failed: other reasons say nothing about the rows."""
     if all(reason.code != "ConditionalCheckFailed" for reason in cancelled.reasons):
         raise cancelled
-
-
-def _get(partition: str, number: int) -> Row | None:
-    schema = _schema()
-    item = read("get_item", read_item(schema.table, schema.key(partition, number))).get("Item")
-    return unmarshal(item) if item else None
-
-
-def _query(partition: str, attributes: Sequence[str], *, after: int | None, limit: int, newest_first: bool) -> Slice:
-    """Rows after a position, without the row of the project. Reads one row more, to know whether the list goes on."""
-    schema = _schema()
-    request = query_numbers(
-        schema,
-        partition,
-        newest_first=newest_first,
-        limit=limit + 1,
-        above=PROJECT_ROW,
-        after=None if after is None else schema.key(partition, after),
-        attributes=attributes,
-    )
-    answer = read("query", request)
-    rows = tuple(unmarshal(item) for item in answer["Items"])
-    goes_on = len(rows) > limit or "LastEvaluatedKey" in answer  # a query ends after 1 MB, too
-    return Slice(rows=rows[:limit], end=rows[:limit][-1]["sk"] if goes_on else None)
-
-
-def _schema() -> KeySchema:
-    return KeySchema(table=table_name(TABLE))
 
 
 def place_in_register(key: str) -> int:
@@ -507,7 +450,7 @@ def _read_renames() -> Iterator[Row]:
     """The rows of the renamed projects. One query, as there are few."""
     after = None
     while True:
-        found = _query(RENAMES, ("partition", "key", "keys"), after=after, limit=ROWS_A_QUERY, newest_first=False)
+        found = _rows.query(RENAMES, ("partition", "key", "keys"), after=after, limit=ROWS_A_QUERY, newest_first=False)
         yield from found.rows
         after = found.end
         if after is None:

@@ -17,6 +17,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets import selectors, services
+from tickets.cursors import LARGEST_PAGE
 from tickets.forms import MoveForm, NewProjectForm, NewTicketForm, ProjectForm, ServiceForm, TicketForm, VoidForm
 from tickets.types import TicketKey
 
@@ -140,7 +141,7 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
             messages.success(request, f"{key} has moved here.")
             return redirect("tickets:ticket", moved.ticket.key)
     if typed is None:  # not for a POST: if this read failed, what was typed would be lost
-        projects = selectors.list_projects(limit=selectors.LARGEST_PAGE)
+        projects = selectors.list_projects(limit=LARGEST_PAGE)
     return form_page(request, "tickets/ticket_move.html", form, key=key, projects=projects)
 
 

@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
-from tickets import selectors
 from tickets.api.serializers import Shape
+from tickets.cursors import LARGEST_PAGE, PAGE_SIZE
 from tickets.types import Page
 
 
@@ -16,7 +16,7 @@ class PageQuery(Shape[Any]):
     """The parameters of an address that choose a page."""
 
     cursor = serializers.CharField(required=False, help_text="Taken from `next` of the previous page.")
-    limit = serializers.IntegerField(min_value=1, max_value=selectors.LARGEST_PAGE, default=selectors.PAGE_SIZE)
+    limit = serializers.IntegerField(min_value=1, max_value=LARGEST_PAGE, default=PAGE_SIZE)
 
 
 def wanted_page(request: Request) -> dict[str, Any]:

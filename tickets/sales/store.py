@@ -1,0 +1,230 @@
+"""The only room that knows the table of sales: its keys, its rows, and the conditions of its writes.
+
+    ("orders##", 1001)         order ORD-1001; `sequences.put_next` stores it under the next number
+    ("invoices#2026##", 42)    the 42nd invoice of 2026; `sequences.put_next` stores it when a draft is issued
+    ("#years", 2026)           the years that may have invoices
+
+The counters and markers are in the same table, so that a restore of it is consistent. No row is ever deleted. An
+order's row has its `draft` and, once that is issued, its `invoice`; both tell which request made them by its token:
+
+    open --draft--> draft --issue--> invoiced --void--> open
+
+Issuing stores the invoice, moves the counter and changes the order in one transaction. So a draft is issued once, and
+the order is the lasting memory of it: no marker is needed, and none expires.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from sequences.actions import TEXT, VALUE, Update
+from sequences.exceptions import WriteCancelled
+from sequences.storage import (
+    marshal,
+    new_token,
+    put_if_absent,
+    table_name,
+    transaction,
+    unmarshal,
+    update_version,
+    write_once,
+)
+from tickets.sales.exceptions import InvoiceNotFound, OrderNotFound
+from tickets.sales.types import Draft, Invoice, InvoiceKey, Line, Order, Stored
+from tickets.tables import Row, Rows, Slice, to_row
+from tickets.types import Void
+
+TABLE = "sales"
+ORDERS = "orders##"
+YEARS = "#years"
+CENT = Decimal("0.01")
+# The attributes in lists: all but the lines.
+ORDER_SUMMARY = ("text", "customer", "total", "created_by", "created_at", "version", "draft", "invoice")
+INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
+
+_rows = Rows(TABLE)
+_years_stored: set[tuple[str, int]] = set()  # by this process, in each table
+
+
+def find_order(number: int) -> Order | None:
+    """One order. One consistent read."""
+    row = _rows.get(ORDERS, number)
+    return order_from_row(row) if row else None
+
+
+def find_orders(after: int | None, limit: int) -> Slice:
+    """Orders, newest first, without their lines. One query of `limit` rows."""
+    return _rows.query(ORDERS, ORDER_SUMMARY, after=after, limit=limit, newest_first=True)
+
+
+def find_invoice(year: int, number: int) -> Invoice | None:
+    """One invoice. One consistent read."""
+    row = _rows.get(invoices_of(year), number)
+    return invoice_from_row(row) if row else None
+
+
+def find_invoices(year: int, after: int | None, limit: int) -> Slice:
+    """Invoices of a year, newest first, without their lines. One query of `limit` rows."""
+    return _rows.query(invoices_of(year), INVOICE_SUMMARY, after=after, limit=limit, newest_first=True)
+
+
+def find_years(after: int | None, limit: int) -> Slice:
+    """The years that may have invoices, oldest first. One query."""
+    return _rows.query(YEARS, (), after=after, limit=limit, newest_first=False)
+
+
+def require_year(year: int) -> None:
+    """Store the row of a year, so that audits find it. One write for each year and process."""
+    place = (table_name(TABLE), year)
+    if place in _years_stored:
+        return
+    token = new_token()
+    request = put_if_absent(_rows.schema, marshal({"pk": YEARS, "sk": year, "token": token}))
+    try:
+        write_once("put_item", request, token=token)
+    except WriteCancelled as cancelled:
+        if not cancelled.reasons[0].old:
+            raise
+    _years_stored.add(place)
+
+
+def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
+    """Give an order a draft. An order that has a draft or an invoice stays as it is, and is returned as replayed.
+
+    Raises OrderNotFound. One write.
+    """
+    schema = _rows.schema
+    values = marshal({"draft": {**to_row({"by": draft.by, "at": draft.at}), "token": token}})
+    request = update_version(schema, schema.key(ORDERS, number), values, version=None, unless="draft")
+    try:
+        answer = write_once("update_item", request, token=token)
+    except WriteCancelled as cancelled:
+        old = _found(cancelled)
+        if old is None:
+            raise OrderNotFound(number) from cancelled
+        ours = cancelled.after_unknown and old["draft"]["token"] == token
+        return Stored(value=order_from_row(old), replayed=not ours)
+    return Stored(value=order_from_row(unmarshal(answer["Attributes"])), replayed=False)
+
+
+def invoice_row(order: Order, *, day: date, at: datetime, by: str) -> dict[str, Any]:
+    """What is stored as the invoice of an order: the content of the order as it is now."""
+    about = {"order": order.number, "order_text": order.text, "customer": order.customer, "lines": order.lines}
+    return to_row({**about, "total": order.total, "date": day, "issued_by": by, "issued_at": at})
+
+
+def issuing(order: Order, *, year: int, token: str) -> Update:
+    """The change of an order that rides with its invoice: only of a draft at this version."""
+    return Update(
+        TABLE,
+        {"pk": ORDERS, "sk": order.number},
+        update="SET #invoice = :invoice, #version = #version + :one",
+        condition="#version = :version AND attribute_exists(#draft) AND attribute_not_exists(#invoice)",
+        names={"#invoice": "invoice", "#version": "version", "#draft": "draft"},
+        values={
+            ":invoice": {"year": year, "number": VALUE, "text": TEXT, "token": token},
+            ":version": order.version,
+            ":one": 1,
+        },
+    )
+
+
+def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
+    """Make an invoice void, and its order open for another draft. An invoice that is void stays as it is.
+
+    One transaction of two rows: 4 write units, if each has at most 1 KB.
+    """
+    struck = Update(
+        TABLE,
+        {"pk": invoices_of(invoice.key.year), "sk": invoice.key.number},
+        update="SET #void = :void",
+        condition="attribute_exists(pk) AND attribute_not_exists(#void)",
+        names={"#void": "void"},
+        values={":void": to_row({"by": void.by, "at": void.at, "reason": void.reason})},
+    )
+    opened = Update(
+        TABLE,
+        {"pk": ORDERS, "sk": invoice.order},
+        update="SET #version = #version + :one REMOVE #draft, #invoice",
+        condition="#invoice.#year = :year AND #invoice.#number = :number",
+        names={name: name[1:] for name in ("#version", "#draft", "#invoice", "#year", "#number")},
+        values={":one": 1, ":year": invoice.key.year, ":number": invoice.key.number},
+    )
+    actions = [action.wire(0, "") for action in (struck, opened)]
+    request = transaction(actions, request_token=new_token())
+    try:
+        write_once("transact_write_items", request, token="")
+    except WriteCancelled as cancelled:
+        old = _found(cancelled)
+        if old is None:
+            raise InvoiceNotFound(invoice.key.text) from cancelled
+        if "void" not in old:
+            raise
+        stored = void_from_row(old["void"])
+        return Stored(value=stored, replayed=stored != void)
+    return Stored(value=void, replayed=False)
+
+
+def _found(cancelled: WriteCancelled) -> Row | None:
+    """The row on which the condition of the first action failed; None if it is missing.
+
+    Raises a cancelled write again if no condition failed: other reasons say nothing about the rows.
+    """
+    if all(reason.code != "ConditionalCheckFailed" for reason in cancelled.reasons):
+        raise cancelled
+    return cancelled.reasons[0].old
+
+
+def invoices_of(year: int) -> str:
+    """The partition of a year's invoices."""
+    return f"invoices#{year}##"
+
+
+def order_from_row(row: Row) -> Order:
+    """An order from its row."""
+    draft, invoice = row.get("draft"), row.get("invoice")
+    return Order(
+        number=row["sk"],
+        text=row["text"],
+        customer=row["customer"],
+        lines=_lines_from_row(row),
+        total=_money(row["total"]),
+        created_by=row["created_by"],
+        created_at=datetime.fromisoformat(row["created_at"]),
+        version=row["version"],
+        draft=Draft(by=draft["by"], at=datetime.fromisoformat(draft["at"])) if draft else None,
+        invoice=InvoiceKey(year=invoice["year"], number=invoice["number"], text=invoice["text"]) if invoice else None,
+    )
+
+
+def invoice_from_row(row: Row) -> Invoice:
+    """An invoice from its row."""
+    day = date.fromisoformat(row["date"])
+    return Invoice(
+        key=InvoiceKey(year=day.year, number=row["sk"], text=row["text"]),
+        order=row["order"],
+        order_text=row["order_text"],
+        customer=row["customer"],
+        lines=_lines_from_row(row),
+        total=_money(row["total"]),
+        date=day,
+        issued_by=row["issued_by"],
+        issued_at=datetime.fromisoformat(row["issued_at"]),
+        void=void_from_row(row["void"]) if "void" in row else None,
+    )
+
+
+def void_from_row(row: Row) -> Void:
+    """Who made an invoice void, when and why."""
+    return Void(by=row["by"], at=datetime.fromisoformat(row["at"]), reason=row["reason"])
+
+
+def _lines_from_row(row: Row) -> tuple[Line, ...]:
+    lines: Sequence[Mapping[str, Any]] = row.get("lines", ())
+    return tuple(Line(text=line["text"], quantity=line["quantity"], price=_money(line["price"])) for line in lines)
+
+
+def _money(stored: int | Decimal) -> Decimal:
+    """An amount with its cents, which the store leaves out where they are zero."""
+    return Decimal(stored).quantize(CENT)

@@ -1,0 +1,151 @@
+"""The values that rooms exchange about orders and invoices. The limits of their fields are in `validators`."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from tickets.types import Page, Void
+
+CURRENCY = "EUR"
+
+T = TypeVar("T")
+
+
+class State(StrEnum):
+    """How far the invoice of an order is."""
+
+    OPEN = "open"
+    DRAFT = "draft"
+    INVOICED = "invoiced"
+
+    @property
+    def label(self) -> str:
+        """The state as people read it."""
+        return {"open": "Not invoiced", "draft": "Draft", "invoiced": "Invoiced"}[self.value]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """Some pieces of one thing, and the price of one piece."""
+
+    text: str
+    quantity: int
+    price: Decimal
+
+    @property
+    def amount(self) -> Decimal:
+        """The price of all pieces, exact to the cent."""
+        return self.price * self.quantity
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """Who drafted the invoice of an order, and when."""
+
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InvoiceKey:
+    """The name of an invoice: number 42 of 2026, and its text."""
+
+    year: int
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """One order. Its content never changes; `version` grows by 1 with each step of its invoice.
+
+    A draft has no number. `invoice` is None until it is issued. A list leaves out the lines.
+    """
+
+    number: int
+    text: str
+    customer: str
+    lines: tuple[Line, ...]
+    total: Decimal
+    created_by: str
+    created_at: datetime
+    version: int
+    draft: Draft | None
+    invoice: InvoiceKey | None
+
+    @property
+    def state(self) -> State:
+        """How far its invoice is."""
+        if self.invoice:
+            return State.INVOICED
+        return State.DRAFT if self.draft else State.OPEN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Invoice:
+    """One issued invoice. It never changes, but it can become void, and keeps its content then.
+
+    `date` is the document's date, which says to which year it belongs. A list leaves out the lines.
+    """
+
+    key: InvoiceKey
+    order: int
+    order_text: str
+    customer: str
+    lines: tuple[Line, ...]
+    total: Decimal
+    date: date
+    issued_by: str
+    issued_at: datetime
+    void: Void | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stored(Generic[T]):
+    """What a request stored. `replayed` means that nothing was stored now, as it was there already."""
+
+    value: T
+    replayed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Missing:
+    """Numbers without an invoice, from `first` to `last`: somebody deleted rows behind the application's back."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class YearPage(Page[Invoice]):
+    """Some invoices of a year, newest first, and what this page alone shows about their numbers.
+
+    It was read from the number `newest` down to `oldest`; both are None if there was nothing to read. `from_newest` and
+    `to_first` say whether the page reaches the end and the beginning of the year.
+    """
+
+    year: int
+    newest: int | None
+    oldest: int | None
+    from_newest: bool
+    to_first: bool
+    missing: tuple[Missing, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the page shows the whole year."""
+        return self.from_newest and self.to_first
+
+    @property
+    def void_count(self) -> int:
+        """How many of the invoices on the page are void."""
+        return sum(invoice.void is not None for invoice in self.results)
+
+    @property
+    def entries(self) -> list[Invoice | Missing]:
+        """The invoices, and what is missing between them, newest first."""
+        first = {gap: gap.first for gap in self.missing}
+        number = {**first, **{invoice: invoice.key.number for invoice in self.results}}
+        return sorted(number, key=number.__getitem__, reverse=True)

@@ -1,0 +1,133 @@
+"""The limits of the fields of orders and invoices. How they are used is described in `tickets.validators`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from tickets import validators
+from tickets.exceptions import InvalidInput
+from tickets.sales.types import Line
+from tickets.validators import Text, Validator
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Whole:
+    """A whole number from `least` to `most`."""
+
+    least: int
+    most: int
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f"A whole number from {self.least} to {self.most:,}."
+
+    def clean(self, value: Any) -> int:
+        """The number, which may be given as digits."""
+        digits = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        if not re.fullmatch("[0-9]{1,15}", digits, re.ASCII) or not self.least <= int(digits) <= self.most:
+            raise ValidationError(f"This must be a whole number from {self.least} to {self.most:,}.")
+        return int(digits)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Money:
+    """An amount of euros and cents from 0 to `most`. A binary fraction is refused, as it cannot hold every cent."""
+
+    most: Decimal
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f'Euros with up to two decimals, like "12.50", at most {self.most:,}.'
+
+    def clean(self, value: Any) -> Decimal:
+        """The amount with two decimals. Both a point and a comma are read as the decimal sign."""
+        text = str(value).strip() if isinstance(value, str | int | Decimal) and not isinstance(value, bool) else ""
+        if not re.fullmatch(r"[0-9]{1,9}([.,][0-9]{1,2})?", text, re.ASCII):
+            raise ValidationError('This must be an amount as text with up to two decimals, like "12.50".')
+        amount = Decimal(text.replace(",", ".")).quantize(Decimal("0.01"))
+        if amount > self.most:
+            raise ValidationError(f"At most {self.most:,}.")
+        return amount
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Day:
+    """The date of a document: not before `earliest`, and not in the future."""
+
+    earliest: date
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f"A day from {self.earliest} to today; its year says which number comes next."
+
+    def clean(self, value: Any) -> date:
+        """The day; today in the time zone of the site if none is given."""
+        today = timezone.localdate(timezone=timezone.get_default_timezone())
+        if value is None or value == "":
+            return today
+        try:
+            day = date.fromisoformat(value) if isinstance(value, str) else value
+            if type(day) is not date:
+                raise ValueError
+        except ValueError as error:
+            raise ValidationError("This must be a day, like 2026-03-05.") from error
+        if not self.earliest <= day <= today:
+            raise ValidationError(f"The date must be from {self.earliest} to {today}.")
+        return day
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lines:
+    """1 to `most` lines; `each` has the validators of their fields."""
+
+    most: int
+    each: Mapping[str, Validator]
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f"1 to {self.most} lines."
+
+    def clean(self, value: Any) -> tuple[Line, ...]:
+        """The lines in their order."""
+        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+            raise ValidationError("This must be a list of lines.")
+        lines = list(value)
+        if not 1 <= len(lines) <= self.most:
+            raise ValidationError(f"1 to {self.most} lines are allowed, these are {len(lines)}.")
+        cleaned, complaints = [], list[str]()
+        for number, line in enumerate(lines, 1):
+            try:
+                cleaned.append(self._clean_line(line))
+            except InvalidInput as error:
+                complaints += [
+                    f"Line {number}, {field}: {text}" for field, texts in error.message_dict.items() for text in texts
+                ]
+        if complaints:
+            raise ValidationError(complaints)
+        return tuple(cleaned)
+
+    def _clean_line(self, line: Any) -> Line:
+        fields = line if isinstance(line, Mapping) else {}
+        unset = dict.fromkeys(self.each)
+        return Line(**validators.clean({**unset, **fields}, self.each))
+
+
+LINE: Mapping[str, Validator] = {
+    "text": Text(least=1, most=200),
+    "quantity": Whole(least=1, most=10_000),
+    "price": Money(most=Decimal(1_000_000)),
+}
+ORDER: Mapping[str, Validator] = {"customer": Text(least=1, most=200), "lines": Lines(most=50, each=LINE)}
+ISSUE: Mapping[str, Validator] = {"date": Day(earliest=date(2000, 1, 1))}
+VOID: Mapping[str, Validator] = {"reason": Text(least=1, most=500, lines=True)}
+YEAR: Mapping[str, Validator] = {"year": Whole(least=1000, most=9999)}
