@@ -7,14 +7,15 @@
     |   `-- TicketNotFound
     |-- ProjectExists       the key is taken
     |-- ProjectChanged      somebody else changed the project meanwhile
-    |-- ChangeRefused       carries the ticket as it is now
+    |-- ChangeRefused       carries the ticket or the order as it is now
     |   |-- StaleVersion    somebody else changed the ticket meanwhile
     |   |-- TicketMoved     the ticket has another key now
     |   `-- TicketVoided    the ticket was withdrawn
     `-- ValuesTooLarge      the values of a sequence are too large for its clients
 
-Every message is written for the person who made the request. The store's own errors are in `sequences.exceptions`, and
-`problems` says what all of them mean. This module knows neither pages nor HTTP codes.
+`tickets.sales.exceptions` has more of them. Every message is written for the person who made the request. The store's
+own errors are in `sequences.exceptions`, and `problems` says what all of them mean. This module knows neither pages nor
+HTTP codes.
 """
 
 import copyreg
@@ -71,9 +72,9 @@ class ProjectChanged(TicketsError):
 
 
 class ChangeRefused(TicketsError):
-    """The ticket cannot be changed in this way. `current` is the ticket as it is now."""
+    """Something cannot be changed in this way. `current` is the ticket or the order as it is now."""
 
-    def __init__(self, message: str, current: Ticket) -> None:
+    def __init__(self, message: str, current: Any) -> None:
         super().__init__(message)
         self.current = current
 
@@ -104,6 +105,8 @@ class TicketMoved(ChangeRefused):
 
 class TicketVoided(ChangeRefused):
     """The ticket was withdrawn: its number stays, and its content is gone."""
+
+    current: Ticket
 
     def __init__(self, current: Ticket) -> None:
         super().__init__(f"{current.key} was voided and cannot be changed any more.", current)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from sequences.exceptions import (
     AlsoRefused,
@@ -43,7 +44,6 @@ from tickets.exceptions import (
     TicketsError,
     ValuesTooLarge,
 )
-from tickets.types import Ticket
 
 logger = logging.getLogger(__name__)
 
@@ -75,8 +75,8 @@ class Problem:
     """The field that the message is about; empty if it is about no single field."""
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The messages of each wrong field."""
-    current: Ticket | None = None
-    """The ticket as it is now, if a change was refused because of it."""
+    current: Any = None
+    """The ticket or the order as it is now, if a change was refused because of it."""
     outcome_unknown: bool = False
     """Whether the request may have been carried out."""
 

@@ -23,7 +23,30 @@ SEQUENCES = {
             "scopes": "tickets.selectors.list_scopes",
         },
     },
-    "orders": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001},
+    # Orders, invoices, their counters and their markers share a table, so that a restore of it is consistent.
+    "orders": {
+        "STRATEGY": "sequences.strategies.atomic.AtomicCounter",
+        "TABLE": "sales",
+        "START": 1001,
+        "FORMAT": "ORD-{value}",
+        "OPTIONS": {
+            "counter_table": "sales",
+            "text_name": "text",
+            "ignore_in_repeat": ["created_at"],
+            "scopes": "tickets.sales.selectors.list_order_scopes",
+        },
+    },
+    "invoices": {
+        "STRATEGY": "sequences.strategies.transactional.TransactionalCounter",
+        "TABLE": "sales",
+        "PERIOD": "year",
+        "FORMAT": "INV-{period}-{value:06d}-{check:damm}",
+        "OPTIONS": {
+            "counter_table": "sales",
+            "text_name": "text",
+            "scopes": "tickets.sales.selectors.list_invoice_scopes",
+        },
+    },
 }
 SEQUENCES_CLIENTS = {"default": {"LEAN": os.environ.get("SEQUENCES_CLIENT") != "boto3"}}
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")

@@ -5,12 +5,12 @@
     ("#years", 2026)           the years that may have invoices
 
 The counters and markers are in the same table, so that a restore of it is consistent. No row is ever deleted. An
-order's row has its `draft` and, once that is issued, its `invoice`; both tell which request made them by its token:
+order's row has its `draft`, all invoices that were `issued`, and `invoice`, the text of the one in force:
 
     open --draft--> draft --issue--> invoiced --void--> open
 
 Issuing stores the invoice, moves the counter and changes the order in one transaction. So a draft is issued once, and
-the order is the lasting memory of it: no marker is needed, and none expires.
+the order is the lasting memory of it: it has the token of the request, no marker is needed, and none expires.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ from sequences.storage import (
     update_version,
     write_once,
 )
-from tickets.sales.exceptions import InvoiceNotFound, OrderNotFound
-from tickets.sales.types import Draft, Invoice, InvoiceKey, Line, Order, Stored
+from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound
+from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Stored
 from tickets.tables import Row, Rows, Slice, to_row
 from tickets.types import Void
 
@@ -40,7 +40,7 @@ ORDERS = "orders##"
 YEARS = "#years"
 CENT = Decimal("0.01")
 # The attributes in lists: all but the lines.
-ORDER_SUMMARY = ("text", "customer", "total", "created_by", "created_at", "version", "draft", "invoice")
+ORDER_SUMMARY = ("text", "customer", "total", "created_by", "created_at", "version", "draft", "invoice", "issued")
 INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
 
 _rows = Rows(TABLE)
@@ -90,9 +90,9 @@ def require_year(year: int) -> None:
 
 
 def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
-    """Give an order a draft. An order that has a draft or an invoice stays as it is, and is returned as replayed.
+    """Give an order a draft. An order that has one already stays as it is, and is returned as replayed.
 
-    Raises OrderNotFound. One write.
+    Raises OrderNotFound, and OrderInvoiced if another request has drafted what is issued by now. One write.
     """
     schema = _rows.schema
     values = marshal({"draft": {**to_row({"by": draft.by, "at": draft.at}), "token": token}})
@@ -103,8 +103,10 @@ def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
         old = _found(cancelled)
         if old is None:
             raise OrderNotFound(number) from cancelled
-        ours = cancelled.after_unknown and old["draft"]["token"] == token
-        return Stored(value=order_from_row(old), replayed=not ours)
+        order, ours = order_from_row(old), old["draft"]["token"] == token
+        if order.is_invoiced and not ours:
+            raise OrderInvoiced(order) from cancelled
+        return Stored(value=order, replayed=not (ours and cancelled.after_unknown))
     return Stored(value=order_from_row(unmarshal(answer["Attributes"])), replayed=False)
 
 
@@ -119,11 +121,14 @@ def issuing(order: Order, *, year: int, token: str) -> Update:
     return Update(
         TABLE,
         {"pk": ORDERS, "sk": order.number},
-        update="SET #invoice = :invoice, #version = #version + :one",
+        update="SET #invoice = :text, #issued = list_append(if_not_exists(#issued, :none), :issued), "
+        "#version = #version + :one",
         condition="#version = :version AND attribute_exists(#draft) AND attribute_not_exists(#invoice)",
-        names={"#invoice": "invoice", "#version": "version", "#draft": "draft"},
+        names={f"#{name}": name for name in ("invoice", "issued", "version", "draft")},
         values={
-            ":invoice": {"year": year, "number": VALUE, "text": TEXT, "token": token},
+            ":text": TEXT,
+            ":issued": [{"year": year, "number": VALUE, "text": TEXT, "token": token}],
+            ":none": [],
             ":version": order.version,
             ":one": 1,
         },
@@ -147,9 +152,9 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
         TABLE,
         {"pk": ORDERS, "sk": invoice.order},
         update="SET #version = #version + :one REMOVE #draft, #invoice",
-        condition="#invoice.#year = :year AND #invoice.#number = :number",
-        names={name: name[1:] for name in ("#version", "#draft", "#invoice", "#year", "#number")},
-        values={":one": 1, ":year": invoice.key.year, ":number": invoice.key.number},
+        condition="#invoice = :text",
+        names={f"#{name}": name for name in ("invoice", "version", "draft")},
+        values={":one": 1, ":text": invoice.key.text},
     )
     actions = [action.wire(0, "") for action in (struck, opened)]
     request = transaction(actions, request_token=new_token())
@@ -183,7 +188,7 @@ def invoices_of(year: int) -> str:
 
 def order_from_row(row: Row) -> Order:
     """An order from its row."""
-    draft, invoice = row.get("draft"), row.get("invoice")
+    draft = row.get("draft")
     return Order(
         number=row["sk"],
         text=row["text"],
@@ -194,8 +199,13 @@ def order_from_row(row: Row) -> Order:
         created_at=datetime.fromisoformat(row["created_at"]),
         version=row["version"],
         draft=Draft(by=draft["by"], at=datetime.fromisoformat(draft["at"])) if draft else None,
-        invoice=InvoiceKey(year=invoice["year"], number=invoice["number"], text=invoice["text"]) if invoice else None,
+        is_invoiced="invoice" in row,
+        issued=tuple(_issued_from_row(one) for one in row.get("issued", ())),
     )
+
+
+def _issued_from_row(row: Row) -> Issued:
+    return Issued(key=InvoiceKey(year=row["year"], number=row["number"], text=row["text"]), token=row["token"])
 
 
 def invoice_from_row(row: Row) -> Invoice:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 from tickets.types import Page, Void
@@ -58,10 +59,19 @@ class InvoiceKey:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Issued:
+    """An invoice that was issued for an order, and the token of the request for it."""
+
+    key: InvoiceKey
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
     """One order. Its content never changes; `version` grows by 1 with each step of its invoice.
 
-    A draft has no number. `invoice` is None until it is issued. A list leaves out the lines.
+    `draft` stays when the draft is issued, and goes when the invoice is voided. `issued` has all invoices of the order,
+    oldest first; all but one that is in force are void. A list leaves out the lines.
     """
 
     number: int
@@ -73,12 +83,23 @@ class Order:
     created_at: datetime
     version: int
     draft: Draft | None
-    invoice: InvoiceKey | None
+    is_invoiced: bool = False
+    issued: tuple[Issued, ...] = ()
+
+    @property
+    def invoice(self) -> InvoiceKey | None:
+        """The invoice in force; None if there is none."""
+        return self.issued[-1].key if self.is_invoiced else None
+
+    @property
+    def voided(self) -> tuple[InvoiceKey, ...]:
+        """The invoices that were voided, oldest first."""
+        return tuple(one.key for one in (self.issued[:-1] if self.is_invoiced else self.issued))
 
     @property
     def state(self) -> State:
         """How far its invoice is."""
-        if self.invoice:
+        if self.is_invoiced:
             return State.INVOICED
         return State.DRAFT if self.draft else State.OPEN
 
@@ -146,6 +167,6 @@ class YearPage(Page[Invoice]):
     @property
     def entries(self) -> list[Invoice | Missing]:
         """The invoices, and what is missing between them, newest first."""
-        first = {gap: gap.first for gap in self.missing}
-        number = {**first, **{invoice: invoice.key.number for invoice in self.results}}
-        return sorted(number, key=number.__getitem__, reverse=True)
+        places: list[tuple[int, Invoice | Missing]] = [(gap.first, gap) for gap in self.missing]
+        places += [(invoice.key.number, invoice) for invoice in self.results]
+        return [entry for _, entry in sorted(places, key=itemgetter(0), reverse=True)]

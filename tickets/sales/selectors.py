@@ -1,0 +1,115 @@
+"""The reads: one order or invoice, and lists by pages. The writes are in `services`.
+
+Every read is consistent, and a cursor belongs to one list, as in `tickets.selectors`, which names the errors of the
+store.
+"""
+
+from collections.abc import Iterator
+
+from sequences import parse
+from sequences.exceptions import InvalidText
+from tickets import validators
+from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
+from tickets.sales import store
+from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound
+from tickets.sales.types import Invoice, Missing, Order, YearPage
+from tickets.sales.validators import YEAR
+from tickets.tables import Slice
+from tickets.types import Page
+
+ORDERS = "orders"
+INVOICES = "invoices"
+
+
+def order_number(text: str) -> int:
+    """The number in the text of an order, in any spelling that people use. Raises OrderNotFound for another text."""
+    try:
+        return parse(text, ORDERS).value
+    except InvalidText as error:
+        raise OrderNotFound(text) from error
+
+
+def get_order(number: int) -> Order:
+    """One order. Raises OrderNotFound. One read."""
+    order = store.find_order(number)
+    if order is None:
+        raise OrderNotFound(number)
+    return order
+
+
+def get_draft(number: int) -> Order:
+    """One order whose invoice is drafted. Raises OrderNotFound, NoDraft and OrderInvoiced. One read."""
+    order = get_order(number)
+    require_draft(order)
+    return order
+
+
+def require_draft(order: Order) -> None:
+    """Raise NoDraft or OrderInvoiced for an order whose invoice cannot be issued."""
+    if order.invoice:
+        raise OrderInvoiced(order)
+    if not order.draft:
+        raise NoDraft(order)
+
+
+def list_orders(*, cursor: str | None = None, limit: int = PAGE_SIZE) -> Page[Order]:
+    """The orders, newest first, without their lines. One query for each page."""
+    found = store.find_orders(position_of(cursor, store.ORDERS), limit)
+    return page_of(found, store.ORDERS, store.order_from_row)
+
+
+def get_invoice(text: str) -> Invoice:
+    """One invoice, even if it is void. Its text may be in any spelling that people use.
+
+    Raises InvoiceNotFound, which says so if the check digit is wrong. One read.
+    """
+    try:
+        parsed = parse(text, INVOICES)
+    except InvalidText as error:
+        raise InvoiceNotFound(text, str(error)) from error
+    invoice = store.find_invoice(int(parsed.period or 0), parsed.value)
+    if invoice is None:
+        raise InvoiceNotFound(parsed.text)
+    return invoice
+
+
+def list_invoices(year: int, *, cursor: str | None = None, limit: int = PAGE_SIZE) -> YearPage:
+    """The invoices of a year, newest first, without their lines. Void ones keep their places. One query for each page.
+
+    The page says which of the numbers that it passed have no invoice.
+    """
+    year = validators.clean({"year": year}, YEAR)["year"]
+    name = store.invoices_of(year)
+    after = position_of(cursor, name)
+    found = store.find_invoices(year, after, limit)
+    return YearPage(
+        year=year,
+        results=tuple(store.invoice_from_row(row) for row in found.rows),
+        next_cursor=cursor_at(found.end, name),
+        newest=found.rows[0]["sk"] if after is None and found.rows else after and after - 1,
+        oldest=1 if found.end is None else found.end,
+        from_newest=after is None,
+        to_first=found.end is None,
+        missing=tuple(_missing(found, after)),
+    )
+
+
+def _missing(found: Slice, after: int | None) -> Iterator[Missing]:
+    """The numbers between the rows of a page that have no row, newest first; at the end of the list, down to 1."""
+    last = after
+    for number in [*(row["sk"] for row in found.rows), *([0] if found.end is None else [])]:
+        if last is not None and number < last - 1:
+            yield Missing(first=number + 1, last=last - 1)
+        last = number
+
+
+def list_order_scopes(cursor: str | None, limit: int) -> tuple[list[None], None]:
+    """The scopes of the sequence "orders": it counts as a whole."""
+    return [None], None
+
+
+def list_invoice_scopes(cursor: str | None, limit: int) -> tuple[list[tuple[None, str]], str | None]:
+    """The scopes of the sequence "invoices": one page of years, and the cursor of the next page."""
+    found = store.find_years(position_of(cursor, store.YEARS), limit)
+    page = page_of(found, store.YEARS, lambda row: (None, str(row["sk"])))
+    return list(page.results), page.next_cursor
