@@ -9,6 +9,7 @@ urlpatterns = [
     path("api/", include("tickets.api.urls")),
     path("login/", LoginView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("", include("tickets.sales.urls")),
     path("", include("tickets.urls")),
 ]
 

@@ -27,6 +27,7 @@ class ServiceForm(forms.Form):
     """A form for a call of a service. `problem` says why the service refused the content; None if it did not."""
 
     validated_by: Mapping[str, validators.Validator] = {}
+    current_template = "tickets/current.html"  # shows what was changed meanwhile
     problem: Problem | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -12,7 +12,7 @@ from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.sales import store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound
-from tickets.sales.types import Invoice, Missing, Order, YearPage
+from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, YearPage
 from tickets.sales.validators import YEAR
 from tickets.tables import Slice
 from tickets.types import Page
@@ -27,6 +27,17 @@ def order_number(text: str) -> int:
         return parse(text, ORDERS).value
     except InvalidText as error:
         raise OrderNotFound(text) from error
+
+
+def find(text: str) -> int | str:
+    """What people go to by this text: the number of an order, or the text of an invoice as it is written.
+
+    Raises NotFound for any other text. No read.
+    """
+    try:
+        return parse(text, ORDERS).value
+    except InvalidText:
+        return _invoice_key(text).text
 
 
 def get_order(number: int) -> Order:
@@ -63,14 +74,19 @@ def get_invoice(text: str) -> Invoice:
 
     Raises InvoiceNotFound, which says so if the check digit is wrong. One read.
     """
+    key = _invoice_key(text)
+    invoice = store.find_invoice(key.year, key.number)
+    if invoice is None:
+        raise InvoiceNotFound(key.text)
+    return invoice
+
+
+def _invoice_key(text: str) -> InvoiceKey:
     try:
         parsed = parse(text, INVOICES)
     except InvalidText as error:
         raise InvoiceNotFound(text, str(error)) from error
-    invoice = store.find_invoice(int(parsed.period or 0), parsed.value)
-    if invoice is None:
-        raise InvoiceNotFound(parsed.text)
-    return invoice
+    return InvoiceKey(year=int(parsed.period or 0), number=parsed.value, text=parsed.text)
 
 
 def list_invoices(year: int, *, cursor: str | None = None, limit: int = PAGE_SIZE) -> YearPage:

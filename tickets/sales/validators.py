@@ -122,12 +122,13 @@ class Lines:
         return Line(**validators.clean({**unset, **fields}, self.each))
 
 
+MOST_LINES = 50
 LINE: Mapping[str, Validator] = {
     "text": Text(least=1, most=200),
     "quantity": Whole(least=1, most=10_000),
     "price": Money(most=Decimal(1_000_000)),
 }
-ORDER: Mapping[str, Validator] = {"customer": Text(least=1, most=200), "lines": Lines(most=50, each=LINE)}
+ORDER: Mapping[str, Validator] = {"customer": Text(least=1, most=200), "lines": Lines(most=MOST_LINES, each=LINE)}
 ISSUE: Mapping[str, Validator] = {"date": Day(earliest=date(2000, 1, 1))}
 VOID: Mapping[str, Validator] = {"reason": Text(least=1, most=500, lines=True)}
 YEAR: Mapping[str, Validator] = {"year": Whole(least=1000, most=9999)}

@@ -1,0 +1,20 @@
+"""The numbers of orders and the years of invoices in addresses."""
+
+from django.urls import register_converter
+from django.urls.converters import IntConverter
+
+
+class OrderNumberConverter(IntConverter):
+    """The number of an order, without zeros before it."""
+
+    regex = "[1-9][0-9]{0,15}"
+
+
+class YearConverter(IntConverter):
+    """A year."""
+
+    regex = "[1-9][0-9]{3}"
+
+
+register_converter(OrderNumberConverter, "order_number")
+register_converter(YearConverter, "year")

@@ -1,0 +1,74 @@
+"""The forms of orders and invoices. How a form shows what a service refuses is in `tickets.forms`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from sequences.storage import new_token
+from tickets.forms import ServiceForm, one_line
+from tickets.sales import validators
+from tickets.sales.types import Order
+
+CELLS = tuple(validators.LINE)
+FEWEST_ROWS = 5
+EMPTY_ROWS = 3
+
+
+class LineInputs(forms.Widget):
+    """A row of inputs for each line, and some empty ones."""
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> list[dict[str, str]]:
+        """What was typed, row by row."""
+        return [dict(zip(CELLS, row, strict=True)) for row in self._rows(data, name)]
+
+    def _rows(self, data: Mapping[str, Any], name: str) -> Iterator[tuple[str, ...]]:
+        for index in range(validators.MOST_LINES + EMPTY_ROWS):
+            row = tuple(data.get(f"{name}-{index}-{cell}", "") for cell in CELLS)
+            if any(text.strip() for text in row):
+                yield row
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """The rows that were typed, and empty ones below."""
+        typed = list(value or ())
+        shown = min(max(len(typed) + EMPTY_ROWS, FEWEST_ROWS), validators.MOST_LINES)
+        rows = typed + [{}] * (shown - len(typed))
+        return render_to_string("tickets/sales/line_inputs.html", {"name": name, "rows": rows})
+
+    def id_for_label(self, id_: str) -> str:
+        """The first input of the first row."""
+        return f"{id_}-0-{CELLS[0]}"
+
+
+class OrderForm(ServiceForm):
+    """A new order."""
+
+    validated_by = validators.ORDER
+    customer = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
+    lines = forms.Field(required=False, widget=LineInputs)
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+
+class IssueForm(ServiceForm):
+    """The date of an invoice that is issued from the draft that was read."""
+
+    validated_by = validators.ISSUE
+    current_template = "tickets/sales/current.html"
+    date = forms.CharField(required=False, label="Date of the invoice", widget=forms.TextInput({"type": "date"}))
+    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+    @classmethod
+    def for_draft(cls, order: Order) -> "IssueForm":
+        """The form for a draft, with the date of today."""
+        today = validators.ISSUE["date"].clean(None)
+        return cls(initial={"date": today.isoformat(), "version": order.version})
+
+
+class InvoiceVoidForm(ServiceForm):
+    """The reason for voiding an invoice."""
+
+    validated_by = validators.VOID
+    reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3, "required": True}))

@@ -1,0 +1,120 @@
+"""The pages of orders and invoices. What all pages have in common is in `tickets.views`."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from tickets.sales import selectors, services
+from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
+from tickets.views import FORM_METHODS, author, form_page, sent
+
+
+@require_safe
+def order_list(request: HttpRequest) -> HttpResponse:
+    """The orders, newest first."""
+    page = selectors.list_orders(cursor=request.GET.get("cursor"))
+    return render(request, "tickets/sales/order_list.html", {"page": page})
+
+
+@require_http_methods(FORM_METHODS)
+def order_new(request: HttpRequest) -> HttpResponse:
+    """The form for a new order. "More lines" shows it again with more rows."""
+    form = OrderForm(sent(request))
+    if form.is_valid() and "more" not in request.POST:
+        with form.refusals():
+            order = services.create_order(
+                **form.content, by=author(request), idempotency_token=form.one_time_token
+            ).value
+            messages.success(request, f"{order.text} is stored.")
+            return redirect("sales:order", order.number)
+    return form_page(request, "tickets/sales/order_new.html", form)
+
+
+@require_safe
+def order(request: HttpRequest, number: int) -> HttpResponse:
+    """An order, and how far its invoice is."""
+    return render(request, "tickets/sales/order.html", {"order": selectors.get_order(number)})
+
+
+@require_safe
+def order_by_text(request: HttpRequest, text: str) -> HttpResponse:
+    """The way to an order by its text, in any spelling that people use."""
+    return redirect("sales:order", selectors.order_number(text))
+
+
+@require_POST
+def order_draft(request: HttpRequest, number: int) -> HttpResponse:
+    """Draft the invoice of an order."""
+    services.draft_invoice(number, by=author(request))
+    messages.success(request, "The invoice is drafted. It gets its number when it is issued.")
+    return redirect("sales:order", number)
+
+
+@require_http_methods(FORM_METHODS)
+def order_issue(request: HttpRequest, number: int) -> HttpResponse:
+    """The form that issues the drafted invoice of an order."""
+    typed = sent(request)
+    form = IssueForm(typed) if typed is not None else IssueForm.for_draft(selectors.get_draft(number))
+    if form.is_valid():
+        with form.refusals():
+            issued = services.issue_invoice(
+                number,
+                **form.content,
+                version=form.version_read,
+                by=author(request),
+                idempotency_token=form.one_time_token,
+            ).value
+            messages.success(request, f"{issued.key.text} is issued.")
+            return redirect("sales:invoice", issued.key.text)
+    return form_page(request, "tickets/sales/order_issue.html", form, number=number)
+
+
+@require_safe
+def invoices(request: HttpRequest) -> HttpResponse:
+    """The way to the invoices of this year."""
+    return redirect("sales:invoice_year", this_year())
+
+
+@require_safe
+def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
+    """The invoices of a year, newest first, and what the page shows about their numbers."""
+    page = selectors.list_invoices(year, cursor=request.GET.get("cursor"))
+    content = {"page": page, "before": year - 1, "after": year + 1 if year < this_year() else None}
+    return render(request, "tickets/sales/invoice_year.html", content)
+
+
+@require_safe
+def invoice(request: HttpRequest, text: str) -> HttpResponse:
+    """An invoice, by its text in any spelling that people use. A void one is struck out."""
+    found = selectors.get_invoice(text)
+    if text != found.key.text:
+        return redirect("sales:invoice", found.key.text)
+    return render(request, "tickets/sales/invoice.html", {"invoice": found})
+
+
+@require_http_methods(FORM_METHODS)
+def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
+    """The form that voids an invoice."""
+    form = InvoiceVoidForm(sent(request))
+    if form.is_valid():
+        with form.refusals():
+            voided = services.void_invoice(text, **form.content, by=author(request)).value
+            messages.success(request, f"{voided.key.text} is void.")
+            return redirect("sales:invoice", voided.key.text)
+    return form_page(request, "tickets/sales/invoice_void.html", form, text=text)
+
+
+@require_safe
+def find(request: HttpRequest) -> HttpResponse:
+    """The way to an order or an invoice by its text."""
+    found = selectors.find(request.GET.get("text", ""))
+    if isinstance(found, int):
+        return redirect("sales:order", found)
+    return redirect("sales:invoice", found)
+
+
+def this_year() -> int:
+    """The year of today, in the time zone of the site."""
+    return timezone.localdate(timezone=timezone.get_default_timezone()).year
