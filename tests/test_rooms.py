@@ -34,7 +34,9 @@ EXCEPTIONS = {
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
     "project/proof/peers/site/": {"rest_framework"},
-    "tickets/api/": {"rest_framework", "drf_spectacular", "orjson"},  # the only room that knows the REST framework
+    # The only rooms that know the REST framework.
+    "tickets/api/": {"rest_framework", "drf_spectacular", "orjson"},
+    "tickets/sales/api/": {"rest_framework", "drf_spectacular"},
 }
 
 

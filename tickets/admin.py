@@ -1,4 +1,4 @@
-"""The tickets in the administration: a list of projects, and a list of the tickets of one. Both are read-only."""
+"""The lists in the administration: projects and their tickets, orders, and the invoices of a year. All read-only."""
 
 from typing import Any
 
@@ -9,11 +9,15 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
 from tickets import models, selectors
+from tickets.sales import selectors as sales
 
 
-@admin.register(models.Ticket)
-class TicketAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when it runs
+class StoredAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when it runs
     """One page without querysets. Django's other pages would query a table that does not exist."""
+
+    def listed(self, request: HttpRequest) -> dict[str, Any]:
+        """What the page shows."""
+        raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
         """The address of the list."""
@@ -21,32 +25,58 @@ class TicketAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when
         return [path("", view, name=f"{self.opts.app_label}_{self.opts.model_name}_changelist")]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """A page of the projects or, with `?project=ABC`, of the tickets of one project."""
+        """The list, for who may see it."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": "Tickets",
-            **_listed(request.GET.get("project"), request.GET.get("cursor")),
+            "title": str(self.opts.verbose_name_plural).capitalize(),
+            **self.listed(request),
         }
-        return TemplateResponse(request, "admin/tickets/ticket/change_list.html", context)
+        return TemplateResponse(request, f"admin/tickets/{self.opts.model_name}/change_list.html", context)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Always False: tickets are filed on the pages of the site."""
+        """Always False: things are made on the pages of the site."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: models.Ticket | None = None) -> bool:
-        """Always False: tickets are changed on the pages of the site."""
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Always False: things are changed on the pages of the site."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: models.Ticket | None = None) -> bool:
-        """Always False: tickets are voided on the pages of the site."""
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Always False: numbers are voided on the pages of the site."""
         return False
 
 
-def _listed(key: str | None, cursor: str | None) -> dict[str, Any]:
-    if key is None:
-        return {"page": selectors.list_projects(cursor=cursor)}
-    project = selectors.get_project(key)
-    return {"project": project, "page": selectors.list_tickets(project.key, cursor=cursor, whole=False)}
+@admin.register(models.Ticket)
+class TicketAdmin(StoredAdmin):
+    """The projects or, with `?project=ABC`, the tickets of one project."""
+
+    def listed(self, request: HttpRequest) -> dict[str, Any]:
+        """One page of projects or tickets."""
+        key, cursor = request.GET.get("project"), request.GET.get("cursor")
+        if key is None:
+            return {"page": selectors.list_projects(cursor=cursor)}
+        project = selectors.get_project(key)
+        return {"project": project, "page": selectors.list_tickets(project.key, cursor=cursor, whole=False)}
+
+
+@admin.register(models.Order)
+class OrderAdmin(StoredAdmin):
+    """The orders."""
+
+    def listed(self, request: HttpRequest) -> dict[str, Any]:
+        """One page of orders."""
+        return {"page": sales.list_orders(cursor=request.GET.get("cursor"), whole=False)}
+
+
+@admin.register(models.Invoice)
+class InvoiceAdmin(StoredAdmin):
+    """The invoices of this year or, with `?year=2025`, of another one."""
+
+    def listed(self, request: HttpRequest) -> dict[str, Any]:
+        """One page of invoices, and what it shows about their numbers."""
+        year, cursor = request.GET.get("year"), request.GET.get("cursor")
+        page = sales.list_invoices(year, cursor=cursor, whole=False)
+        return {"page": page, "before": page.year - 1, "after": page.year + 1}

@@ -1,13 +1,26 @@
-"""No tables: the tickets are stored in DynamoDB. A model without fields gives them an entry in the administration."""
+"""No tables: everything is stored in DynamoDB. A model without fields gives it an entry in the administration."""
 
 from django.db import models
 
 
-class Ticket(models.Model):  # noqa: DJ008 - there are no objects to show
-    """Tickets in the administration. The permission `tickets.view_ticket` allows the list."""
+class Stored(models.Model):
+    """What is stored in DynamoDB. A permission such as `tickets.view_ticket` allows its list."""
 
     class Meta:
         """Unmanaged: Django creates no table for it, so nothing may query its rows."""
 
+        abstract = True
         managed = False
         default_permissions = ("view",)
+
+
+class Ticket(Stored):  # noqa: DJ008 - as above
+    """Tickets in the administration."""
+
+
+class Order(Stored):  # noqa: DJ008 - as above
+    """Orders in the administration."""
+
+
+class Invoice(Stored):  # noqa: DJ008 - as above
+    """Invoices in the administration."""

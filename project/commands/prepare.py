@@ -30,6 +30,7 @@ def main() -> int:
             call_command("collectstatic", verbosity=0, interactive=False)
         if password:
             call_command("load_sample_projects", verbosity=0)
+            call_command("load_sample_sales", verbosity=0)
             make_demo_administrator(password)
     except (CommandError, ImproperlyConfigured, OperationalError) as error:
         print(f"error: {error}", file=sys.stderr)

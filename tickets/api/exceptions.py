@@ -1,9 +1,9 @@
 """Errors as JSON. Their meanings are in `tickets.problems`.
 
 Wrong fields are answered with status 400 and `{field: [messages]}`, every other error with `{"detail": message}`.
-`current` is the ticket as it is now, if a change of it was refused, or if it has moved: a GET of its former key is
-answered with status 301 and the address of the present one, any other request with 409. `outcome_unknown` is added if
-the status is 503, or if the request may have been carried out.
+`current` is the ticket or the order as it is now, if a change of it was refused, or if a ticket has moved: a GET of its
+former key is answered with status 301 and the address of the present one, any other request with 409. `outcome_unknown`
+is added if the status is 503, or if the request may have been carried out.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from rest_framework.reverse import reverse
 from rest_framework.settings import api_settings
 from rest_framework.views import exception_handler as default_handler
 
-from tickets.api.serializers import TicketSerializer
+from tickets.api.serializers import as_json
 from tickets.exceptions import TicketMoved
 from tickets.problems import KNOWN, Problem, Remedy, explain
 
@@ -46,7 +46,7 @@ def _body(problem: Problem) -> dict[str, Any]:
         return {NAMES.get(field, field): messages for field, messages in problem.fields.items()}
     body: dict[str, Any] = {"detail": problem.words(REMEDIES)}
     if problem.current:
-        body["current"] = TicketSerializer(problem.current).data
+        body["current"] = as_json(problem.current)
     if problem.status == 503 or problem.outcome_unknown:
         body["outcome_unknown"] = problem.outcome_unknown
     return body

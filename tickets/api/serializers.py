@@ -4,7 +4,7 @@ A request with an unknown field is refused. Otherwise a change with a misspelt n
 """
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, singledispatch
 from typing import Any, TypeVar
 
 from django.utils.functional import cached_property
@@ -119,10 +119,11 @@ class TicketMove(Request):
 
 
 class NextValues(Request):
-    """How many values to take, and in which scope."""
+    """How many values to take, in which scope, and for which date, if the sequence counts periods."""
 
     count = serializers.IntegerField(min_value=1, max_value=1000, default=1)
     scope = serializers.CharField(allow_null=True, trim_whitespace=False, default=None)
+    date = serializers.DateField(allow_null=True, default=None)
 
 
 class ProjectSerializer(Shape[Project]):
@@ -193,6 +194,17 @@ class TicketSerializer(Shape[Ticket]):
         return shown
 
 
+@singledispatch
+def as_json(current: Any) -> Any:
+    """What was changed meanwhile, as JSON. Every kind of thing registers its own function."""
+    raise NotImplementedError(f"{type(current).__name__} has no form in JSON.")
+
+
+@as_json.register
+def _(ticket: Ticket) -> Any:
+    return TicketSerializer(ticket).data
+
+
 def moment(at: datetime) -> str:
     """A moment as the API writes it: in UTC."""
     return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
@@ -221,6 +233,7 @@ class SequenceSerializer(Shape[Any]):
 
 
 class ValuesSerializer(Shape[Any]):
-    """Values that were handed out, in increasing order."""
+    """Values that were handed out, in increasing order, and the text of each as the sequence's FORMAT writes it."""
 
     values = serializers.ListField(child=serializers.IntegerField())
+    texts = serializers.ListField(child=serializers.CharField())

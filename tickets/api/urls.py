@@ -1,6 +1,6 @@
 """The addresses of the API, below /api/."""
 
-from django.urls import path
+from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.authtoken.views import obtain_auth_token
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("projects/<project_key:key>/tickets/", views.TicketList.as_view(), name="ticket_list"),
     path("tickets/<ticket_key:key>/", views.TicketDetail.as_view(), name="ticket"),
     path("tickets/<ticket_key:key>/move/", views.TicketMoving.as_view(), name="ticket_move"),
+    path("", include("tickets.sales.api.urls")),
     path("sequences/", views.SequenceList.as_view(), name="sequence_list"),
     path("sequences/<str:name>/", views.SequenceDetail.as_view(), name="sequence"),
     path("sequences/<str:name>/next/", views.SequenceNext.as_view(), name="sequence_next"),

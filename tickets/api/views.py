@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
-from sequences import get_next_values
+from sequences import format_value, get_next_values
 from sequences.registry import strategies
 from tickets import selectors, services
 from tickets.api.pagination import PageQuery, page_response, wanted_page
@@ -30,6 +30,7 @@ from tickets.api.serializers import (
     ValuesSerializer,
 )
 from tickets.exceptions import ValuesTooLarge
+from tickets.repeats import token_of
 from tickets.types import TicketCreated, TicketKey
 
 IDEMPOTENCY_KEY = OpenApiParameter(
@@ -53,6 +54,11 @@ def sent(request: Request, serializer: type[serializers.Serializer[Any]]) -> dic
     checked = serializer(data=request.data)
     checked.is_valid(raise_exception=True)
     return dict(checked.validated_data)
+
+
+def key_of(request: Request) -> str | None:
+    """The caller's name for this request."""
+    return request.headers.get("Idempotency-Key")
 
 
 def author(request: Request) -> str:
@@ -110,9 +116,8 @@ class TicketList(APIView):
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NewTicket, responses={201: TicketSerializer})
     def post(self, request: Request, key: str) -> Response:
         """File a ticket under the next number of the project."""
-        token = request.headers.get("Idempotency-Key")
         content = sent(request, NewTicket)
-        created = services.create_ticket(key, **content, reporter=author(request), idempotency_token=token)
+        created = services.create_ticket(key, **content, reporter=author(request), idempotency_token=key_of(request))
         return placed(request, created, status=201)
 
 
@@ -175,15 +180,16 @@ class SequenceDetail(APIView):
 class SequenceNext(APIView):
     """The next values of one sequence."""
 
-    @extend_schema(request=NextValues, responses=ValuesSerializer)
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NextValues, responses=ValuesSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Take values; each is handed out once. A sequence that only numbers stored items refuses with 409."""
         require_sequence(name)
-        wanted = sent(request, NextValues)
-        values = list(get_next_values(wanted["count"], name, scope=wanted["scope"]))
+        wanted, token = sent(request, NextValues), token_of(author(request), key_of(request))
+        place = {"scope": wanted["scope"], "date": wanted["date"]}
+        values = list(get_next_values(wanted["count"], name, **place, idempotency_token=token))
         if values[-1] > LARGEST_NUMBER:
             raise ValuesTooLarge(name, LARGEST_NUMBER)
-        return Response({"values": values})
+        return Response({"values": values, "texts": [format_value(value, name, **place) for value in values]})
 
 
 def require_sequence(name: str) -> None:

@@ -63,8 +63,7 @@ class IssueForm(ServiceForm):
     @classmethod
     def for_draft(cls, order: Order) -> "IssueForm":
         """The form for a draft, with the date of today."""
-        today = validators.ISSUE["date"].clean(None)
-        return cls(initial={"date": today.isoformat(), "version": order.version})
+        return cls(initial={"date": validators.today().isoformat(), "version": order.version})
 
 
 class InvoiceVoidForm(ServiceForm):

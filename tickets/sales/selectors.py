@@ -13,7 +13,7 @@ from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.sales import store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound
 from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, YearPage
-from tickets.sales.validators import YEAR
+from tickets.sales.validators import YEAR, today
 from tickets.tables import Slice
 from tickets.types import Page
 
@@ -63,9 +63,10 @@ def require_draft(order: Order) -> None:
         raise NoDraft(order)
 
 
-def list_orders(*, cursor: str | None = None, limit: int = PAGE_SIZE) -> Page[Order]:
-    """The orders, newest first, without their lines. One query for each page."""
-    found = store.find_orders(position_of(cursor, store.ORDERS), limit)
+def list_orders(*, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True) -> Page[Order]:
+    """The orders, newest first. One query for each page. Lines are read only if `whole`."""
+    attributes = store.ORDER if whole else store.ORDER_SUMMARY
+    found = store.find_orders(position_of(cursor, store.ORDERS), limit, attributes=attributes)
     return page_of(found, store.ORDERS, store.order_from_row)
 
 
@@ -89,15 +90,19 @@ def _invoice_key(text: str) -> InvoiceKey:
     return InvoiceKey(year=int(parsed.period or 0), number=parsed.value, text=parsed.text)
 
 
-def list_invoices(year: int, *, cursor: str | None = None, limit: int = PAGE_SIZE) -> YearPage:
-    """The invoices of a year, newest first, without their lines. Void ones keep their places. One query for each page.
+def list_invoices(
+    year: int | str | None = None, *, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True
+) -> YearPage:
+    """The invoices of a year, newest first; of this year if none is given. Void ones keep their places.
 
-    The page says which of the numbers that it passed have no invoice.
+    The page says which of the numbers that it passed have no invoice. One query for each page. Lines are read only if
+    `whole`.
     """
-    year = validators.clean({"year": year}, YEAR)["year"]
+    year = today().year if year is None else validators.clean({"year": year}, YEAR)["year"]
     name = store.invoices_of(year)
     after = position_of(cursor, name)
-    found = store.find_invoices(year, after, limit)
+    attributes = store.INVOICE if whole else store.INVOICE_SUMMARY
+    found = store.find_invoices(year, after, limit, attributes=attributes)
     return YearPage(
         year=year,
         results=tuple(store.invoice_from_row(row) for row in found.rows),

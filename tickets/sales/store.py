@@ -39,9 +39,11 @@ TABLE = "sales"
 ORDERS = "orders##"
 YEARS = "#years"
 CENT = Decimal("0.01")
-# The attributes in lists: all but the lines.
+# The attributes in lists, and all attributes.
 ORDER_SUMMARY = ("text", "customer", "total", "created_by", "created_at", "version", "draft", "invoice", "issued")
 INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
+ORDER = (*ORDER_SUMMARY, "lines")
+INVOICE = (*INVOICE_SUMMARY, "lines")
 
 _rows = Rows(TABLE)
 _years_stored: set[tuple[str, int]] = set()  # by this process, in each table
@@ -53,9 +55,9 @@ def find_order(number: int) -> Order | None:
     return order_from_row(row) if row else None
 
 
-def find_orders(after: int | None, limit: int) -> Slice:
-    """Orders, newest first, without their lines. One query of `limit` rows."""
-    return _rows.query(ORDERS, ORDER_SUMMARY, after=after, limit=limit, newest_first=True)
+def find_orders(after: int | None, limit: int, *, attributes: Sequence[str]) -> Slice:
+    """Orders, newest first, with the named attributes. One query of `limit` rows."""
+    return _rows.query(ORDERS, attributes, after=after, limit=limit, newest_first=True)
 
 
 def find_invoice(year: int, number: int) -> Invoice | None:
@@ -64,9 +66,9 @@ def find_invoice(year: int, number: int) -> Invoice | None:
     return invoice_from_row(row) if row else None
 
 
-def find_invoices(year: int, after: int | None, limit: int) -> Slice:
-    """Invoices of a year, newest first, without their lines. One query of `limit` rows."""
-    return _rows.query(invoices_of(year), INVOICE_SUMMARY, after=after, limit=limit, newest_first=True)
+def find_invoices(year: int, after: int | None, limit: int, *, attributes: Sequence[str]) -> Slice:
+    """Invoices of a year, newest first, with the named attributes. One query of `limit` rows."""
+    return _rows.query(invoices_of(year), attributes, after=after, limit=limit, newest_first=True)
 
 
 def find_years(after: int | None, limit: int) -> Slice:

@@ -16,6 +16,11 @@ from tickets.sales.types import Line
 from tickets.validators import Text, Validator
 
 
+def today() -> date:
+    """The day that it is in the time zone of the site."""
+    return timezone.localdate(timezone=timezone.get_default_timezone())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Whole:
     """A whole number from `least` to `most`."""
@@ -71,17 +76,16 @@ class Day:
 
     def clean(self, value: Any) -> date:
         """The day; today in the time zone of the site if none is given."""
-        today = timezone.localdate(timezone=timezone.get_default_timezone())
         if value is None or value == "":
-            return today
+            return today()
         try:
             day = date.fromisoformat(value) if isinstance(value, str) else value
             if type(day) is not date:
                 raise ValueError
         except ValueError as error:
             raise ValidationError("This must be a day, like 2026-03-05.") from error
-        if not self.earliest <= day <= today:
-            raise ValidationError(f"The date must be from {self.earliest} to {today}.")
+        if not self.earliest <= day <= today():
+            raise ValidationError(f"The date must be from {self.earliest} to {today()}.")
         return day
 
 

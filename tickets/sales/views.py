@@ -3,18 +3,18 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tickets.sales import selectors, services
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
+from tickets.sales.validators import today
 from tickets.views import FORM_METHODS, author, form_page, sent
 
 
 @require_safe
 def order_list(request: HttpRequest) -> HttpResponse:
     """The orders, newest first."""
-    page = selectors.list_orders(cursor=request.GET.get("cursor"))
+    page = selectors.list_orders(cursor=request.GET.get("cursor"), whole=False)
     return render(request, "tickets/sales/order_list.html", {"page": page})
 
 
@@ -74,14 +74,14 @@ def order_issue(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 def invoices(request: HttpRequest) -> HttpResponse:
     """The way to the invoices of this year."""
-    return redirect("sales:invoice_year", this_year())
+    return redirect("sales:invoice_year", today().year)
 
 
 @require_safe
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     """The invoices of a year, newest first, and what the page shows about their numbers."""
-    page = selectors.list_invoices(year, cursor=request.GET.get("cursor"))
-    content = {"page": page, "before": year - 1, "after": year + 1 if year < this_year() else None}
+    page = selectors.list_invoices(year, cursor=request.GET.get("cursor"), whole=False)
+    content = {"page": page, "before": year - 1, "after": year + 1 if year < today().year else None}
     return render(request, "tickets/sales/invoice_year.html", content)
 
 
@@ -113,8 +113,3 @@ def find(request: HttpRequest) -> HttpResponse:
     if isinstance(found, int):
         return redirect("sales:order", found)
     return redirect("sales:invoice", found)
-
-
-def this_year() -> int:
-    """The year of today, in the time zone of the site."""
-    return timezone.localdate(timezone=timezone.get_default_timezone()).year

@@ -1,0 +1,166 @@
+"""The shapes of JSON for orders and invoices. Amounts are texts, such as "12.50", as readers of JSON round numbers.
+
+How shapes are made is described in `tickets.api.serializers`.
+"""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from tickets.api.serializers import LARGEST_NUMBER, Request, Shape, VoidSerializer, as_json, moment, text
+from tickets.sales import validators
+from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, State
+
+
+class LineSerializer(Shape[Line]):
+    """Some pieces of one thing, and the price of one piece."""
+
+    text = serializers.CharField(help_text=validators.LINE["text"].hint)
+    quantity = serializers.IntegerField(help_text=validators.LINE["quantity"].hint)
+    price = serializers.CharField(help_text=validators.LINE["price"].hint)
+
+
+@extend_schema_field(LineSerializer(many=True))
+class Lines(serializers.Field[Any, Any, Any, Any]):
+    """Lines as they were sent. Their limits are left to the validator."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The same."""
+        return data
+
+
+class NewOrder(Request):
+    """A new order."""
+
+    customer = text(validators.ORDER["customer"])
+    lines = Lines(help_text=validators.ORDER["lines"].hint)
+
+
+class Issuing(Request):
+    """The date of an invoice, and optionally the version of the order that the caller has read."""
+
+    date = text(validators.ISSUE["date"], required=False)
+    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
+
+
+class InvoiceVoiding(Request):
+    """The reason for voiding an invoice."""
+
+    reason = text(validators.VOID["reason"])
+
+
+class YearQuery(Shape[Any]):
+    """The parameter of an address that chooses a year."""
+
+    year = serializers.IntegerField(min_value=1000, max_value=9999, required=False, help_text="This year if left out.")
+
+
+class DraftSerializer(Shape[Draft]):
+    """Who drafted an invoice, and when."""
+
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class OrderSerializer(Shape[Order]):
+    """An order. `invoice` is the text of its invoice, null until it is issued; `voided` has those that were voided."""
+
+    number = serializers.IntegerField()
+    text = serializers.CharField()
+    customer = serializers.CharField()
+    lines = LineSerializer(many=True)
+    total = serializers.CharField()
+    currency = serializers.CharField()
+    state = serializers.ChoiceField([(state.value, state.label) for state in State])
+    draft = DraftSerializer(allow_null=True)
+    invoice = serializers.CharField(allow_null=True)
+    voided = serializers.ListField(child=serializers.CharField())
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    version = serializers.IntegerField()
+
+    def to_representation(self, order: Order) -> dict[str, Any]:
+        """The fields above, without asking each of them."""
+        return {
+            "number": order.number,
+            "text": order.text,
+            "customer": order.customer,
+            "lines": [line_as_json(line) for line in order.lines],
+            "total": str(order.total),
+            "currency": CURRENCY,
+            "state": order.state.value,
+            "draft": {"by": order.draft.by, "at": moment(order.draft.at)} if order.draft else None,
+            "invoice": order.invoice.text if order.invoice else None,
+            "voided": [key.text for key in order.voided],
+            "created_by": order.created_by,
+            "created_at": moment(order.created_at),
+            "version": order.version,
+        }
+
+
+class InvoiceSerializer(Shape[Invoice]):
+    """An issued invoice. A void one keeps its content; its `void` says by whom it was voided, when and why."""
+
+    text = serializers.CharField()
+    year = serializers.IntegerField()
+    number = serializers.IntegerField()
+    date = serializers.DateField()
+    order = serializers.IntegerField()
+    customer = serializers.CharField()
+    lines = LineSerializer(many=True)
+    total = serializers.CharField()
+    currency = serializers.CharField()
+    issued_by = serializers.CharField()
+    issued_at = serializers.DateTimeField()
+    void = VoidSerializer(allow_null=True)
+
+    def to_representation(self, invoice: Invoice) -> dict[str, Any]:
+        """The fields above, without asking each of them."""
+        return {
+            "text": invoice.key.text,
+            "year": invoice.key.year,
+            "number": invoice.key.number,
+            "date": invoice.date.isoformat(),
+            "order": invoice.order,
+            "customer": invoice.customer,
+            "lines": [line_as_json(line) for line in invoice.lines],
+            "total": str(invoice.total),
+            "currency": CURRENCY,
+            "issued_by": invoice.issued_by,
+            "issued_at": moment(invoice.issued_at),
+            "void": VoidSerializer(invoice.void).data if invoice.void else None,
+        }
+
+
+class MissingSerializer(Shape[Missing]):
+    """Numbers without an invoice."""
+
+    first = serializers.IntegerField()
+    last = serializers.IntegerField()
+
+
+class NumbersSerializer(Shape[Any]):
+    """Which numbers a page has passed, and which of them have no invoice; it says nothing about others."""
+
+    newest = serializers.IntegerField(allow_null=True)
+    oldest = serializers.IntegerField(allow_null=True)
+    missing = MissingSerializer(many=True)
+
+
+class InvoicePage(Shape[Any]):
+    """A page of the invoices of a year."""
+
+    results = InvoiceSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+    numbers = NumbersSerializer()
+
+
+def line_as_json(line: Line) -> dict[str, Any]:
+    """A line of an order or an invoice."""
+    return {"text": line.text, "quantity": line.quantity, "price": str(line.price)}
+
+
+@as_json.register
+def _(order: Order) -> Any:
+    return OrderSerializer(order).data

@@ -1,0 +1,118 @@
+"""The views of orders and invoices: validate, call, serialize, respond. What all views share is in `tickets.api`."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from tickets.api.pagination import PageQuery, page_response, wanted_page
+from tickets.api.views import IDEMPOTENCY_KEY, author, key_of, page_of, sent
+from tickets.sales import selectors, services
+from tickets.sales.api.serializers import (
+    InvoicePage,
+    InvoiceSerializer,
+    InvoiceVoiding,
+    Issuing,
+    NewOrder,
+    NumbersSerializer,
+    OrderSerializer,
+    YearQuery,
+)
+from tickets.sales.types import Stored
+
+
+class OrderList(APIView):
+    """The orders."""
+
+    @extend_schema("orders_list", parameters=[PageQuery], responses=page_of(OrderSerializer))
+    def get(self, request: Request) -> Response:
+        """One page of orders, newest first."""
+        return page_response(request, selectors.list_orders(**wanted_page(request)), OrderSerializer)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NewOrder, responses={201: OrderSerializer})
+    def post(self, request: Request) -> Response:
+        """Store an order under the next number."""
+        made = services.create_order(**sent(request, NewOrder), by=author(request), idempotency_token=key_of(request))
+        return order_response(request, made)
+
+
+class OrderDetail(APIView):
+    """One order."""
+
+    @extend_schema(responses=OrderSerializer)
+    def get(self, request: Request, number: int) -> Response:
+        """The order, and how far its invoice is."""
+        return Response(OrderSerializer(selectors.get_order(number)).data)
+
+
+class OrderInvoice(APIView):
+    """The draft of an order's invoice."""
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=None, responses={201: OrderSerializer})
+    def post(self, request: Request, number: int) -> Response:
+        """Draft the invoice of the order. A draft has no number. An order that has a draft keeps it."""
+        drafted = services.draft_invoice(number, by=author(request), idempotency_token=key_of(request))
+        return order_response(request, drafted)
+
+
+class OrderInvoiceIssue(APIView):
+    """The issuing of an order's invoice."""
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=Issuing, responses={201: InvoiceSerializer})
+    def post(self, request: Request, number: int) -> Response:
+        """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once."""
+        content = sent(request, Issuing)
+        issued = services.issue_invoice(number, **content, by=author(request), idempotency_token=key_of(request))
+        return invoice_response(request, issued, status=201)
+
+
+class InvoiceList(APIView):
+    """The invoices of a year."""
+
+    @extend_schema("invoices_list", parameters=[YearQuery, PageQuery], responses=InvoicePage)
+    def get(self, request: Request) -> Response:
+        """One page of a year's invoices, newest first, and which of the numbers that it passed have no invoice."""
+        query = YearQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        page = selectors.list_invoices(query.validated_data.get("year"), **wanted_page(request))
+        response = page_response(request, page, InvoiceSerializer)
+        response.data["numbers"] = NumbersSerializer(page).data
+        return response
+
+
+class InvoiceDetail(APIView):
+    """One invoice."""
+
+    @extend_schema(responses=InvoiceSerializer)
+    def get(self, request: Request, text: str) -> Response:
+        """The invoice, by its text in any spelling that people use."""
+        return Response(InvoiceSerializer(selectors.get_invoice(text)).data)
+
+
+class InvoiceVoid(APIView):
+    """The voiding of an invoice."""
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=InvoiceVoiding, responses=InvoiceSerializer)
+    def post(self, request: Request, text: str) -> Response:
+        """Make the invoice void. It keeps its number and its content. One that is void already stays as it is."""
+        voided = services.void_invoice(text, **sent(request, InvoiceVoiding), by=author(request))
+        return invoice_response(request, voided, status=200)
+
+
+def order_response(request: Request, made: Stored[Any]) -> Response:
+    """An order with its address, and whether it was stored before."""
+    location = reverse("api:order", [made.value.number], request=request)
+    return Response(OrderSerializer(made.value).data, status=201, headers=_headers(made, location))
+
+
+def invoice_response(request: Request, made: Stored[Any], *, status: int) -> Response:
+    """An invoice with its address, and whether it was stored before."""
+    location = reverse("api:invoice", [made.value.key.text], request=request)
+    return Response(InvoiceSerializer(made.value).data, status=status, headers=_headers(made, location))
+
+
+def _headers(made: Stored[Any], location: str) -> dict[str, str]:
+    return {"Location": location, **({"Idempotency-Replayed": "true"} if made.replayed else {})}
