@@ -330,15 +330,40 @@ class TestSequences:
 
     def test_values_are_handed_out_once(self, api: APIClient, tables: str) -> None:
         """The values that were asked for go on from the last, and the last one is told."""
-        assert api.post("/api/sequences/orders/next/").json() == {"values": [1001]}
-        assert api.post("/api/sequences/orders/next/", {"count": 3}).json() == {"values": [1002, 1003, 1004]}
+        assert api.post("/api/sequences/orders/next/").json() == {"values": [1001], "texts": ["ORD-1001"]}
+        assert api.post("/api/sequences/orders/next/", {"count": 3}).json()["values"] == [1002, 1003, 1004]
         assert api.get("/api/sequences/orders/").json()["last_value"] == 1004
 
-    def test_scopes_count_on_their_own(self, api: APIClient, ticket: Ticket) -> None:
-        """A scope has values and a last value of its own."""
-        assert api.post("/api/sequences/orders/next/", {"scope": "2026"}).json() == {"values": [1001]}
-        assert api.get("/api/sequences/orders/?scope=2026").json()["last_value"] == 1001
-        assert api.get("/api/sequences/orders/").json()["last_value"] is None
+    def test_a_repeat_with_the_same_key_gets_the_same_values(self, api: APIClient, tables: str) -> None:
+        """A repeat takes no values; another count with the same key is refused."""
+        first, again = (
+            api.post("/api/sequences/orders/next/", {"count": 2}, headers={"Idempotency-Key": "k"}) for _ in range(2)
+        )
+        assert first.json() == again.json() == {"values": [1001, 1002], "texts": ["ORD-1001", "ORD-1002"]}
+        other = api.post("/api/sequences/orders/next/", {"count": 3}, headers={"Idempotency-Key": "k"})
+        assert other.status_code == 422
+        assert api.get("/api/sequences/orders/").json()["last_value"] == 1002
+
+    def test_values_of_a_date_have_its_texts(self, api: APIClient, tables: str, settings: Settings) -> None:
+        """A sequence that counts each year wants the date of the document; one that does not refuses it."""
+        address, yearly = "/api/sequences/orders/next/", {"PERIOD": "year", "FORMAT": "ORD-{period}-{value}"}
+        assert set(api.post(address, {"date": "2025-12-31"}).json()) == {"date"}
+        settings.SEQUENCES = {**settings.SEQUENCES, "orders": {**settings.SEQUENCES["orders"], **yearly}}
+        for wrong in (None, "2025", "0999-12-31"):
+            response = api.post(address, {"date": wrong})
+            assert (response.status_code, set(response.json())) == (400, {"date"})
+        taken = [api.post(address, {"date": f"{year}-12-31"}).json() for year in (2025, 2024)]
+        assert [one["texts"] for one in taken] == [["ORD-2025-1001"], ["ORD-2024-1001"]]
+
+    def test_scopes_count_on_their_own(self, api: APIClient, ticket: Ticket, settings: Settings) -> None:
+        """A scope has values and a last value of its own; a sequence whose FORMAT has no scope refuses one."""
+        assert set(api.post("/api/sequences/orders/next/", {"scope": "north"}).json()) == {"scope"}
+        scoped = {**settings.SEQUENCES["orders"], "FORMAT": "{scope}-{value}"}
+        settings.SEQUENCES = {**settings.SEQUENCES, "orders": scoped}
+        taken = api.post("/api/sequences/orders/next/", {"scope": "north"}).json()
+        assert taken == {"values": [1001], "texts": ["north-1001"]}
+        assert api.get("/api/sequences/orders/?scope=north").json()["last_value"] == 1001
+        assert api.get("/api/sequences/orders/?scope=south").json()["last_value"] is None
         assert api.get("/api/sequences/tickets/?scope=ABC").json()["last_value"] == 1
 
     def test_the_most_values_at_once_are_1000(self, api: APIClient, tables: str) -> None:
@@ -373,7 +398,7 @@ class TestSequences:
     def test_numbers_that_json_cannot_carry_are_refused(self, api: APIClient, tables: str, settings: Settings) -> None:
         """A value beyond 2^53 - 1 is not told wrongly, but refused."""
         settings.SEQUENCES = {**settings.SEQUENCES, "orders": {**settings.SEQUENCES["orders"], "START": 2**53 - 1}}
-        assert api.post("/api/sequences/orders/next/").json() == {"values": [2**53 - 1]}
+        assert api.post("/api/sequences/orders/next/").json()["values"] == [2**53 - 1]
         response = api.post("/api/sequences/orders/next/")
         assert response.status_code == 409
         assert str(2**53 - 1) in response.json()["detail"]

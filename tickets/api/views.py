@@ -1,5 +1,8 @@
 """The views of the API: validate, call, serialize, respond. Errors are answered in `exceptions`."""
 
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.http import Http404
@@ -29,7 +32,8 @@ from tickets.api.serializers import (
     TicketVoiding,
     ValuesSerializer,
 )
-from tickets.exceptions import ValuesTooLarge
+from tickets.exceptions import InvalidInput, ValuesTooLarge
+from tickets.problems import KNOWN
 from tickets.repeats import token_of
 from tickets.types import TicketCreated, TicketKey
 
@@ -186,10 +190,28 @@ class SequenceNext(APIView):
         require_sequence(name)
         wanted, token = sent(request, NextValues), token_of(author(request), key_of(request))
         place = {"scope": wanted["scope"], "date": wanted["date"]}
-        values = list(get_next_values(wanted["count"], name, **place, idempotency_token=token))
+        with dates_of(name, wanted["date"]):
+            values = list(get_next_values(wanted["count"], name, **place, idempotency_token=token))
         if values[-1] > LARGEST_NUMBER:
             raise ValuesTooLarge(name, LARGEST_NUMBER)
         return Response({"values": values, "texts": [format_value(value, name, **place) for value in values]})
+
+
+@contextmanager
+def dates_of(name: str, date: datetime.date | None) -> Iterator[None]:
+    """Around the taking of values: refuse a wrong date, and one that is missing.
+
+    Today would be another day for a repeat, and the texts would be others.
+    """
+    strategy = strategies[name]
+    if date is None and (strategy.period.kind != "never" or strategy.format.uses_dates):
+        raise InvalidInput({"date": "The numbers of this sequence depend on it: send the date of the document."})
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, KNOWN):
+            raise
+        raise InvalidInput({"date": str(error)}) from error
 
 
 def require_sequence(name: str) -> None:

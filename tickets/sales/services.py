@@ -20,7 +20,7 @@ from tickets.repeats import stored_already, token_of
 from tickets.sales import selectors, store
 from tickets.sales.exceptions import StaleOrder
 from tickets.sales.selectors import INVOICES, ORDERS
-from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Order, Stored
+from tickets.sales.types import CURRENCY, Draft, Invoice, Order, Stored
 from tickets.sales.validators import ISSUE, ORDER, VOID
 from tickets.tables import to_row
 from tickets.types import Void
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 def create_order(
-    *, customer: str, lines: Sequence[Mapping[str, Any] | Line], by: str, idempotency_token: str | None = None
+    *, customer: str, lines: Sequence[Mapping[str, Any]], by: str, idempotency_token: str | None = None
 ) -> Stored[Order]:
     """Store an order under the next number. Its total is the sum of its lines, exact to the cent.
 

@@ -1,0 +1,216 @@
+"""The REST API of orders and invoices, as a program calls it."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from tests.tickets.sales.support import LINES, delete_invoice, issued
+from tickets.sales import selectors
+from tickets.sales.types import Invoice, Order
+
+ORDERS = "/api/orders/"
+BODY = {"customer": "Ada", "lines": LINES}
+
+
+def post(api: APIClient, address: str, body: Any = None, *, key: str | None = None) -> Any:
+    """Send a request, with its name if it has one."""
+    return api.post(address, body or {}, headers={"Idempotency-Key": key} if key else {})
+
+
+@pytest.mark.parametrize("address", [ORDERS, "/api/orders/1001/", "/api/invoices/", "/api/invoices/INV-2026-1-5/"])
+def test_a_call_without_credentials_is_refused(db: None, address: str) -> None:
+    """Nothing is told without credentials."""
+    assert APIClient().get(address).status_code == 401
+
+
+class TestOrders:
+    def test_an_order_is_what_the_contract_says(self, api: APIClient, tables: str) -> None:
+        """An order has the agreed fields, wherever it is read. Amounts are texts."""
+        made = post(api, ORDERS, BODY)
+        assert made.status_code == 201
+        assert made["Location"] == "http://testserver/api/orders/1001/"
+        order = dict(made.json())
+        assert order.pop("created_at").endswith("Z")
+        assert order == {
+            "number": 1001, "text": "ORD-1001", "customer": "Ada", "lines": LINES, "total": "33.49", "currency": "EUR",
+            "state": "open", "draft": None, "invoice": None, "voided": [], "created_by": "ann", "version": 1,
+        }  # fmt: skip
+        assert api.get("/api/orders/1001/").json() == made.json()
+        assert api.get(ORDERS).json() == {"results": [made.json()], "next": None}
+
+    def test_a_repeat_with_the_same_key_stores_one_order(self, api: APIClient, tables: str) -> None:
+        """A repeat is answered with the first order, and says that it is a repeat; another content is refused."""
+        first, again = post(api, ORDERS, BODY, key="k"), post(api, ORDERS, BODY, key="k")
+        assert (first.status_code, again.status_code) == (201, 201)
+        assert first.json() == again.json()
+        assert "Idempotency-Replayed" not in first
+        assert again["Idempotency-Replayed"] == "true"
+        assert post(api, ORDERS, {**BODY, "customer": "Bob"}, key="k").status_code == 422
+
+    @pytest.mark.parametrize(
+        ("body", "fields"),
+        [
+            ({}, {"customer", "lines"}),
+            ({"customer": "", "lines": []}, {"customer", "lines"}),
+            ({**BODY, "total": "1.00"}, {"total"}),
+            ({**BODY, "lines": [{**LINES[0], "price": 4.5}]}, {"lines"}),
+            ({**BODY, "lines": [{**LINES[0], "price": [1]}]}, {"lines"}),
+            ({**BODY, "lines": None}, {"lines"}),
+        ],
+    )
+    def test_every_wrong_field_is_named(self, api: APIClient, tables: str, body: Any, fields: set[str]) -> None:
+        """A wrong body is answered with a message for each field, and stores nothing."""
+        response = api.post(ORDERS, body)
+        assert response.status_code == 400
+        assert set(response.json()) == fields
+        assert selectors.list_orders().results == ()
+
+    def test_an_unknown_order_is_not_found(self, api: APIClient, tables: str) -> None:
+        """What was not stored is not found, whatever is asked of it."""
+        for response in (
+            api.get("/api/orders/1001/"),
+            post(api, "/api/orders/1001/invoice/"),
+            post(api, "/api/orders/1001/invoice/issue/"),
+        ):
+            assert response.status_code == 404
+            assert "1001" in response.json()["detail"]
+
+
+class TestInvoices:
+    def test_an_invoice_is_what_the_contract_says(self, api: APIClient, order: Order, this_year: int) -> None:
+        """A draft is issued as an invoice with the agreed fields, wherever it is read."""
+        drafted = post(api, "/api/orders/1001/invoice/")
+        assert drafted.status_code == 201
+        assert drafted.json()["state"] == "draft"
+        made = post(api, "/api/orders/1001/invoice/issue/")
+        assert made.status_code == 201
+        invoice = dict(made.json())
+        text = invoice.pop("text")
+        assert made["Location"] == f"http://testserver/api/invoices/{text}/"
+        assert invoice.pop("issued_at").endswith("Z")
+        assert invoice.pop("date").startswith(f"{this_year}-")
+        assert invoice == {
+            "year": this_year, "number": 1, "order": 1001, "customer": "Ada", "lines": LINES, "total": "33.49",
+            "currency": "EUR", "issued_by": "ann", "void": None,
+        }  # fmt: skip
+        assert api.get(f"/api/invoices/{text}/").json() == made.json()
+        assert api.get(f"/api/invoices/{text.lower()}/").json() == made.json()
+        order_now = api.get("/api/orders/1001/").json()
+        assert (order_now["state"], order_now["invoice"]) == ("invoiced", text)
+
+    def test_a_date_says_which_year_counts(self, api: APIClient, draft: Order, last_december: date) -> None:
+        """A document dated last December gets last year's next number."""
+        made = post(api, "/api/orders/1001/invoice/issue/", {"date": last_december.isoformat()}).json()
+        assert (made["year"], made["number"]) == (last_december.year, 1)
+
+    def test_a_repeat_with_the_same_key_issues_one_invoice(self, api: APIClient, order: Order) -> None:
+        """Each step may be repeated with its key; the repeats say so."""
+        for address, body in (("invoice/", {}), ("invoice/issue/", {"version": 2})):
+            first, again = (post(api, f"/api/orders/1001/{address}", body, key="k") for _ in range(2))
+            assert (first.status_code, again.status_code) == (201, 201)
+            assert first.json() == again.json()
+            assert "Idempotency-Replayed" not in first
+            assert again["Idempotency-Replayed"] == "true"
+
+    def test_an_issued_draft_is_a_conflict(self, api: APIClient, invoice: Invoice) -> None:
+        """Another request for the same draft is told how the order is."""
+        for address in ("invoice/", "invoice/issue/"):
+            response = post(api, f"/api/orders/1001/{address}")
+            assert response.status_code == 409
+            assert invoice.key.text in response.json()["detail"]
+            assert response.json()["current"] == api.get("/api/orders/1001/").json()
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [({"date": "31.12.2025"}, "date"), ({"date": 5}, "date"), ({"version": "x"}, "version"), ({"day": 1}, "day")],
+    )
+    def test_a_wrong_wish_is_refused(self, api: APIClient, draft: Order, body: Any, field: str) -> None:
+        """A wrong field is answered by name, and nothing is issued."""
+        response = post(api, "/api/orders/1001/invoice/issue/", body)
+        assert response.status_code == 400
+        assert set(response.json()) == {field}
+        assert selectors.get_order(1001) == draft
+
+    def test_a_void_invoice_says_who_when_and_why(self, api: APIClient, invoice: Invoice) -> None:
+        """A void invoice keeps its content; voiding it again changes nothing and says so."""
+        address = f"/api/invoices/{invoice.key.text}/"
+        before = api.get(address).json()
+        first = post(api, f"{address}void/", {"reason": "Wrong."})
+        again = post(api, f"{address}void/", {"reason": "Wrong again."})
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert {**first.json()["void"], "at": None} == {"by": "ann", "at": None, "reason": "Wrong."}
+        assert {**first.json(), "void": None} == before
+        assert first.json() == again.json() == api.get(address).json()
+        assert ("Idempotency-Replayed" in first, "Idempotency-Replayed" in again) == (False, True)
+        assert api.get("/api/orders/1001/").json()["voided"] == [invoice.key.text]
+
+    def test_voiding_needs_a_reason(self, api: APIClient, invoice: Invoice) -> None:
+        """Without a reason the invoice stays in force."""
+        for body in ({}, {"reason": ""}, {"reason": None}):
+            response = post(api, f"/api/invoices/{invoice.key.text}/void/", body)
+            assert response.status_code == 400
+            assert set(response.json()) == {"reason"}
+        assert selectors.get_invoice(invoice.key.text) == invoice
+
+    def test_a_mistyped_text_is_not_found(self, api: APIClient, invoice: Invoice) -> None:
+        """A wrong check digit is said."""
+        response = api.get(f"/api/invoices/{invoice.key.text.replace('-000001-', '-000002-')}/")
+        assert response.status_code == 404
+        assert "check digit" in response.json()["detail"]
+
+
+class TestYears:
+    def test_a_year_is_listed_to_its_end(self, api: APIClient, tables: str, this_year: int) -> None:
+        """Following `next` to its end gives every invoice once, newest first, and says which numbers were read."""
+        for _ in range(5):
+            issued()
+        delete_invoice(this_year, 2)
+        address, found, read = f"/api/invoices/?year={this_year}&limit=2", [], []
+        while address:
+            page = api.get(address).json()
+            found += [invoice["number"] for invoice in page["results"]]
+            read.append(page["numbers"])
+            address = page["next"]
+        assert found == [5, 4, 3, 1]
+        assert read == [
+            {"newest": 5, "oldest": 4, "missing": []},
+            {"newest": 3, "oldest": 1, "missing": [{"first": 2, "last": 2}]},
+        ]
+
+    def test_years_are_apart(self, api: APIClient, invoice: Invoice, last_december: date) -> None:
+        """Without a year the invoices of this one are listed."""
+        earlier = issued(last_december)
+        assert [one["text"] for one in api.get("/api/invoices/").json()["results"]] == [invoice.key.text]
+        listed = api.get(f"/api/invoices/?year={last_december.year}").json()
+        assert [one["text"] for one in listed["results"]] == [earlier.key.text]
+
+    @pytest.mark.parametrize("query", ["year=x", "year=0", "year=10000"])
+    def test_a_wrong_year_is_refused(self, api: APIClient, tables: str, query: str) -> None:
+        """A year that is none is answered by name."""
+        response = api.get(f"/api/invoices/?{query}")
+        assert response.status_code == 400
+        assert set(response.json()) == {"year"}
+
+
+def test_the_schema_names_every_address(api: APIClient, tables: str) -> None:
+    """The description of the API has the addresses of orders and invoices, with their fields."""
+    schema = api.get("/api/schema/?format=json").json()
+    assert set(schema["paths"]) >= {
+        "/api/orders/",
+        "/api/orders/{number}/",
+        "/api/orders/{number}/invoice/",
+        "/api/orders/{number}/invoice/issue/",
+        "/api/invoices/",
+        "/api/invoices/{text}/",
+        "/api/invoices/{text}/void/",
+    }
+    assert schema["components"]["schemas"]["NewOrder"]["properties"]["lines"]["type"] == "array"
+
+
+def test_a_program_may_send_what_it_read(api: APIClient, order: Order) -> None:
+    """The lines of an order that was read can be sent as those of another one."""
+    lines = api.get("/api/orders/1001/").json()["lines"]
+    again = post(api, ORDERS, {"customer": "Bob", "lines": lines})
+    assert again.json()["lines"] == lines

@@ -1,0 +1,231 @@
+"""The pages of orders and invoices, as a browser without scripts uses them."""
+
+import re
+from datetime import date
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.tickets.sales.support import LINES, delete_invoice, issued
+from tests.tickets.test_pages import hidden, text_of
+from tickets.sales import selectors, services
+from tickets.sales.types import Invoice, Order, State
+
+TYPED = {
+    "customer": "Ada",
+    "lines-0-text": "Paper",
+    "lines-0-quantity": "3",
+    "lines-0-price": "4,50",
+    "lines-2-text": "Ink",
+    "lines-2-quantity": "1",
+    "lines-2-price": "19.99",
+}
+
+
+def words_of(response: Any) -> str:
+    """A page as its reader sees it, with single spaces."""
+    return " ".join(re.sub(r"<[^>]*>", " ", text_of(response)).split())
+
+
+@pytest.mark.parametrize(
+    "address", ["/orders/", "/orders/new/", "/orders/1001/", "/orders/1001/issue/", "/invoices/", "/find/?text=x"]
+)
+def test_a_stranger_sees_the_sign_in_page_alone(db: None, client: Client, address: str) -> None:
+    """Nobody sees or sends anything before signing in."""
+    for response in (client.get(address), client.post(address)):
+        assert response.status_code == 302
+        assert response["Location"].startswith("/login/")
+
+
+def test_every_page_is_shown(browser: Client, invoice: Invoice) -> None:
+    """Every page is there, loads nothing from elsewhere and has no style or script of its own inside."""
+    services.draft_invoice(services.create_order(customer="Bob", lines=LINES, by="ann").value.number, by="ann")
+    text, year = invoice.key.text, invoice.key.year
+    pages = ["orders/", "orders/new/", "orders/1001/", "orders/1002/", "orders/1002/issue/"]
+    for address in (*pages, f"invoices/{year}/", "invoices/2001/", f"invoices/{text}/", f"invoices/{text}/void/"):
+        response = browser.get(f"/{address}")
+        assert response.status_code == 200, address
+        assert not re.search(r'(src|href)="(https?:)?//', text_of(response))
+        assert not re.search(r"<script|<style| style=| on\w+=", text_of(response))
+
+
+class TestOrders:
+    def test_an_order_is_stored_and_shown(self, browser: Client, tables: str) -> None:
+        """The form stores an order with the rows that were filled in, and leads to it."""
+        response = browser.post("/orders/new/", TYPED, follow=True)
+        assert response.redirect_chain == [("/orders/1001/", 302)]
+        assert "ORD-1001 Ada" in words_of(response)
+        assert "Total 33.49 EUR" in words_of(response)
+        order = selectors.get_order(1001)
+        assert [line.text for line in order.lines] == ["Paper", "Ink"]
+        assert order.created_by == "ann"
+        assert "ORD-1001 Ada 33.49 EUR" in words_of(browser.get("/orders/"))
+
+    def test_a_double_click_stores_one_order(self, browser: Client, tables: str) -> None:
+        """The same form sent twice leads to the same order twice."""
+        form = {**TYPED, "token": hidden(browser.get("/orders/new/"), "token")}
+        assert [browser.post("/orders/new/", form)["Location"] for _ in range(2)] == ["/orders/1001/"] * 2
+
+    def test_more_lines_keep_what_was_typed(self, browser: Client, tables: str) -> None:
+        """The second button shows more rows, stores nothing, and complains about nothing."""
+        full = {**TYPED, **{f"lines-{row}-text": f"Thing {row}" for row in range(5)}, "more": "1"}
+        response = browser.post("/orders/new/", full)
+        assert response.status_code == 200
+        assert text_of(response).count('aria-label="Line') == 3 * 8
+        assert 'value="Thing 4"' in text_of(response)
+        assert "errorlist" not in text_of(response)
+        assert selectors.list_orders().results == ()
+
+    def test_what_is_wrong_stands_beside_its_field(self, browser: Client, tables: str) -> None:
+        """A wrong line is named, nothing is stored, and everything typed is kept."""
+        response = browser.post("/orders/new/", {**TYPED, "lines-2-price": "much"})
+        assert response.status_code == 400
+        assert set(response.context["form"].errors) == {"lines"}
+        assert "Line 2, price" in text_of(response)
+        assert 'value="much"' in text_of(response)
+        assert selectors.list_orders().results == ()
+
+    def test_a_form_without_lines_is_refused(self, browser: Client, tables: str) -> None:
+        """An order has at least one line."""
+        response = browser.post("/orders/new/", {"customer": "Ada"})
+        assert "1 to 50 lines" in response.context["form"].errors["lines"][0]
+
+    @pytest.mark.parametrize("text", ["ORD-1001", "ord-1001", "Ord - 1001"])
+    def test_an_order_is_found_by_its_text(self, browser: Client, order: Order, text: str) -> None:
+        """The text of an order leads to its page, in the address and in the box to go to."""
+        assert browser.get(f"/orders/{text}/")["Location"] == "/orders/1001/"
+        assert browser.get("/find/", {"text": text})["Location"] == "/orders/1001/"
+
+    @pytest.mark.parametrize("address", ["/orders/1002/", "/orders/x/", "/orders/0/", "/orders/9999999999999999999/"])
+    def test_what_is_not_there_is_a_page(self, browser: Client, order: Order, address: str) -> None:
+        """An address that leads nowhere says so, on a page with a way on."""
+        response = browser.get(address)
+        assert response.status_code == 404
+        assert "To the projects" in text_of(response)
+
+
+class TestInvoices:
+    def test_an_invoice_is_drafted_issued_and_voided(self, browser: Client, order: Order, this_year: int) -> None:
+        """The buttons lead from an order to its draft, to its invoice, and to the void one."""
+        drafted = browser.post("/orders/1001/draft/", follow=True)
+        assert "Draft" in words_of(drafted)
+        form = browser.get("/orders/1001/issue/")
+        sent = {name: hidden(form, name) for name in ("version", "token")}
+        issued = browser.post("/orders/1001/issue/", {**sent, "date": ""}, follow=True)
+        text = selectors.list_invoices().results[0].key.text
+        assert issued.redirect_chain == [(f"/invoices/{text}/", 302)]
+        assert f"{text} Ada" in words_of(issued)
+        voided = browser.post(f"/invoices/{text}/void/", {"reason": "Wrong address."}, follow=True)
+        assert voided.redirect_chain == [(f"/invoices/{text}/", 302)]
+        assert "Voided by ann" in words_of(voided)
+        assert "Wrong address." in words_of(voided)
+        assert 'class="struck"' in text_of(voided)
+        assert "Paper" in words_of(voided)
+        assert "Draft invoice" in words_of(browser.get("/orders/1001/"))
+
+    def test_a_date_of_last_year_gives_its_number(self, browser: Client, draft: Order, last_december: date) -> None:
+        """The date that is typed says which year counts."""
+        sent = {"version": "2", "date": last_december.isoformat()}
+        location = browser.post("/orders/1001/issue/", sent)["Location"]
+        assert location.startswith(f"/invoices/INV-{last_december.year}-000001-")
+
+    def test_a_double_click_issues_one_invoice(self, browser: Client, draft: Order) -> None:
+        """The same form sent twice leads to the same invoice twice."""
+        form = browser.get("/orders/1001/issue/")
+        sent = {name: hidden(form, name) for name in ("version", "token")}
+        first, again = (browser.post("/orders/1001/issue/", sent)["Location"] for _ in range(2))
+        assert first == again
+        assert selectors.list_invoices().newest == 1
+
+    def test_who_comes_second_is_told(self, browser: Client, draft: Order) -> None:
+        """Who presses after somebody else sees the invoice that there is."""
+        form = browser.get("/orders/1001/issue/")
+        sent = {name: hidden(form, name) for name in ("version", "token")}
+        text = services.issue_invoice(1001, by="bob").value.key.text
+        response = browser.post("/orders/1001/issue/", sent)
+        assert response.status_code == 409
+        assert f'href="/invoices/{text}/"' in text_of(response)
+        assert "ORD-1001 as it is now" in words_of(response)
+
+    def test_a_wrong_date_stands_beside_its_field(self, browser: Client, draft: Order) -> None:
+        """A wrong date is said beside it, and nothing is issued."""
+        response = browser.post("/orders/1001/issue/", {"version": "2", "date": "1999-01-01"})
+        assert response.status_code == 400
+        assert set(response.context["form"].errors) == {"date"}
+        assert selectors.get_order(1001).state == State.DRAFT
+
+    def test_only_a_draft_can_be_issued(self, browser: Client, order: Order) -> None:
+        """The form of an order without a draft is a page that says so, as is a draft of an invoiced one."""
+        assert browser.get("/orders/1001/issue/").status_code == 409
+        issued()
+        assert browser.post("/orders/1002/draft/").status_code == 409
+        assert browser.get("/orders/1001/draft/").status_code == 405
+
+    def test_voiding_needs_a_reason(self, browser: Client, invoice: Invoice) -> None:
+        """Without a reason the form comes back, and the invoice stays in force."""
+        response = browser.post(f"/invoices/{invoice.key.text}/void/", {"reason": ""})
+        assert response.status_code == 400
+        assert set(response.context["form"].errors) == {"reason"}
+        assert selectors.get_invoice(invoice.key.text).void is None
+
+    def test_another_spelling_leads_to_the_text(self, browser: Client, invoice: Invoice) -> None:
+        """The address of an invoice accepts what people type, and redirects to how it is written."""
+        typed = invoice.key.text.lower().replace("-000001-", "-1-")
+        address = f"/invoices/{invoice.key.text}/"
+        assert browser.get(f"/invoices/{typed}/")["Location"] == address
+        assert browser.get("/find/", {"text": typed})["Location"] == address
+
+    def test_a_mistyped_text_is_not_found(self, browser: Client, invoice: Invoice) -> None:
+        """A wrong check digit is said, and no other invoice is shown."""
+        wrong = invoice.key.text.replace("-000001-", "-000002-")
+        for response in (browser.get(f"/invoices/{wrong}/"), browser.get("/find/", {"text": wrong})):
+            assert response.status_code == 404
+            assert "check digit" in words_of(response)
+
+
+class TestYears:
+    def test_a_year_says_that_no_number_is_missing(self, browser: Client, tables: str, this_year: int) -> None:
+        """A list that reaches from the newest number to the first says so; void invoices keep their places."""
+        invoices = [issued() for _ in range(3)]
+        services.void_invoice(invoices[1].key.text, reason="Wrong.", by="ann")
+        words = words_of(browser.get(f"/invoices/{this_year}/"))
+        assert "3 invoices, numbers 1 to 3, no number missing; 1 void." in words
+        assert re.findall(r"INV-\S+", words)[-3:] == [invoice.key.text for invoice in reversed(invoices)]
+
+    def test_a_page_speaks_of_what_it_read(
+        self, browser: Client, tables: str, this_year: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A list that goes on says which numbers are on the page, and nothing about the year."""
+        monkeypatch.setitem(selectors.list_invoices.__kwdefaults__, "limit", 2)  # type: ignore[index]
+        for _ in range(3):
+            issued()
+        first = browser.get(f"/invoices/{this_year}/")
+        assert "Numbers 2 to 3 are on this page, none of them is missing." in words_of(first)
+        assert "no number missing" not in words_of(first)
+        link = re.search(r'href="(\?cursor=[^"]*)"', text_of(first))
+        assert link is not None
+        assert "Numbers 1 to 1 are on this page" in words_of(browser.get(f"/invoices/{this_year}/{link[1]}"))
+
+    def test_a_missing_number_is_said(self, browser: Client, tables: str, this_year: int) -> None:
+        """Where somebody deleted an invoice, the list shows the place and claims nothing."""
+        for _ in range(3):
+            issued()
+        delete_invoice(this_year, 2)
+        words = words_of(browser.get(f"/invoices/{this_year}/"))
+        assert "Number 2 is missing" in words
+        assert "and some are missing" in words
+        assert "no number missing" not in words
+
+    def test_this_year_is_the_beginning(self, browser: Client, tables: str, this_year: int) -> None:
+        """Invoices lead to this year, from where earlier years can be reached, but none that has not begun."""
+        assert browser.get("/invoices/")["Location"] == f"/invoices/{this_year}/"
+        page = text_of(browser.get(f"/invoices/{this_year}/"))
+        assert f"/invoices/{this_year - 1}/" in page
+        assert f"/invoices/{this_year + 1}/" not in page
+        assert f"/invoices/{this_year}/" in text_of(browser.get(f"/invoices/{this_year - 1}/"))
+
+    @pytest.mark.parametrize("address", ["/invoices/2001/?cursor=5:x", "/orders/?cursor=5:x"])
+    def test_a_made_up_cursor_is_a_page(self, browser: Client, tables: str, address: str) -> None:
+        """A cursor that no page gave is refused by a page."""
+        assert browser.get(address).status_code == 400
