@@ -1,10 +1,12 @@
-"""`manage.py load_sample_projects`."""
+"""The commands that load samples."""
 
 import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from tickets import selectors
+from tickets.sales import selectors as sales
+from tickets.sales.types import State
 from tickets.types import Project
 
 
@@ -30,3 +32,20 @@ def test_a_missing_table_is_said(tables: str, settings: Settings) -> None:
     settings.TABLE_PREFIX = "nowhere_"
     with pytest.raises(CommandError, match="create_tables"):
         call_command("load_sample_projects", verbosity=0)
+
+
+def test_sample_orders_are_loaded_once(tables: str) -> None:
+    """Orders with drafted, issued and void invoices come into an empty store; again, nothing happens."""
+    for _ in range(2):
+        call_command("load_sample_sales", verbosity=0)
+        orders = sales.list_orders().results
+        assert len(orders) == 6
+        assert {order.state for order in orders} == set(State)
+        assert [len(order.voided) for order in orders if order.voided] == [1]
+
+
+def test_a_missing_table_of_sales_is_said(tables: str, settings: Settings) -> None:
+    """Without tables the command says what to do."""
+    settings.TABLE_PREFIX = "nowhere_"
+    with pytest.raises(CommandError, match="create_tables"):
+        call_command("load_sample_sales", verbosity=0)

@@ -133,6 +133,7 @@ LINE: Mapping[str, Validator] = {
     "price": Money(most=Decimal(1_000_000)),
 }
 ORDER: Mapping[str, Validator] = {"customer": Text(least=1, most=200), "lines": Lines(most=MOST_LINES, each=LINE)}
-ISSUE: Mapping[str, Validator] = {"date": Day(earliest=date(2000, 1, 1))}
+EARLIEST = date(2000, 1, 1)
+ISSUE: Mapping[str, Validator] = {"date": Day(earliest=EARLIEST)}
 VOID: Mapping[str, Validator] = {"reason": Text(least=1, most=500, lines=True)}
 YEAR: Mapping[str, Validator] = {"year": Whole(least=1000, most=9999)}

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from tickets.sales import selectors, services
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
-from tickets.sales.validators import today
+from tickets.sales.validators import EARLIEST, today
 from tickets.views import FORM_METHODS, author, form_page, sent
 
 
@@ -81,8 +81,8 @@ def invoices(request: HttpRequest) -> HttpResponse:
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     """The invoices of a year, newest first, and what the page shows about their numbers."""
     page = selectors.list_invoices(year, cursor=request.GET.get("cursor"), whole=False)
-    content = {"page": page, "before": year - 1, "after": year + 1 if year < today().year else None}
-    return render(request, "tickets/sales/invoice_year.html", content)
+    years = [beside for beside in (year - 1, year + 1) if EARLIEST.year <= beside <= today().year]
+    return render(request, "tickets/sales/invoice_year.html", {"page": page, "years": years})
 
 
 @require_safe

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pytest
@@ -197,7 +198,7 @@ class TestYears:
         self, browser: Client, tables: str, this_year: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A list that goes on says which numbers are on the page, and nothing about the year."""
-        monkeypatch.setitem(selectors.list_invoices.__kwdefaults__, "limit", 2)  # type: ignore[index]
+        monkeypatch.setattr(selectors, "list_invoices", partial(selectors.list_invoices, limit=2))
         for _ in range(3):
             issued()
         first = browser.get(f"/invoices/{this_year}/")
@@ -224,6 +225,11 @@ class TestYears:
         assert f"/invoices/{this_year - 1}/" in page
         assert f"/invoices/{this_year + 1}/" not in page
         assert f"/invoices/{this_year}/" in text_of(browser.get(f"/invoices/{this_year - 1}/"))
+
+    @pytest.mark.parametrize("year", [1000, 2000, 9999])
+    def test_a_year_without_invoices_is_a_page(self, browser: Client, tables: str, year: int) -> None:
+        """Every year has a page, also one at the edge."""
+        assert f"There are no invoices in {year}." in words_of(browser.get(f"/invoices/{year}/"))
 
     @pytest.mark.parametrize("address", ["/invoices/2001/?cursor=5:x", "/orders/?cursor=5:x"])
     def test_a_made_up_cursor_is_a_page(self, browser: Client, tables: str, address: str) -> None:

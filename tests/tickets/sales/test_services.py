@@ -17,6 +17,7 @@ from tickets.sales import selectors, services, store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, StaleOrder
 from tickets.sales.types import Invoice, Missing, Order, State
 from tickets.sales.validators import today
+from tickets.types import Void
 
 
 class TestOrders:
@@ -312,7 +313,7 @@ class TestVoiding:
         """An invoice that does not exist cannot be voided, and the voids of the year stay as they are."""
         missing = replace(invoice, key=replace(invoice.key, number=7))
         with pytest.raises(InvoiceNotFound):
-            store.void_invoice(missing, services.Void(by="bob", at=invoice.issued_at, reason="x"))
+            store.void_invoice(missing, Void(by="bob", at=invoice.issued_at, reason="x"))
         assert numbers_of(invoice.key.year) == [1]
 
 
@@ -388,7 +389,7 @@ class TestYears:
             delete_invoice(this_year, number)
         wanted = tuple(Missing(first=first, last=last) for first, last in missing)
         for limit in (50, 3, 2, 1):
-            cursor, found = None, []
+            cursor, found = None, list[Missing]()
             while True:
                 page = selectors.list_invoices(this_year, cursor=cursor, limit=limit)
                 found += page.missing
