@@ -382,6 +382,9 @@ def assert_as_shown(answered: Any, shown: Any) -> None:
         assert answered.keys() == shown.keys()
         for name, value in shown.items():
             assert_as_shown(answered[name], value)
+    elif isinstance(shown, list):
+        for one, value in zip(answered, shown, strict=True):
+            assert_as_shown(one, value)
     elif shown == "...":
         assert isinstance(answered, str)
         assert answered

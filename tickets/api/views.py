@@ -154,8 +154,7 @@ class TicketMoving(APIView):
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=TicketMove, responses=TicketSerializer)
     def post(self, request: Request, key: TicketKey) -> Response:
         """Move the ticket to the next number of a project. Its former key leads to it for ever."""
-        token = request.headers.get("Idempotency-Key")
-        wanted = sent(request, TicketMove)
+        wanted, token = sent(request, TicketMove), key_of(request)
         to, version = wanted["project"], wanted.get("version")
         moved = services.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
         return placed(request, moved, status=200)

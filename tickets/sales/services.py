@@ -84,7 +84,7 @@ def issue_invoice(
     try:
         allocation = put_next(INVOICES, row, date=day, also=[store.issuing(order, year=day.year, token=token)])
     except AlsoRefused as refused:
-        current = store.order_from_row(refused.old)
+        current = store.order_from_row(refused.old)  # no order is ever deleted
         if issued := _issued_before(current, token, day if date else None):
             return issued
         _require_issuable(current, order.version)

@@ -119,14 +119,14 @@ def invoice_row(order: Order, *, day: date, at: datetime, by: str) -> dict[str, 
 
 
 def issuing(order: Order, *, year: int, token: str) -> Update:
-    """The change of an order that rides with its invoice: only of a draft at this version."""
+    """The change of an order that rides with its invoice, if the draft is still as it was read: at this version."""
     return Update(
         TABLE,
         {"pk": ORDERS, "sk": order.number},
         update="SET #invoice = :text, #issued = list_append(if_not_exists(#issued, :none), :issued), "
         "#version = #version + :one",
-        condition="#version = :version AND attribute_exists(#draft) AND attribute_not_exists(#invoice)",
-        names={f"#{name}": name for name in ("invoice", "issued", "version", "draft")},
+        condition="#version = :version",
+        names={f"#{name}": name for name in ("invoice", "issued", "version")},
         values={
             ":text": TEXT,
             ":issued": [{"year": year, "number": VALUE, "text": TEXT, "token": token}],
