@@ -120,8 +120,6 @@ def void_invoice(text: str, *, reason: str, by: str) -> Stored[Invoice]:
     """
     about = validators.clean({"reason": reason}, VOID)
     invoice = selectors.get_invoice(text)
-    if invoice.void:
-        return Stored(value=invoice, replayed=True)
     void = store.void_invoice(invoice, Void(by=by, at=timezone.now(), **about))
     if not void.replayed:
         logger.info("invoice %s voided by %s", invoice.key.text, by)

@@ -86,8 +86,7 @@ def require_year(year: int) -> None:
     try:
         write_once("put_item", request, token=token)
     except WriteCancelled as cancelled:
-        if not cancelled.reasons[0].old:
-            raise
+        _found(cancelled)  # another process was first
     _years_stored.add(place)
 
 
@@ -176,9 +175,9 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
 def _found(cancelled: WriteCancelled) -> Row | None:
     """The row on which the condition of the first action failed; None if it is missing.
 
-    Raises a cancelled write again if no condition failed: other reasons say nothing about the rows.
+    Raises a cancelled write again if that condition did not fail: other reasons say nothing about the row.
     """
-    if all(reason.code != "ConditionalCheckFailed" for reason in cancelled.reasons):
+    if cancelled.reasons[0].code != "ConditionalCheckFailed":
         raise cancelled
     return cancelled.reasons[0].old
 

@@ -35,7 +35,7 @@ class Whole:
 
     def clean(self, value: Any) -> int:
         """The number, which may be given as digits."""
-        digits = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        digits = str(value).strip() if isinstance(value, str | int) else ""
         if not re.fullmatch("[0-9]{1,15}", digits, re.ASCII) or not self.least <= int(digits) <= self.most:
             raise ValidationError(f"This must be a whole number from {self.least} to {self.most:,}.")
         return int(digits)
@@ -54,7 +54,7 @@ class Money:
 
     def clean(self, value: Any) -> Decimal:
         """The amount with two decimals. Both a point and a comma are read as the decimal sign."""
-        text = str(value).strip() if isinstance(value, str | int | Decimal) and not isinstance(value, bool) else ""
+        text = str(value).strip() if isinstance(value, str | int | Decimal) else ""
         if not re.fullmatch(r"[0-9]{1,9}([.,][0-9]{1,2})?", text, re.ASCII):
             raise ValidationError('This must be an amount as text with up to two decimals, like "12.50".')
         amount = Decimal(text.replace(",", ".")).quantize(Decimal("0.01"))

@@ -113,6 +113,7 @@ class TestInvoices:
             assert first.json() == again.json()
             assert "Idempotency-Replayed" not in first
             assert again["Idempotency-Replayed"] == "true"
+        assert post(api, "/api/orders/1001/invoice/", key="k").status_code == 201
 
     def test_an_issued_draft_is_a_conflict(self, api: APIClient, invoice: Invoice) -> None:
         """Another request for the same draft is told how the order is."""

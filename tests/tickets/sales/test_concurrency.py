@@ -135,6 +135,18 @@ class TestManyDrafts:
         assert [text for text in answers if text.startswith("refused")] == []
         assert_explained([this_year])
 
+    @pytest.mark.parametrize("forgetful", [False, True])
+    def test_a_lost_answer_voids_once(self, wire: Wire, this_year: int, *, forgetful: bool) -> None:
+        """A void whose answer was lost is this request's own, whoever remembers its request token."""
+        text = issued().key.text
+        if forgetful:
+            wire.forget_request_tokens()
+        wire.lose("TransactWriteItems")
+        void = services.void_invoice(text, reason="Wrong.", by="bob")
+        assert not void.replayed
+        assert selectors.get_invoice(text) == void.value
+        assert_explained([this_year])
+
     def test_refused_requests_take_no_number(self, tables: str, this_year: int) -> None:
         """Between those that succeed, a request for an issued draft leaves no gap."""
         taken = drafted()

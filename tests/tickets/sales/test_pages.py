@@ -149,6 +149,18 @@ class TestInvoices:
         assert f'href="/invoices/{text}/"' in text_of(response)
         assert "ORD-1001 as it is now" in words_of(response)
 
+    def test_another_draft_is_not_issued_unseen(self, browser: Client, draft: Order) -> None:
+        """A form that was open while the invoice was voided and drafted anew asks first, and then issues."""
+        form = browser.get("/orders/1001/issue/")
+        sent = {name: hidden(form, name) for name in ("version", "token")}
+        services.void_invoice(services.issue_invoice(1001, by="bob").value.key.text, reason="Wrong.", by="bob")
+        services.draft_invoice(1001, by="bob")
+        asked = browser.post("/orders/1001/issue/", sent)
+        assert asked.status_code == 409
+        assert "was changed meanwhile" in words_of(asked)
+        sent = {name: hidden(asked, name) for name in ("version", "token")}
+        assert "-000002-" in browser.post("/orders/1001/issue/", sent)["Location"]
+
     def test_a_wrong_date_stands_beside_its_field(self, browser: Client, draft: Order) -> None:
         """A wrong date is said beside it, and nothing is issued."""
         response = browser.post("/orders/1001/issue/", {"version": "2", "date": "1999-01-01"})

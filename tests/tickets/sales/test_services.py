@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sequences import parse
-from sequences.exceptions import IdempotencyMismatch, NotWritten, SequenceUnavailable, StorageError
+from sequences.exceptions import IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
 from tests.tickets.sales.support import LINES, delete_invoice, drafted, issued, numbers_of
 from tests.tickets.test_services import requests_from_now
 from tickets.exceptions import InvalidInput, NotFound
@@ -236,19 +236,22 @@ class TestIssuing:
         assert numbers_of(today().year) == [1]
         assert issued().key.number == 2
 
-    @pytest.mark.parametrize("refusal", [NotWritten])
-    def test_an_invoice_that_is_stored_is_not_denied(
-        self, draft: Order, monkeypatch: pytest.MonkeyPatch, refusal: type[StorageError]
-    ) -> None:
+    def test_an_invoice_that_is_stored_is_not_denied(self, draft: Order, monkeypatch: pytest.MonkeyPatch) -> None:
         """A repeat that cannot read the invoice does not say that nothing was stored."""
         services.issue_invoice(draft.number, by="ann", idempotency_token="t")
 
         def refuse(year: int, number: int) -> None:
-            raise refusal("It cannot be read.")
+            raise NotWritten("It cannot be read.")
 
         monkeypatch.setattr(store, "find_invoice", refuse)
         with pytest.raises(SequenceUnavailable, match="may have been stored"):
             services.issue_invoice(draft.number, by="ann", idempotency_token="t")
+
+    def test_another_process_knows_no_years(self, invoice: Invoice, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A year that another process has made known is known already."""
+        monkeypatch.setattr(store, "_years_stored", set())
+        assert issued().key.number == 2
+        assert selectors.list_invoice_scopes(None, 10) == ([(None, str(invoice.key.year))], None)
 
     def test_issuing_costs_one_read_and_one_write(self, tables: str) -> None:
         """The order is read, and the invoice, its counter and its order are written together."""
@@ -308,6 +311,14 @@ class TestVoiding:
         void = services.void_invoice(invoice.key.text, reason="Wrong.", by="bob")
         assert not void.replayed
         assert selectors.get_invoice(invoice.key.text) == void.value
+
+    def test_an_order_that_has_another_invoice_stays_closed(self, invoice: Invoice) -> None:
+        """An invoice that is not the one in force of its order is not voided: one of the two rows is wrong."""
+        other = replace(invoice, order=issued().order)
+        with pytest.raises(WriteCancelled):
+            store.void_invoice(other, Void(by="bob", at=invoice.issued_at, reason="x"))
+        assert selectors.get_invoice(invoice.key.text) == invoice
+        assert selectors.get_order(other.order).state == State.INVOICED
 
     def test_a_number_that_was_not_given_is_not_void(self, invoice: Invoice) -> None:
         """An invoice that does not exist cannot be voided, and the voids of the year stay as they are."""
