@@ -105,7 +105,8 @@ def list_invoices(
     found = store.find_invoices(year, after, limit, attributes=attributes)
     return YearPage(
         year=year,
-        results=tuple(store.invoice_from_row(row) for row in found.rows),
+        results=tuple(store.invoice_from_row(row) for row in found.rows if store.is_invoice(row)),
+        skipped=tuple(store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)),
         next_cursor=cursor_at(found.end, name),
         newest=found.rows[0]["sk"] if after is None and found.rows else after and after - 1,
         oldest=1 if found.end is None else found.end,

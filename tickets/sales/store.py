@@ -14,6 +14,7 @@ the order is the lasting memory of it: it has the token of the request, no marke
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -31,7 +32,7 @@ from sequences.storage import (
     write_once,
 )
 from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound
-from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Stored
+from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Skipped, Stored
 from tickets.tables import Row, Rows, Slice, to_row
 from tickets.types import Void
 
@@ -63,7 +64,7 @@ def find_orders(after: int | None, limit: int, *, attributes: Sequence[str]) -> 
 def find_invoice(year: int, number: int) -> Invoice | None:
     """One invoice. One consistent read."""
     row = _rows.get(invoices_of(year), number)
-    return invoice_from_row(row) if row else None
+    return invoice_from_row(row) if row and is_invoice(row) else None
 
 
 def find_invoices(year: int, after: int | None, limit: int, *, attributes: Sequence[str]) -> Slice:
@@ -139,7 +140,8 @@ def issuing(order: Order, *, year: int, token: str) -> Update:
 def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
     """Make an invoice void, and its order open for another draft. An invoice that is void stays as it is.
 
-    One transaction of two rows: 4 write units, if each has at most 1 KB.
+    One transaction of two rows: 4 write units, if each has at most 1 KB. After `manage.py sequences void`, which knows
+    nothing of orders, another write opens the order.
     """
     struck = Update(
         TABLE,
@@ -168,6 +170,9 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
         if "void" not in old:
             raise
         stored = void_from_row(old["void"])
+        if stored != void:
+            with suppress(WriteCancelled):  # the order is open, or has another invoice
+                write_once("update_item", opened.wire(0, "")["Update"], token="")
         return Stored(value=stored, replayed=stored != void)
     return Stored(value=void, replayed=False)
 
@@ -224,6 +229,16 @@ def invoice_from_row(row: Row) -> Invoice:
         issued_at=datetime.fromisoformat(row["issued_at"]),
         void=void_from_row(row["void"]) if "void" in row else None,
     )
+
+
+def is_invoice(row: Row) -> bool:
+    """Whether a row of a year is an invoice; `manage.py sequences void` explains a number by a row without content."""
+    return "order" in row
+
+
+def skipped_from_row(row: Row) -> Skipped:
+    """A number without an invoice that somebody has explained."""
+    return Skipped(number=row["sk"], void=void_from_row(row["void"]))
 
 
 def void_from_row(row: Row) -> Void:

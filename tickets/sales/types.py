@@ -140,11 +140,19 @@ class Missing:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Skipped:
+    """A number that never was an invoice, with who explained that, when and why: an operator voided it."""
+
+    number: int
+    void: Void
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class YearPage(Page[Invoice]):
     """Some invoices of a year, newest first, and what this page alone shows about their numbers.
 
     It was read from the number `newest` down to `oldest`; both are None if there was nothing to read. `from_newest` and
-    `to_first` say whether the page reaches the end and the beginning of the year.
+    `to_first` say whether the page reaches the end and the beginning of the year. A skipped number is not missing.
     """
 
     year: int
@@ -153,6 +161,7 @@ class YearPage(Page[Invoice]):
     from_newest: bool
     to_first: bool
     missing: tuple[Missing, ...]
+    skipped: tuple[Skipped, ...]
 
     @property
     def is_whole(self) -> bool:
@@ -161,12 +170,13 @@ class YearPage(Page[Invoice]):
 
     @property
     def void_count(self) -> int:
-        """How many of the invoices on the page are void."""
-        return sum(invoice.void is not None for invoice in self.results)
+        """How many of the numbers on the page are void."""
+        return sum(invoice.void is not None for invoice in self.results) + len(self.skipped)
 
     @property
-    def entries(self) -> list[Invoice | Missing]:
-        """The invoices, and what is missing between them, newest first."""
-        places: list[tuple[int, Invoice | Missing]] = [(gap.first, gap) for gap in self.missing]
+    def entries(self) -> list[Invoice | Missing | Skipped]:
+        """The invoices, and what is skipped or missing between them, newest first."""
+        places: list[tuple[int, Invoice | Missing | Skipped]] = [(gap.first, gap) for gap in self.missing]
+        places += [(one.number, one) for one in self.skipped]
         places += [(invoice.key.number, invoice) for invoice in self.results]
         return [entry for _, entry in sorted(places, key=itemgetter(0), reverse=True)]

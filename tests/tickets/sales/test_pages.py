@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from sequences.changes import void
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
 from tickets.sales import selectors, services
@@ -229,6 +230,16 @@ class TestYears:
         assert "Number 2 is missing" in words
         assert "and some are missing" in words
         assert "no number missing" not in words
+
+    def test_a_skipped_number_is_explained(self, browser: Client, tables: str, this_year: int) -> None:
+        """A number that an operator voided has its place in the list, with the reason."""
+        for _ in range(3):
+            issued()
+        delete_invoice(this_year, 2)
+        void("invoices", 2, period=str(this_year), by="eve", reason="Deleted by mistake.")
+        words = words_of(browser.get(f"/invoices/{this_year}/"))
+        assert "Number 2 was skipped by eve: Deleted by mistake." in words
+        assert "no number missing; 1 void." in words
 
     def test_this_year_is_the_beginning(self, browser: Client, tables: str, this_year: int) -> None:
         """Invoices lead to this year, from where earlier years can be reached, but none that has not begun."""

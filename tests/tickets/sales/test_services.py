@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sequences import parse
+from sequences import format_value, parse
+from sequences.changes import void
 from sequences.exceptions import IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
 from tests.tickets.sales.support import LINES, delete_invoice, drafted, issued, numbers_of
 from tests.tickets.test_services import requests_from_now
@@ -290,6 +291,14 @@ class TestVoiding:
         assert (again.value, again.replayed) == (first, True)
         assert selectors.get_order(invoice.order).invoice == second.key
 
+    def test_the_order_of_an_invoice_that_an_operator_voided_can_be_opened(self, invoice: Invoice) -> None:
+        """A change of the sequence knows no orders; voiding the invoice here opens its order, and keeps the reason."""
+        void("invoices", 1, period=str(invoice.key.year), by="eve", reason="Doubled.")
+        again = services.void_invoice(invoice.key.text, reason="Open the order.", by="ann")
+        assert again.value.void is not None
+        assert (again.value.void.reason, again.replayed) == ("Doubled.", True)
+        assert selectors.get_order(invoice.order).state == State.OPEN
+
     def test_two_who_void_at_once_agree(self, invoice: Invoice, monkeypatch: pytest.MonkeyPatch) -> None:
         """If somebody else voids it between the read and the write, their reason stays."""
         first = services.void_invoice(invoice.key.text, reason="First.", by="bob").value
@@ -416,6 +425,19 @@ class TestYears:
         assert selectors.list_invoices(this_year).entries == [
             replace(invoices[2]), Missing(first=2, last=2), invoices[0],
         ]  # fmt: skip
+
+    def test_a_number_that_was_explained_is_skipped(self, tables: str, this_year: int) -> None:
+        """A number that an operator voided is no invoice, and none that is missing."""
+        for _ in range(3):
+            issued()
+        delete_invoice(this_year, 2)
+        void("invoices", 2, period=str(this_year), by="ann", reason="Deleted by mistake.")
+        page = selectors.list_invoices(this_year)
+        assert (page.missing, page.void_count) == ((), 1)
+        assert [(one.number, one.void.reason) for one in page.skipped] == [(2, "Deleted by mistake.")]
+        assert page.entries == [page.results[0], page.skipped[0], page.results[1]]
+        with pytest.raises(InvoiceNotFound):
+            selectors.get_invoice(format_value(2, "invoices", period=str(this_year)))
 
     def test_an_empty_year_has_no_invoices(self, tables: str) -> None:
         """A year without invoices is an empty page."""

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from tickets.api.serializers import LARGEST_NUMBER, Request, Shape, VoidSerializer, as_json, moment, text
 from tickets.sales import validators
-from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, State
+from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, Skipped, State
 
 
 class LineSerializer(Shape[Line]):
@@ -140,12 +140,20 @@ class MissingSerializer(Shape[Missing]):
     last = serializers.IntegerField()
 
 
+class SkippedSerializer(Shape[Skipped]):
+    """A number that never was an invoice, and who explained that, when and why."""
+
+    number = serializers.IntegerField()
+    void = VoidSerializer()
+
+
 class NumbersSerializer(Shape[Any]):
     """Which numbers a page has passed, and which of them have no invoice; it says nothing about others."""
 
     newest = serializers.IntegerField(allow_null=True)
     oldest = serializers.IntegerField(allow_null=True)
     missing = MissingSerializer(many=True)
+    skipped = SkippedSerializer(many=True)
 
 
 class InvoicePage(Shape[Any]):
