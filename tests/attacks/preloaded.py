@@ -16,7 +16,7 @@ __all__ = ["PROJECT", "TOLD", "preload_app", "when_ready"]
 
 TOLD = "PRELOADED_TOLD"
 PROJECT = "PRE"
-BLOCKS = {"STRATEGY": "sequences.strategies.block.BlockAllocator", "OPTIONS": {"block_size": 8}}
+BLOCKS = "sequences.strategies.block.BlockAllocator"
 
 preload_app = True
 
@@ -28,7 +28,9 @@ def when_ready(server: object) -> None:
     from sequences.registry import strategies
     from tickets.services import create_project
 
-    settings.SEQUENCES = {**settings.SEQUENCES, "orders": BLOCKS}
+    orders = settings.SEQUENCES["orders"]
+    in_blocks = {**orders, "STRATEGY": BLOCKS, "OPTIONS": {**orders["OPTIONS"], "block_size": 8}}
+    settings.SEQUENCES = {**settings.SEQUENCES, "orders": in_blocks}
     strategies.reset()
     create_project(key=PROJECT, name="Preloaded", by="the master")
     for number in range(3):
