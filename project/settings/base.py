@@ -4,6 +4,7 @@ boto3 reads `AWS_ENDPOINT_URL_DYNAMODB` and the credentials itself, under its ow
 """
 
 import os
+from typing import Any
 
 from project import environment
 from project.paths import LOCAL, ROOT
@@ -11,7 +12,7 @@ from project.paths import LOCAL, ROOT
 # Without DEBUG, pages never show a stack trace.
 DEBUG = environment.flag("DEBUG")
 
-SEQUENCES = {
+SEQUENCES: dict[str, dict[str, Any]] = {
     "tickets": {
         "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
         "TABLE": "tickets",

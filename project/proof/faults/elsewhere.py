@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 from project.proof.faults.history import Event
@@ -17,6 +18,7 @@ __all__ = [
     "HASTY",
     "SEQUENCES",
     "begin",
+    "create_tables_elsewhere",
     "impatient",
     "put_elsewhere",
     "put_many",
@@ -84,6 +86,18 @@ def begin(endpoint: str, prefix: str) -> None:
 
     django.setup()
     settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **ALONE, **HASTY}, prefix
+
+
+def create_tables_elsewhere(endpoint: str, prefix: str) -> None:
+    """Create the tables of these sequences, by a process of its own: this one may have other settings."""
+    with ProcessPoolExecutor(1, get_context("spawn"), begin, (endpoint, prefix)) as process:
+        process.submit(_create_tables).result()
+
+
+def _create_tables() -> None:
+    from sequences.tables import create_tables
+
+    create_tables()
 
 
 def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:
