@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
+from django.conf import settings
 from django.test import SimpleTestCase, TestCase, override_settings
 
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
@@ -30,6 +31,14 @@ from tests.sequences.support import SEQUENCES, delete_row, names_that, set_count
 ALL = override_settings(SEQUENCES=SEQUENCES)
 COUNTING = {"counting": SEQUENCES["atomic"]}
 NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _orders_with_scopes() -> Iterator[None]:
+    """The sequences of the sample, but orders in the default tables, and in scopes."""
+    orders = {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001}
+    with override_settings(SEQUENCES={"tickets": settings.SEQUENCES["tickets"], "orders": orders}):
+        yield
 
 
 @pytest.fixture
