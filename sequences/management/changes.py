@@ -75,7 +75,8 @@ class Changes:
             self.command.stdout.write(json.dumps([_plain(change) for change in made]))
         else:
             for change in made:
-                self.command.stdout.write(("would be: " if dry or check else "") + told(change) + _following(change))
+                line = ("would be: " if dry or check else "") + told(change)
+                self.command.stdout.write(f"{line}; {_following(change)}" if check else line)
         behind = sum(change.before != change.after for change in made)
         if check and behind:
             raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")
@@ -111,12 +112,10 @@ def told(change: Change) -> str:
 
 
 def _following(change: Change) -> str:
-    """Which number comes next, if the change is about that."""
-    if change.kind not in ("advance", "seed", "recover"):
-        return ""
+    """Which number comes next after a change."""
     numbers = strategies[change.sequence].numbers
     following = numbers.after(numbers.before_start if change.after is None else change.after, 1)[0]
-    return f"; the next number is {following}"
+    return f"the next number is {following}"
 
 
 def _plain(change: Change) -> dict[str, Any]:
