@@ -18,7 +18,7 @@ from sequences.registry import strategies
 from sequences.services import check_scope
 from sequences.strategies.base import Strategy
 from sequences.terminal import progress
-from sequences.types import Scope, parted, scope_text
+from sequences.types import Dated, Scope, parted, scope_text
 
 __all__ = ["Audits", "add_audit", "chosen"]
 
@@ -29,6 +29,7 @@ def add_audit(parser: ArgumentParser) -> None:
     """The arguments of the audit."""
     parser.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, all of them")
     parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, all scopes")
+    parser.add_argument("--period", help='one period, such as "2026"; without it, all periods')
     parser.add_argument(
         "--format", choices=list(FORMATS), default="text", help="csv lists every void and every gap, for an auditor"
     )
@@ -43,13 +44,14 @@ class Audits:
 
     def run(self, options: Mapping[str, Any]) -> None:
         """Audit, and write the reports. Raises CommandError if something is unexplained."""
-        alias, scope = options["alias"], options["scope"]
-        if scope is not None and alias is None:
-            raise CommandError("--scope needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
+        alias, scope, period = options["alias"], options["scope"], options["period"]
+        if alias is None and (scope is not None or period is not None):
+            given = "--period" if scope is None else "--scope"
+            raise CommandError(f"{given} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
         unexplained = 0
         show = FORMATS[options["format"]](self.command.stdout.write, self.command.style)
         try:
-            for report in self._reports([alias] if alias else list(strategies), scope, show):
+            for report in self._reports([alias] if alias else list(strategies), scope, period, show):
                 unexplained += report.unexplained
                 show.report(report)
         except SequenceError as error:
@@ -60,26 +62,36 @@ class Audits:
         if unexplained or self.unlisted:
             raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
 
-    def _reports(self, aliases: list[str], scope: str | None, show: _Format) -> Iterator[AuditReport]:
+    def _reports(
+        self, aliases: list[str], scope: str | None, period: str | None, show: _Format
+    ) -> Iterator[AuditReport]:
         """One report after another. A sequence that cannot list its scopes is named at the end."""
         for alias in aliases:
             strategy = strategies[alias]
             try:
-                for each in chosen(strategy, scope):
+                for each in chosen(strategy, scope, period):
                     yield _audited(strategy, each, show)
             except OperationNotSupported as error:
-                self.unlisted.append(f"{error} For the audit: `sequences audit {alias} --scope SCOPE`.")
+                which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
+                self.unlisted.append(f"{error} For the audit: `sequences audit {alias} {which}`.")
 
 
-def chosen(strategy: Strategy, scope: str | None) -> Iterator[Scope]:
-    """The scope that an argument names, or every scope that the sequence can list."""
-    if scope is None:
-        yield from list_scopes(strategy)
-    elif scope == scope_text(None):
-        yield None
-    else:
-        check_scope(scope)
-        yield scope
+def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> Iterator[Scope]:
+    """The scope and the period that arguments name, or every one that the sequence can list.
+
+    Raises InvalidScope and InvalidPeriod.
+    """
+    named = None if scope == scope_text(None) else scope
+    check_scope(named)
+    if period is not None:
+        strategy.period.check(period)
+    if scope is not None and (period is not None or not strategy.layout.in_periods):
+        yield Dated.of(named, period or "")
+        return
+    for each in list_scopes(strategy):
+        plain, during = parted(each)
+        if (scope is None or plain == named) and period in (None, during):
+            yield each
 
 
 def _audited(strategy: Strategy, scope: Scope, show: _Format) -> AuditReport:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import io
+import json
 import logging
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,6 +155,22 @@ class TestEveryStrategy:
         ]  # fmt: skip
         assert not any(report.unexplained for report in reports)
 
+    def test_the_command_audits_periods(self, name: str, scope: str) -> None:
+        """The command audits one period of a scope, or all that the sequence can list, and writes a list as CSV."""
+        for date, times in ((LAST_YEAR, 2), (THIS_YEAR, 3)):
+            put_next_many(name, [{"title": "a"}] * times, scope=scope, date=date)
+        of_scope = ("audit", name, "--scope", scope, "--format", "json")
+        if name == "sort_key":
+            with pytest.raises(CommandError, match="--scope SCOPE --period PERIOD"):
+                written(*of_scope)
+        else:
+            reports = json.loads(written(*of_scope))
+            assert [(each["period"], each["carried"]) for each in reports] == [("2025", 2), ("2026", 3)]
+        (report,) = json.loads(written(*of_scope, "--period", "2026"))
+        assert (report["scope"], report["period"], report["carried"]) == (scope, "2026", 3)
+        with pytest.raises(CommandError, match="'26'"):
+            written(*of_scope, "--period", "26")
+
     def test_writers_of_two_periods(self, name: str, scope: str) -> None:
         """Writers at the turn of the year take numbers of both years, each without a duplicate."""
         dates = [LAST_YEAR, THIS_YEAR] * 20
@@ -218,6 +236,21 @@ def test_the_text_is_stored_with_the_item(scope: str) -> None:
     assert [row["number"] for row in page] == [put.text] == [f"{scope}/2025/0001"]
     with pytest.raises(InvalidItem, match="'number'"):
         put_next("texts", {"number": "1"}, scope=scope)
+
+
+def written(*words: str) -> str:
+    """What `manage.py sequences` writes."""
+    output = io.StringIO()
+    call_command("sequences", *words, stdout=output)
+    return output.getvalue()
+
+
+def test_a_period_needs_a_sequence() -> None:
+    """A period is one of a named sequence, and only of one that has periods."""
+    with pytest.raises(CommandError, match="--period needs a sequence"):
+        written("audit", "--period", "2026")
+    with pytest.raises(CommandError, match="no periods"):
+        written("audit", "plain", "--period", "2026")
 
 
 def rows_of(partition: str, *attributes: str) -> list[Any]:
