@@ -93,12 +93,15 @@ class Registry:
     """The strategies by alias: `strategies["tickets"]` makes the strategy on first use. Raises InvalidSequence."""
 
     def __init__(self) -> None:
+        self._made: dict[str, Strategy] = {}
         self.reset()
 
     def reset(self) -> None:
         """Drop every strategy with all that it remembers, and the DynamoDB client."""
         self._lock = threading.RLock()
-        self._made: dict[str, Strategy] = {}
+        dropped, self._made = self._made, {}
+        for strategy in dropped.values():
+            strategy.stop()
         dynamodb.reset()
 
     def forget(self) -> None:

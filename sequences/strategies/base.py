@@ -346,6 +346,9 @@ class Strategy(ABC):
         if self.counter:
             self.counter.forget()
 
+    def stop(self) -> None:
+        """End what runs on its own: this process makes a new strategy. Never waits, as a forked child calls it too."""
+
 
 def _key_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
     names, is_padded = option["key_names"], option["sort_key"] == "padded" and option["value_in"] == "sort_key"

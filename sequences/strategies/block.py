@@ -18,8 +18,9 @@ from ..types import Scope, SequenceConfig
 from ..waiters import TOOK_TOO_LONG
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
-from .options import whole
+from .options import positive, whole
 from .supply import Block, Fetch, Supply
+from .watch import Watch
 
 __all__ = ["BlockAllocator"]
 
@@ -42,9 +43,14 @@ class BlockAllocator(CounterStrategy):
     What it does not do: across processes values do not follow time. The values that a stopped process did not use are a
     gap; at a regular stop it logs how many. `last_value` is the end of the last block reserved.
 
+    A process follows the guarded changes of others within `watch_seconds` and the time of one request: while it holds
+    blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. While looks fail, it
+    serves its blocks, and follows when one succeeds.
+
     If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 
-    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter.
+    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Each process that holds blocks reads
+    1 unit, by 1 request, every `watch_seconds`.
     """
 
     needs_transactions = False
@@ -57,6 +63,7 @@ class BlockAllocator(CounterStrategy):
         **CounterStrategy.options,
         "block_size": whole(100, 1, "a whole number above 0"),
         "max_block_size": whole(0, 0, "a whole number, 0 for 100 blocks"),
+        "watch_seconds": positive(10.0),
     }
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
@@ -65,6 +72,13 @@ class BlockAllocator(CounterStrategy):
         self._supplies: dict[Scope, Supply] = {}
         self._lock = threading.RLock()
         self._fetches: list[Fetch] = []
+        self._watch = Watch(
+            self.history,
+            self._drop,
+            seconds=self.option["watch_seconds"],
+            wall=self.wall,
+            new_deadline=self.deadline,
+        )
         atexit.register(_report_unused, weakref.ref(self))
 
     def committer(self) -> Committer:
@@ -85,6 +99,10 @@ class BlockAllocator(CounterStrategy):
         with self._lock:
             self._supplies.clear()
             self._serving.clear()
+            self.stop()
+
+    def stop(self) -> None:
+        self._watch.stop()
 
     def advance_to(self, scope: Scope, value: int, *, only_new: bool = False) -> int | None:
         """Move the counter up and drop this process's block, whose values may be lower."""
@@ -107,6 +125,8 @@ class BlockAllocator(CounterStrategy):
         with self._lock:
             self._supplies.pop(scope, None)
             self._serving.pop(scope, None)
+            if not self._supplies:
+                self.stop()
 
     def _refill(self, scope: Scope, deadline: Deadline) -> int:
         self.lives.bind(deadline.send)
@@ -131,6 +151,8 @@ class BlockAllocator(CounterStrategy):
             if supply is None:
                 supply = self._supplies[scope] = self._new_supply(scope)
                 self._bound_memory()
+            if self.history.is_apart:
+                self._watch.start()
             return supply
 
     def _new_supply(self, scope: Scope) -> Supply:

@@ -15,12 +15,13 @@ from .. import dynamodb, expressions
 from ..exceptions import InvalidSequence, TableMissing
 from ..expressions import KeySchema
 from ..retries import read
-from ..types import Change
+from ..types import Change, Dated, Scope
 from .layout import Send
 
 __all__ = ["History"]
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
+LINES_A_PAGE = 1000
 FOLLOW_SECONDS = 60.0
 """How long a process may go on following items after the end of a switch."""
 
@@ -83,6 +84,25 @@ class History:
         answer = read("query", request, client=self.schema.client)
         changes = [self._change(dynamodb.unmarshal(row)) for row in answer["Items"]]
         return changes, answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+
+    def scopes_since(self, moment: datetime, send: Send) -> dict[str, Scope]:
+        """The scopes of the changes since a moment, by the keys of their lines. One query for each MB of lines."""
+        found: dict[str, Scope] = {}
+        after = {"sequence": {"S": self.partition}, "scope": {"S": moment.isoformat(timespec="microseconds")}}
+        while after:
+            request = expressions.query_numbers(
+                self.schema,
+                self.partition,
+                newest_first=False,
+                limit=LINES_A_PAGE,
+                after=after,
+                attributes=("of_scope", "period"),
+            )
+            answer = send("query", request)
+            rows = map(dynamodb.unmarshal, answer["Items"])
+            found.update({row["scope"]: Dated.of(row.get("of_scope"), row.get("period", "")) for row in rows})
+            after = answer.get("LastEvaluatedKey", {})
+        return found
 
     def _change(self, row: Mapping[str, Any]) -> Change:
         return Change(

@@ -46,7 +46,7 @@ COUNTERS: dict[str, dict[str, Any]] = {
         "STRATEGY": f"{PATH}.transactional.TransactionalCounter",
         "OPTIONS": {"counter_table": "sequence_items"},
     },
-    "block": {"STRATEGY": f"{PATH}.block.BlockAllocator", "OPTIONS": {"block_size": 8}},
+    "block": {"STRATEGY": f"{PATH}.block.BlockAllocator", "OPTIONS": {"block_size": 8, "watch_seconds": 3600}},
 }
 SORT_KEYS: dict[str, dict[str, Any]] = {
     "sort-key": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"},
