@@ -49,8 +49,8 @@ class BlockAllocator(CounterStrategy):
 
     If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 
-    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Each process that holds blocks reads
-    1 unit, by 1 request, every `watch_seconds`.
+    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Beside that, 1 request and 1 read
+    unit every `watch_seconds` for each process that holds blocks.
     """
 
     needs_transactions = False
