@@ -57,8 +57,8 @@ def advance(
     """Make every new number higher than `to`, or than the last value of the sequence below it.
 
     `to` must be above all that was handed out or is stored: InvalidChange names the least value that is allowed.
-    Without a counter (`SortKeyMaximum`) void rows lie under the next number and under `to`. Other processes hand out
-    the blocks that they have (`BlockAllocator`).
+    Without a counter (`SortKeyMaximum`) void rows lie under the next number and under `to`. Other processes drop
+    their blocks within `watch_seconds` (`BlockAllocator`).
     Raises SequenceExhausted for a value above MAXIMUM, and SequenceWentBack for a counter that must be recovered first.
     """
     check_whole("to", to)
@@ -190,8 +190,8 @@ def freeze(
     """Refuse every write in a scope from now on (SequenceFrozen), in every process, until `thaw`. Reads go on.
 
     The writes' own conditions refuse it, so that it costs nothing while nothing is frozen. Blocks that other processes
-    hold are handed out to their end (`BlockAllocator`): their values are up to the last value, which stays. Without a
-    counter (`SortKeyMaximum`) the next number becomes a void row.
+    hold are handed out for up to `watch_seconds` more (`BlockAllocator`): their values are up to the last value, which
+    stays. Without a counter (`SortKeyMaximum`) the next number becomes a void row.
     Raises SequenceFrozen if the scope is frozen already.
     """
     return make(sequence, counted_in(sequence, scope, period), "freeze", Scene.frozen, by, reason, dry_run=dry_run)
