@@ -64,6 +64,7 @@ class Threads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = self.ended = 0
+        self.errors: list[BaseException] = []
         self._run = watch._run
         monkeypatch.setattr(watch, "_run", self)
 
@@ -71,6 +72,9 @@ class Threads:
         self.begun += 1
         try:
             self._run(*given)
+        except BaseException as error:
+            self.errors.append(error)
+            raise
         finally:
             self.ended += 1
 
@@ -312,6 +316,14 @@ class TestThreads:
         assert watching() > 0
         assert set(forked.run(watching)) == {0}
         assert set(forked.run(watching_after, scope)) == {1}
+
+    def test_a_long_time(self, install: Install, scope: str, threads: Threads) -> None:
+        """Between two looks any time may pass, also more than a lock can wait."""
+        allocator = installed(install, watch_seconds=float("inf"))
+        take_some("block", scope, 1)
+        allocator.stop()
+        wait_until(lambda: threads.ended)
+        assert threads.errors == []
 
     def test_a_history_among_the_items(self, install: Install, scope: str, threads: Threads) -> None:
         """Where no change can be made, because the history would be among the items, nobody looks."""
