@@ -168,6 +168,14 @@ class TestLooks:
             allocator._watch.look()
         assert take_some("block", scope, 1) == [502]
 
+    def test_a_change_long_ago(self, allocator: BlockAllocator, scope: str) -> None:
+        """A change from long before the first block drops nothing."""
+        with elsewhere(wall=Clock(time.time() - 600)):
+            changes.advance("block", to=500, scope=scope, **WHO)
+        take_some("block", scope, 1)
+        allocator._watch.look()
+        assert take_some("block", scope, 1) == [502]
+
     def test_the_price(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
         """A look is one consistent query of what is new, whatever the history holds."""
         changes.advance("block", to=100, scope=scope, **WHO)
