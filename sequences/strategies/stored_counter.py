@@ -318,12 +318,13 @@ class StoredCounter:
 
     def _shown(self, row: Mapping[str, Any]) -> Counter:
         scope, period = parted(scope_of_text(row["scope"]))
+        last_value = row.get("last_value")  # somebody may have stored what is no number: the list shows it
         return Counter(
             sequence=self.alias,
             scope=scope,
             period=period,
-            last_value=row.get("last_value"),
+            last_value=last_value,
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
             frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
-            percent_used=self.numbers.percent_used(row.get("last_value")),
+            percent_used=self.numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
         )

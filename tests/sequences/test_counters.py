@@ -586,6 +586,13 @@ class TestLists:
             assert listed[scope].updated_at is not None
         assert all(counter.sequence == name for counter in found)
 
+    def test_a_broken_counter_is_listed(self, scope: str) -> None:
+        """A counter that somebody has set to what is no number does not hide the others."""
+        put_some("atomic", scope, 1)
+        set_counter("atomic", scope, last_value="many")
+        listed = {each.scope: each for each in strategies["atomic"].counters(None, 10_000)[0]}
+        assert (listed[scope].last_value, listed[scope].percent_used) == ("many", 0)
+
     def test_counters_beside_the_items(self) -> None:
         """Counters beside the items cannot be listed without the option that names the scopes."""
         with pytest.raises(OperationNotSupported, match="scopes"):
