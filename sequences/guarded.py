@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from . import expressions
 from .audit import list_scopes
-from .exceptions import InvalidChange, WriteCancelled
+from .exceptions import InvalidChange, StorageRefused, WriteCancelled
 from .registry import strategies
 from .retries import Deadline, new_token, read, write_once
 from .services import check_scope
@@ -128,7 +128,7 @@ def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadl
         if error.after_unknown and strategy.history.has(change, token, partial(read, deadline=deadline)):
             return True
         if not any(reason.code == "ConditionalCheckFailed" for reason in error.reasons):
-            raise
+            raise StorageRefused(f"The change cannot be stored: {error}") from error
         deadline.pause()
         if deadline.over:
             raise deadline.give_up(error) from error

@@ -591,7 +591,8 @@ class TestLists:
         put_some("atomic", scope, 1)
         set_counter("atomic", scope, last_value="many")
         listed = {each.scope: each for each in strategies["atomic"].counters(None, 10_000)[0]}
-        assert (listed[scope].last_value, listed[scope].percent_used) == ("many", 0)
+        assert repr(listed[scope].last_value) == "'many'"
+        assert listed[scope].percent_used == 0
 
     def test_counters_beside_the_items(self) -> None:
         """Counters beside the items cannot be listed without the option that names the scopes."""

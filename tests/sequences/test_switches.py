@@ -16,7 +16,7 @@ from sequences.strategies import Strategy
 from sequences.switches import SWITCHED, finish_switch, switch
 from sequences.testing import engine_at
 from tests.sequences.running import FAULTS, Writers, put
-from tests.sequences.support import read_counter, set_counter, stored, wait_until
+from tests.sequences.support import read_counter, set_counter, stored, tapped, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -134,12 +134,33 @@ class TestSteps:
             assert [put(writer, scope) for writer in writers] == [to + 1, to + 2]
         assert audit(strategies[NAME], scope).unexplained == 0
 
-    def test_a_frozen_scope(self, now: Callable[[str], Strategy], scope: str) -> None:
+    def test_an_advance_past_a_counter_that_leads(self, now: Callable[[str], Strategy], scope: str) -> None:
+        """During a switch an advance also stops a write on its way whose counter is past the items."""
+        put(now("TransactionalCounter"), scope)
+        changes.advance(NAME, to=10, scope=scope, **WHO)
+        switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
+        with tapped() as wire:
+            wire.before("TransactWriteItems", lambda: changes.advance(NAME, to=20, scope=scope, **WHO))
+            assert put(process("TransactionalCounter"), scope) == 21
+
+    def test_the_note_is_read_once(self, now: Callable[[str], Strategy], scope: str) -> None:
+        """A process that knows of the switch does not ask again at each number."""
+        old = now("SortKeyMaximum")
+        put(old, scope)
+        switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
+        new = now("TransactionalCounter")
+        with tapped() as wire:
+            assert [put(each, scope) for each in (new, old, new, old, new)] == [2, 3, 4, 5, 6]
+        asked = [body["Key"] for body in wire.bodies("GetItem")]
+        assert asked.count(new.history.switch_key) == 1
+
+    @pytest.mark.parametrize("to", BOTH)
+    def test_a_frozen_scope(self, now: Callable[[str], Strategy], scope: str, to: str) -> None:
         """A scope that is frozen is not switched: writers of the other strategy would not see it."""
         put(now("TransactionalCounter"), scope)
         changes.freeze(NAME, scope=scope, **WHO)
         with pytest.raises(SequenceFrozen):
-            switch(NAME, to="SortKeyMaximum", scope=scope, **WHO)
+            switch(NAME, to=to, scope=scope, **WHO)
 
     def test_what_does_not_fit(self) -> None:
         """Other strategies, steps and layouts are refused with what is wrong."""
