@@ -136,12 +136,14 @@ class TestSteps:
 
     def test_an_advance_past_a_counter_that_leads(self, now: Callable[[str], Strategy], scope: str) -> None:
         """During a switch an advance also stops a write on its way whose counter is past the items."""
-        put(now("TransactionalCounter"), scope)
+        writer = now("TransactionalCounter")
+        put(writer, scope)
         changes.advance(NAME, to=10, scope=scope, **WHO)
+        now("TransactionalCounter")  # another process
         switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
         with tapped() as wire:
             wire.before("TransactWriteItems", lambda: changes.advance(NAME, to=20, scope=scope, **WHO))
-            assert put(process("TransactionalCounter"), scope) == 21
+            assert put(writer, scope) == 21
 
     def test_the_note_is_read_once(self, now: Callable[[str], Strategy], scope: str) -> None:
         """A process that knows of the switch does not ask again at each number."""
