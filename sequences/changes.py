@@ -35,7 +35,7 @@ from .registry import strategies
 from .services import check_scope
 from .strategies import Strategy
 from .strategies.changing import Plan, Scene, Signature
-from .types import Change, Scope
+from .types import Change, Scope, parted
 
 __all__ = ["EVERY_SCOPE", "advance", "freeze", "history", "recover", "seed", "thaw", "void"]
 
@@ -162,14 +162,13 @@ def _recovered(margin: int, past: int | None, scene: Scene, sign: Signature) -> 
 
 
 def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
-    """The highest value of each marker of a scope, the expired ones too."""
-    schema, step = strategy.markers.schema, strategy.numbers.step
+    """The highest value of each marker of a scope in its period, the expired ones too."""
+    schema, step, period = strategy.markers.schema, strategy.numbers.step, parted(scope)[1]
     if not schema.sort_name:
         return
-    for page in pages(schema, strategy.markers.partition(scope), ROWS_A_PAGE, "value", "count"):
-        yield from (
-            row["value"] + step * (row.get("count", 1) - 1) for row in page if isinstance(row.get("value"), int)
-        )
+    for page in pages(schema, strategy.markers.partition(scope), ROWS_A_PAGE, "value", "count", "period"):
+        own = (row for row in page if row.get("period", "") == period and isinstance(row.get("value"), int))
+        yield from (row["value"] + step * (row.get("count", 1) - 1) for row in own)
 
 
 def _in_history(strategy: Strategy, scope: Scope) -> Iterator[int]:

@@ -808,3 +808,14 @@ class TestPeriods:
             assert changes.history(name, scope=scope, period="2025", limit=10_000)[0].count(change) == 1
             assert changes.history(name, scope=scope, period="2026", limit=10_000)[0] == []
             assert audit(strategies[name], Dated(scope, "2025")).unexplained == 0
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+    def test_markers_of_another_period(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A recovered period goes past the values in its own markers, not past those of a busier year."""
+        install(name, PERIOD="year")
+        for year, count in ((2025, 5), (2026, 2)):
+            day = datetime(year, 5, 1, tzinfo=UTC).date()
+            for n in range(count):
+                put_next(name, {}, scope=scope, date=day, idempotency_token=f"{year}-{n}")
+        made = [changes.recover(name, scope=scope, period=year, margin=1, **WHO)[0] for year in ("2025", "2026")]
+        assert [change.after for change in made] == [6, 3]
