@@ -91,6 +91,8 @@ def get_next_values(
 ) -> range | list[int]:
     """Take `count` values in increasing order. A repeat with the same token gets the same ones.
 
+    With a PERIOD give the date: a repeat in another period raises IdempotencyMismatch.
+
     Cost: that of one value, as one write of the counter takes them all. `BlockAllocator` serves up to
     `block_size` of them from memory.
     Raises ValueError for a count below 1 or above a million, and all that `get_next_value` raises.

@@ -71,7 +71,7 @@ class CounterStrategy(Strategy):
     def reserve_once(
         self, scope: Scope, count: int, token: str, day: datetime.date | None, deadline: Deadline
     ) -> tuple[range, bool]:
-        pending = Pending(self.item_writer.reservation(count, token, day))
+        pending = Pending(self.item_writer.reservation(count, token, scope, day))
         self.put(scope, [pending], deadline)
         allocation, step = allocated(pending), self.numbers.step
         return range(allocation.value, allocation.value + step * count, step), allocation.replayed

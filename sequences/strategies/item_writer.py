@@ -77,9 +77,9 @@ class ItemWriter(Committer):
             raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
         return request
 
-    def reservation(self, count: int, token: str, day: datetime.date | None = None) -> PutRequest:
+    def reservation(self, count: int, token: str, scope: Scope, day: datetime.date | None = None) -> PutRequest:
         """The request for `count` values that a repeat with the same token gets again."""
-        return reservation(count, token, day=day, digest=self.markers.digest)
+        return reservation(count, token, parted(scope)[1], day=day, digest=self.markers.digest)
 
     def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
         """Split requests, in their order, into as few parts as single writes can hold."""

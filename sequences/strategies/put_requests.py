@@ -50,10 +50,13 @@ def put_request(
 
 
 def reservation(
-    count: int, token: str, *, day: datetime.date | None, digest: Callable[[Mapping[str, Any]], str]
+    count: int, token: str, period: str, *, day: datetime.date | None, digest: Callable[[Mapping[str, Any]], str]
 ) -> PutRequest:
-    """The request for `count` values that a repeat with the same token gets again. Nothing but a marker is stored."""
-    wanted = digest({"#count": {"N": str(count)}})
+    """The request for `count` values that a repeat with the same token gets again. Nothing but a marker is stored.
+
+    Bare values do not tell of which period they are, so that a repeat in another one is another request.
+    """
+    wanted = digest({"#count": {"N": str(count)}, **({"#period": {"S": period}} if period else {})})
     return PutRequest(item=None, token=token, count=count, marked=True, digest=wanted, request_id=new_token(), day=day)
 
 
