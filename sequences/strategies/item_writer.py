@@ -20,6 +20,9 @@ from ..exceptions import (
     IdempotencyMismatch,
     InvalidItem,
     ItemExists,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceWentBack,
     StorageRefused,
     WriteCancelled,
 )
@@ -27,7 +30,7 @@ from ..host_lock import hold_host_lock
 from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
 from ..types import Allocation, Dated, Scope, parted
 from . import remedies
-from .assignments import Assigner, Hint
+from .assignments import Assigner, Assignment, Hint
 from .layout import ItemLayout, begins_skip, frozen_in
 from .lives import TableLives
 from .markers import Markers
@@ -103,7 +106,7 @@ class ItemWriter(Committer):
     def prepare(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
         """Prepare one write of these items, their markers, and the counter if the values come from one."""
         life = self.lives.current
-        assignment = self.assigner.assign(scope, pendings, deadline)
+        assignment = self._assign(scope, pendings, deadline)
         actions = [assignment.counter] if assignment.counter else []
         roles = [Role("counter")] if assignment.counter else []
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
@@ -132,6 +135,16 @@ class ItemWriter(Committer):
             token=token,
             life=life,
         )
+
+    def _assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """Assign the next values. A repeat needs none, and is answered although there is none."""
+        try:
+            return self.assigner.assign(scope, pendings, deadline)
+        except (SequenceExhausted, SequenceFrozen, SequenceWentBack):
+            for pending in pendings:
+                if pending.request.marked:
+                    self.answer_repeat(scope, pending, deadline)
+            raise
 
     def _item(self, scope: Scope, request: PutRequest, value: int) -> dict[str, Any]:
         text = self._text(value, scope, request.day) if self.layout.text_name else ""

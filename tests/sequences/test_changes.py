@@ -579,6 +579,23 @@ def elsewhere_alone(name: str, scope: str) -> None:
     threading.Thread(target=elsewhere, args=(name, scope)).run()
 
 
+@every_strategy
+@pytest.mark.parametrize("refusal", [SequenceFrozen, SequenceExhausted, SequenceWentBack])
+def test_a_repeat_is_answered(
+    name: str, scope: str, install: Callable[..., Strategy], refusal: type[SequenceError]
+) -> None:
+    """A repeat gets its first answer where no new number is given, also from a process that remembers nothing."""
+    first = put_next(name, {}, scope=scope, idempotency_token="a token")
+    if refusal is SequenceFrozen:
+        changes.freeze(name, scope=scope, **WHO)
+    elif refusal is SequenceWentBack and strategies[name].counter:
+        set_counter(name, scope, last_value=nth(name, 0))
+    end = {"MAXIMUM": get_last_value(name, scope=scope)} if refusal is SequenceExhausted else {}
+    install(name, group=False, **end)  # without the hints of other processes
+    again = put_next(name, {}, scope=scope, idempotency_token="a token")
+    assert (again.value, again.replayed) == (first.value, True)
+
+
 class TestVoid:
     @every_strategy
     def test_an_item(self, name: str, scope: str) -> None:
