@@ -53,7 +53,7 @@ class Assigner(Protocol):
         """Another item is already stored under this value."""
 
     def skipped(self, scope: Scope) -> None:
-        """The number that is taken is the first of a skipped range: what comes next must be read."""
+        """A number that is taken is the first of a skipped range: what comes next must be read."""
 
     def hint(self, scope: Scope) -> Hint | None:
         """The last confirmed value of a scope, for other processes of this host; None if there is none."""

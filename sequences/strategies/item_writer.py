@@ -203,11 +203,15 @@ class ItemWriter(Committer):
         if write.life != self.lives.current:
             return
         repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
-        for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
-            if role.kind == "counter":
-                self._refused_counter(scope, reason, error, deadline)
-            elif role.kind == "marker" or role.pending not in repeated:
-                self._refused_action(scope, role, write.pendings[role.pending], write.values[role.pending], reason)
+        try:
+            for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
+                if role.kind == "counter":
+                    self._refused_counter(scope, reason, error, deadline)
+                elif role.kind == "marker" or role.pending not in repeated:
+                    self._refused_action(scope, role, write.pendings[role.pending], write.values[role.pending], reason)
+        finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
+            if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
+                self.assigner.skipped(scope)
 
     def _is_ours(self, write: PreparedWrite, role: Role, reason: CancellationReason) -> bool:
         """Whether this write itself stored what its condition found."""
@@ -247,12 +251,10 @@ class ItemWriter(Committer):
             self._number_taken(scope, pending, value, reason.old or {})
 
     def _number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int, old: Mapping[str, Any]) -> None:
-        """The row `old` is stored under the value. If a skipped range begins there, the next numbers are not next."""
+        """The row `old` is stored under the value."""
         if frozen := frozen_in(old):
             raise remedies.frozen(self.markers.alias, scope, frozen)
         self.assigner.number_taken(scope, pending, value)
-        if begins_skip(old):
-            self.assigner.skipped(scope)
 
     def answer_repeat(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
         """Answer a request whose token already has a marker, before it takes a value. One consistent read."""

@@ -175,6 +175,17 @@ class TestAdvance:
             with pytest.raises(SequenceFrozen):
                 put_next(name, {}, scope=scope)
 
+    @pytest.mark.parametrize("name", SORT_KEYS)
+    def test_void_among_the_skipped(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Many items, one of which would lie under a void number among the skipped, go past all of them."""
+        own = install(name, tail_seconds=60)
+        put_next(name, {}, scope=scope)
+        install(name)
+        changes.advance(name, to=50, scope=scope, **WHO)
+        changes.void(name, 10, scope=scope, **WHO)
+        strategies._made[name] = own
+        assert [put.value for put in put_next_many(name, [{}] * 15, scope=scope)] == [*range(51, 66)]
+
     @pytest.mark.parametrize("name", ["atomic", "sort-key-padded"])
     def test_above_the_maximum(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A value above MAXIMUM is refused, and the sequence stays."""
