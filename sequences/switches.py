@@ -18,6 +18,7 @@ errors besides those named, are as in `changes`; a switch itself costs one more 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from . import dynamodb, expressions
@@ -27,7 +28,6 @@ from .registry import strategies
 from .retries import read
 from .strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from .strategies.changing import Plan, Scene, Signature
-from .strategies.lives import TableLives
 from .strategies.stored_counter import COUNTER_OPTIONS, StoredCounter
 from .types import Change
 
@@ -51,11 +51,12 @@ def switch(
     """Let writers of both strategies number the same items, until `finish_switch`.
 
     From now on counters follow the stored items. Where a counter is past its items, void rows explain the numbers
-    between. Only the scopes that are named or listed are prepared; others follow at their first number.
+    between: name each scope before it is numbered by SortKeyMaximum if the sequence cannot list them. To
+    TransactionalCounter a scope that is not named or listed follows at its first number.
     `to` is the name of the new strategy. `counter_table` is that of the new configuration; a sequence with a counter
     has its own.
-    Raises OperationNotSupported for a sequence that does not fit: other strategies, STEP, items that are not in
-    collections; and SequenceFrozen for a scope that is frozen.
+    Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
+    collections, tables that would be others) or cannot list its scopes; and SequenceFrozen for a scope that is frozen.
     """
     strategy, counter = _switchable(sequence, counter_table)
     if to not in SWITCHED:
@@ -63,6 +64,8 @@ def switch(
     try:
         scopes = list(scopes_of(strategy, scope, period))
     except OperationNotSupported:
+        if to == "SortKeyMaximum":  # it would count below a counter that is past its items
+            raise
         scopes = []
     prepare = _followed if to == "TransactionalCounter" else _passed
     begun = _noted(strategy, to, by, reason, dry_run=dry_run)
@@ -100,32 +103,36 @@ def finish_switch(
 def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
     """The strategy and its counters, in this configuration or in the other one. Raises OperationNotSupported."""
     strategy = strategies[sequence]
-    problem = next(_problems(strategy), None)
+    problem = next(_problems(strategy, counter_table), None)
     if problem:
         name = type(strategy).__name__
         raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
-    return strategy, strategy.counter or _counter_elsewhere(strategy, counter_table)
+    return strategy, (strategy if strategy.counter else _other(strategy, counter_table)).stored_counter
 
 
-def _problems(strategy: Strategy) -> Iterator[str]:
+def _problems(strategy: Strategy, counter_table: str) -> Iterator[str]:
     if not isinstance(strategy, tuple(SWITCHED.values())):
         yield f"only {' and '.join(SWITCHED)} number the same items"
     if strategy.numbers.step != 1:
         yield "STEP must be 1"
     if not strategy.layout.in_collections:
         yield f"its items are not in collections ('value_in' is {strategy.layout.value_in!r})"
-    table = strategy.option.get("counter_table", DEFAULT_TABLE)
-    if strategy.option["history_table"] is None and table != DEFAULT_TABLE:
-        yield f"set OPTIONS['history_table'] to the same table in both configurations, for example {table!r}"
+    other = _other(strategy, counter_table)
+    for option, own, others in (
+        ("history_table", strategy.history.schema.table, other.history.schema.table),
+        ("marker_table", strategy.markers.schema.table, other.markers.schema.table),
+    ):
+        if own != others:
+            example = own.removeprefix(dynamodb.table_name(""))
+            yield f"set OPTIONS[{option!r}] to the same table in both configurations, for example {example!r}"
 
 
-def _counter_elsewhere(strategy: Strategy, table: str) -> StoredCounter:
-    """The counters that a sequence without counters has in the other configuration."""
-    name = dynamodb.table_name(table)
-    lives = TableLives([name], lambda: None, strategy.config.client)
-    return StoredCounter(
-        name, strategy.layout, strategy.numbers, lives, strategy.history, check_items=False, wall=strategy.wall
-    )
+def _other(strategy: Strategy, counter_table: str) -> Strategy:
+    """The sequence in its other configuration."""
+    kind = next(kind for kind in SWITCHED.values() if not isinstance(strategy, kind))
+    given = {**strategy.config.options, "counter_table": counter_table}
+    options = {name: value for name, value in given.items() if name in kind.options}
+    return kind(replace(strategy.config, options=options))
 
 
 def _followed(scene: Scene, sign: Signature) -> Plan:

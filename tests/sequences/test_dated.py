@@ -199,7 +199,7 @@ class TestValuesAlone:
         assert asyncio.run(aget_next_value(name, scope=scope, date=LAST_YEAR)) == 2
 
     def test_a_repeat_in_the_next_period(self, name: str, scope: str) -> None:
-        """A token gets the same values again in its period; in another one, where these are not taken, it is refused."""
+        """A token gets the same values again in its period; in another one, where others get these, it is refused."""
         first = get_next_values(3, name, scope=scope, date=LAST_YEAR, idempotency_token="t")
         with pytest.raises(IdempotencyMismatch):
             get_next_values(3, name, scope=scope, date=THIS_YEAR, idempotency_token="t")

@@ -172,6 +172,32 @@ class TestSteps:
         with pytest.raises(InvalidChange, match=r"^to is 'AtomicCounter'"):
             switch(NAME, to="AtomicCounter", **WHO)
 
+    @pytest.mark.parametrize("strategy", BOTH)
+    def test_tables_of_the_other_configuration(self, install: Callable[..., Strategy], strategy: str) -> None:
+        """A history or markers that the other configuration would not find are refused, with what to set."""
+        to, given = next(each for each in BOTH if each != strategy), {}
+        name = "sort-key" if strategy == "SortKeyMaximum" else NAME
+        if strategy == "TransactionalCounter":
+            given["counter_table"] = "marks"
+        install(name, **given)
+        with pytest.raises(OperationNotSupported, match=r"set OPTIONS\['history_table'\] to the same table"):
+            switch(name, to=to, counter_table="marks", **WHO)
+        numeric = {"key_types": ["N", "N"], "partition": "{scope}", "history_table": "sequences"}
+        install(name, **numeric, **given)
+        with pytest.raises(OperationNotSupported, match=r"set OPTIONS\['marker_table'\] to the same table"):
+            switch(name, to=to, counter_table="marks", **WHO)
+
+    def test_counters_beside_the_items(self, scope: str) -> None:
+        """Counters that are not listed may be past their items: a switch to sort keys wants the name of each scope."""
+        name = "transactional-beside"
+        put(strategies[name], scope)
+        changes.advance(name, to=10, scope=scope, **WHO)
+        with pytest.raises(OperationNotSupported, match="keeps no list of its scopes"):
+            switch(name, to="SortKeyMaximum", **WHO)
+        made = switch(name, to="SortKeyMaximum", scope=scope, **WHO)
+        assert [(change.before, change.after) for change in made] == [(None, None), (1, 10)]
+        finish_switch(name, scope=scope, **WHO)
+
     def test_other_layouts(self, install: Callable[..., Strategy]) -> None:
         """Items that are not in collections, and a history that would be left behind, are refused."""
         for option, said in (
