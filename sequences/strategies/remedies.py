@@ -15,7 +15,9 @@ __all__ = ["command", "frozen", "signature", "went_back"]
 def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
     """The command that makes a guarded change of a scope."""
     plain, period = parted(scope)
-    given = [alias, "--scope", scope_text(plain), *(["--period", period] if period else []), *more]
+    text = scope_text(plain)
+    named = [f"--scope={text}"] if text.startswith("-") else ["--scope", text]  # otherwise it is read as an option
+    given = [alias, *named, *(["--period", period] if period else []), *more]
     return f"`manage.py sequences {verb} {shlex.join(given)} --reason ...`"
 
 

@@ -804,14 +804,16 @@ class TestCommand:
         with pytest.raises(CommandError, match=r"keeps no list of its scopes.*`sequences recover sort-key --scope"):
             written("recover", "sort-key", *who)
 
-    def test_the_command_that_an_error_names(self, scope: str) -> None:
-        """The command in the message of a frozen scope thaws it."""
-        changes.freeze("sort-key", scope=f"{scope} x", **WHO)
+    @pytest.mark.parametrize("form", ["{} x", "-{}", "--by", "'{}\"`", None])
+    def test_the_command_that_an_error_names(self, scope: str, form: str | None) -> None:
+        """The command in the message of a frozen scope thaws it, whatever the scope looks like."""
+        place = form.format(scope) if form else None
+        changes.freeze("sort-key", scope=place, **WHO)
         with pytest.raises(SequenceFrozen) as frozen:
-            put_next("sort-key", {}, scope=f"{scope} x")
+            put_next("sort-key", {}, scope=place)
         named = str(frozen.value).partition("`manage.py sequences ")[2].partition(" --reason ...`")[0]
         written(*shlex.split(named), "--by", "ana", "--reason", "as it says")
-        assert put_next("sort-key", {}, scope=f"{scope} x").value == 2
+        assert put_next("sort-key", {}, scope=place).value > 1
 
     def test_switch(self, scope: str) -> None:
         """A switch begins and ends by the command."""
