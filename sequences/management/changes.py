@@ -16,7 +16,7 @@ from django.db import DEFAULT_DB_ALIAS
 
 from sequences import changes, switches
 from sequences.changes import EVERY_SCOPE
-from sequences.exceptions import OperationNotSupported, SequenceError
+from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
 from sequences.registry import strategies
 from sequences.types import Change, scope_text
@@ -62,10 +62,6 @@ class Changes:
                 self._history(options)
             else:
                 self._show(CHANGES[name].make(options), options)
-        except OperationNotSupported as error:
-            raise CommandError(
-                f"{error} Or name one scope: `sequences {name} {options['alias']} --scope SCOPE`."
-            ) from error
         except SequenceError as error:
             raise CommandError(str(error)) from error
 

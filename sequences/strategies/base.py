@@ -283,7 +283,7 @@ class Strategy(ABC):
         if self._list_scopes is None:
             raise OperationNotSupported(
                 f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
-                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or read one scope with get_last_value."
+                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or name one scope."
             )
         scopes, following = self._list_scopes(cursor, limit)
         return [self._counted(scope) for scope in scopes], following

@@ -198,7 +198,7 @@ class Scene:
         """The plan after which every write in the scope raises SequenceFrozen. Raises that if it is frozen already."""
         self.require_thawed()
         if self.by_rows:
-            last = 1 + max(self.numbers.before_start, self.last or 0)
+            last = 1 + (self.numbers.before_start if self.last is None else self.last)
             if last > self.numbers.maximum:
                 raise self.numbers.exhausted()
             return Plan(before=self.last, after=last, actions=self._rows(last, sign, sign.about))

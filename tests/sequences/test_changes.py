@@ -515,6 +515,12 @@ class TestFreeze:
             strategies["atomic"].delete_counter(scope)
         assert get_last_value("atomic", scope=scope) == 2
 
+    def test_the_first_number_is_void(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """To freeze a scope without items takes its first number, and no other one."""
+        install("sort-key", START=0)
+        assert changes.freeze("sort-key", scope=scope, **WHO).after == 0
+        assert [*stored("sort-key", scope)] == [0]
+
     @every_strategy
     def test_twice(self, name: str, scope: str) -> None:
         """A frozen scope is not frozen again, and one that is not frozen cannot be thawed."""
@@ -801,8 +807,10 @@ class TestCommand:
         who = ("--by", "ana", "--reason", "a test")
         with pytest.raises(CommandError, match="is not frozen"):
             written("thaw", "atomic", "--scope", scope, *who)
-        with pytest.raises(CommandError, match=r"keeps no list of its scopes.*`sequences recover sort-key --scope"):
+        with pytest.raises(CommandError, match=r"keeps no list of its scopes.* or name one scope\.$"):
             written("recover", "sort-key", *who)
+        with pytest.raises(CommandError, match=r"cannot be switched: only .* number the same items\.$"):
+            written("switch", "atomic", "--to", "SortKeyMaximum", *who)
 
     @pytest.mark.parametrize("form", ["{} x", "-{}", "--by", "'{}\"`", None])
     def test_the_command_that_an_error_names(self, scope: str, form: str | None) -> None:
