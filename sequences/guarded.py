@@ -15,7 +15,7 @@ from . import expressions
 from .audit import list_scopes
 from .exceptions import InvalidChange, StorageRefused, WriteCancelled
 from .registry import strategies
-from .retries import Deadline, new_token, read, write_once
+from .retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, read, write_once
 from .services import check_scope
 from .strategies import Strategy
 from .strategies.changing import Plan, Scene, Signature
@@ -127,8 +127,9 @@ def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadl
     except WriteCancelled as error:
         if error.after_unknown and strategy.history.has(change, token, partial(read, deadline=deadline)):
             return True
-        if not any(reason.code == "ConditionalCheckFailed" for reason in error.reasons):
-            raise StorageRefused(f"The change cannot be stored: {error}") from error
+        may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
+        if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
+            raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
         deadline.pause()
         if deadline.over:
             raise deadline.give_up(error) from error

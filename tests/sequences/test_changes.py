@@ -655,6 +655,12 @@ class TestVoid:
                 changes.void(name, value, scope=scope, **WHO)
         assert len(stored(name, scope)) == 1
 
+    def test_an_item_without_room(self, scope: str) -> None:
+        """An item that is too large for the signature is refused with what the engine says."""
+        put_next("sort-key", {"text": "x" * 409_500}, scope=scope)
+        with pytest.raises(StorageRefused, match="^The change cannot be stored: ValidationError: .*size"):
+            changes.void("sort-key", 1, scope=scope, **WHO)
+
     def test_an_attribute_of_the_application(self, scope: str) -> None:
         """An attribute `void` of the application's own is not overwritten."""
         put_next("sort-key", {"void": False}, scope=scope)
