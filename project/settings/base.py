@@ -29,6 +29,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "STRATEGY": "sequences.strategies.atomic.AtomicCounter",
         "TABLE": "sales",
         "START": 1001,
+        "MAXIMUM": 10**15 - 1,  # the address of an order has at most 15 digits
         "FORMAT": "ORD-{value}",
         "OPTIONS": {
             "counter_table": "sales",

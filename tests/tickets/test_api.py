@@ -397,7 +397,8 @@ class TestSequences:
 
     def test_numbers_that_json_cannot_carry_are_refused(self, api: APIClient, tables: str, settings: Settings) -> None:
         """A value beyond 2^53 - 1 is not told wrongly, but refused."""
-        settings.SEQUENCES = {**settings.SEQUENCES, "orders": {**settings.SEQUENCES["orders"], "START": 2**53 - 1}}
+        beyond = {**settings.SEQUENCES["orders"], "START": 2**53 - 1, "MAXIMUM": 2**60}
+        settings.SEQUENCES = {**settings.SEQUENCES, "orders": beyond}
         assert api.post("/api/sequences/orders/next/").json()["values"] == [2**53 - 1]
         response = api.post("/api/sequences/orders/next/")
         assert response.status_code == 409

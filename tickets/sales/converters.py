@@ -5,9 +5,9 @@ from django.urls.converters import IntConverter
 
 
 class OrderNumberConverter(IntConverter):
-    """The number of an order, without zeros before it."""
+    """The number of an order, up to the MAXIMUM of the sequence, without zeros before it."""
 
-    regex = "[1-9][0-9]{0,15}"
+    regex = "[1-9][0-9]{0,14}"
 
 
 class YearConverter(IntConverter):

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from sequences.changes import void
+from sequences.registry import strategies
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
 from tickets.sales import selectors, services
@@ -88,6 +89,12 @@ class TestOrders:
         assert 'value="much"' in text_of(response)
         assert selectors.list_orders().results == ()
 
+    def test_the_largest_number_has_an_address(self, browser: Client, tables: str) -> None:
+        """Every number that an order can have leads to an address."""
+        largest = strategies["orders"].config.maximum
+        assert browser.get("/find/", {"text": f"ORD-{largest}"})["Location"] == f"/orders/{largest}/"
+        assert browser.get("/find/", {"text": f"ORD-{largest + 1}"}).status_code == 404
+
     def test_a_form_without_lines_is_refused(self, browser: Client, tables: str) -> None:
         """An order has at least one line."""
         response = browser.post("/orders/new/", {"customer": "Ada"})
@@ -99,7 +106,11 @@ class TestOrders:
         assert browser.get(f"/orders/{text}/")["Location"] == "/orders/1001/"
         assert browser.get("/find/", {"text": text})["Location"] == "/orders/1001/"
 
-    @pytest.mark.parametrize("address", ["/orders/1002/", "/orders/x/", "/orders/0/", "/orders/9999999999999999999/"])
+    @pytest.mark.parametrize(
+        "address",
+        ["/orders/1002/", "/orders/x/", "/orders/0/", f"/orders/{10**18}/"]
+        + [f"/orders/ORD-{10**18}/", f"/find/?text=ORD-{10**18}"],
+    )
     def test_what_is_not_there_is_a_page(self, browser: Client, order: Order, address: str) -> None:
         """An address that leads nowhere says so, on a page with a way on."""
         response = browser.get(address)
