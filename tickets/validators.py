@@ -155,6 +155,11 @@ def _validator(field: str, validators: Mapping[str, Validator]) -> Validator:
     return validators[field]
 
 
+def readable(name: object) -> str:
+    """The name of a field that somebody sent, without lone surrogates: no answer could be sent with them."""
+    return str(name).encode(errors="backslashreplace").decode()
+
+
 def project_key(text: str) -> ProjectKey:
     """The project key in a text. Raises ProjectNotFound for any other text: it may name another part of the table."""
     try:

@@ -42,9 +42,7 @@ class Request(Shape[Any]):
         """The values of the fields. Each unknown field is an error."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             message = "This field does not exist, or cannot be set here."
-            # UTF-8 has no lone surrogates: the answer could not be sent with them.
-            names = [name.encode(errors="backslashreplace").decode() for name in sorted(unknown)]
-            raise serializers.ValidationError({name: [message] for name in names})
+            raise serializers.ValidationError({validators.readable(name): [message] for name in sorted(unknown)})
         return dict(super().to_internal_value(data))
 
 

@@ -114,7 +114,9 @@ class Lines:
                 cleaned.append(self._clean_line(line))
             except InvalidInput as error:
                 complaints += [
-                    f"Line {number}, {field}: {text}" for field, texts in error.message_dict.items() for text in texts
+                    f"Line {number}, {validators.readable(field)}: {text}"
+                    for field, texts in error.message_dict.items()
+                    for text in texts
                 ]
         if complaints:
             raise ValidationError(complaints)

@@ -1,5 +1,6 @@
 """The REST API of orders and invoices, as a program calls it."""
 
+import json
 from datetime import date
 from typing import Any
 
@@ -58,11 +59,12 @@ class TestOrders:
             ({**BODY, "lines": [{**LINES[0], "price": 4.5}]}, {"lines"}),
             ({**BODY, "lines": [{**LINES[0], "price": [1]}]}, {"lines"}),
             ({**BODY, "lines": None}, {"lines"}),
+            ('{"customer": "Ada", "lines": [{"\\ud800": 1}]}', {"lines"}),
         ],
     )
     def test_every_wrong_field_is_named(self, api: APIClient, tables: str, body: Any, fields: set[str]) -> None:
         """A wrong body is answered with a message for each field, and stores nothing."""
-        response = api.post(ORDERS, body)
+        response = api.generic("POST", ORDERS, body if isinstance(body, str) else json.dumps(body), "application/json")
         assert response.status_code == 400
         assert set(response.json()) == fields
         assert selectors.list_orders().results == ()
