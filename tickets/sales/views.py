@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets.sales import selectors, services
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
@@ -44,11 +44,12 @@ def order_by_text(request: HttpRequest, text: str) -> HttpResponse:
     return redirect("sales:order", selectors.order_number(text))
 
 
-@require_POST
+@require_http_methods(FORM_METHODS)
 def order_draft(request: HttpRequest, number: int) -> HttpResponse:
-    """Draft the invoice of an order."""
-    services.draft_invoice(number, by=author(request))
-    messages.success(request, "The invoice is drafted. It gets its number when it is issued.")
+    """Draft the invoice of an order. Who only opens the address, as after signing in anew, comes to the order."""
+    if request.method == "POST":
+        services.draft_invoice(number, by=author(request))
+        messages.success(request, "The invoice is drafted. It gets its number when it is issued.")
     return redirect("sales:order", number)
 
 
@@ -96,13 +97,21 @@ def invoice(request: HttpRequest, text: str) -> HttpResponse:
 
 @require_http_methods(FORM_METHODS)
 def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
-    """The form that voids an invoice."""
-    form = InvoiceVoidForm(sent(request))
+    """The form that voids an invoice. One that is void leads to its page."""
+    typed = sent(request)
+    if typed is None:  # not for a POST: if this read failed, what was typed would be lost
+        found = selectors.get_invoice(text)
+        if found.void:
+            return redirect("sales:invoice", found.key.text)
+        text = found.key.text
+    form = InvoiceVoidForm(typed)
     if form.is_valid():
         with form.refusals():
-            voided = services.void_invoice(text, **form.content, by=author(request)).value
-            messages.success(request, f"{voided.key.text} is void.")
-            return redirect("sales:invoice", voided.key.text)
+            stored = services.void_invoice(text, **form.content, by=author(request))
+            text = stored.value.key.text
+            told = "was void already, for the reason below" if stored.replayed else "is void"
+            messages.success(request, f"{text} {told}.")
+            return redirect("sales:invoice", text)
     return form_page(request, "tickets/sales/invoice_void.html", form, text=text)
 
 
