@@ -15,6 +15,7 @@ the order is the lasting memory of it: it has the token of the request, no marke
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -53,12 +54,13 @@ _years_stored: set[tuple[str, int]] = set()  # by this process, in each table
 def find_order(number: int) -> Order | None:
     """One order. One consistent read."""
     row = _rows.get(ORDERS, number)
-    return order_from_row(row) if row else None
+    return order_from_row(row) if row and is_order(row) else None
 
 
 def find_orders(after: int | None, limit: int, *, attributes: Sequence[str]) -> Slice:
     """Orders, newest first, with the named attributes. One query of `limit` rows."""
-    return _rows.query(ORDERS, attributes, after=after, limit=limit, newest_first=True)
+    found = _rows.query(ORDERS, attributes, after=after, limit=limit, newest_first=True)
+    return replace(found, rows=tuple(filter(is_order, found.rows)))
 
 
 def find_invoice(year: int, number: int) -> Invoice | None:
@@ -99,11 +101,12 @@ def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
     schema = _rows.schema
     values = marshal({"draft": {**to_row({"by": draft.by, "at": draft.at}), "token": token}})
     request = update_version(schema, schema.key(ORDERS, number), values, version=None, unless="draft")
+    request["ConditionExpression"] += " AND attribute_exists(customer)"  # as `is_order` asks
     try:
         answer = write_once("update_item", request, token=token)
     except WriteCancelled as cancelled:
         old = _found(cancelled)
-        if old is None:
+        if old is None or not is_order(old):
             raise OrderNotFound(number) from cancelled
         order, ours = order_from_row(old), old["draft"]["token"] == token
         if order.is_invoiced and not ours:
@@ -190,6 +193,11 @@ def _found(cancelled: WriteCancelled) -> Row | None:
 def invoices_of(year: int) -> str:
     """The partition of a year's invoices."""
     return f"invoices#{year}##"
+
+
+def is_order(row: Row) -> bool:
+    """Whether a row is an order; `manage.py sequences void` explains a value without one by a row without content."""
+    return "customer" in row
 
 
 def order_from_row(row: Row) -> Order:

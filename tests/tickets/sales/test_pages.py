@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from sequences import get_next_value
 from sequences.changes import void
 from sequences.registry import strategies
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
-from tickets.sales import selectors, services
+from tickets.sales import selectors, services, store
 from tickets.sales.types import Invoice, Order, State
 
 TYPED = {
@@ -94,6 +95,16 @@ class TestOrders:
         largest = strategies["orders"].config.maximum
         assert browser.get("/find/", {"text": f"ORD-{largest}"})["Location"] == f"/orders/{largest}/"
         assert browser.get("/find/", {"text": f"ORD-{largest + 1}"}).status_code == 404
+
+    def test_a_value_that_an_operator_has_voided_is_no_order(self, browser: Client, order: Order) -> None:
+        """A void value without an order is in no list, has no page, and takes no draft."""
+        value = get_next_value("orders")
+        void("orders", value=value, by="ann", reason="Test print.")
+        assert [found.number for found in selectors.list_orders().results] == [order.number]
+        for response in (browser.get(f"/orders/{value}/"), browser.post(f"/orders/{value}/draft/")):
+            assert response.status_code == 404
+            assert f"There is no order {value}." in words_of(response)
+        assert "draft" not in (store._rows.get(store.ORDERS, value) or {})
 
     def test_a_form_without_lines_is_refused(self, browser: Client, tables: str) -> None:
         """An order has at least one line."""
