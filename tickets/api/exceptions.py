@@ -21,7 +21,7 @@ from tickets.exceptions import TicketMoved
 from tickets.problems import KNOWN, Problem, Remedy, explain
 
 REMEDIES = {
-    Remedy.REPEAT: "Send the request again in a moment; with the same Idempotency-Key a ticket is filed once.",
+    Remedy.REPEAT: "Send the request again in a moment; with the same Idempotency-Key it is carried out once.",
     Remedy.RENEW: "Use a new Idempotency-Key for a new request, and repeat a request unchanged.",
 }
 TOO_DEEP = "JSON parse error - the document is nested too deeply."

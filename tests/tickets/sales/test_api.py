@@ -1,12 +1,14 @@
 """The REST API of orders and invoices, as a program calls it."""
 
 import json
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
+from sequences.exceptions import NotWritten, StorageError
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tickets.sales import selectors
 from tickets.sales.types import Invoice, Order
@@ -69,6 +71,14 @@ class TestOrders:
         assert set(response.json()) == fields
         assert selectors.list_orders().results == ()
 
+    def test_a_store_that_is_away_is_no_matter_of_tickets(
+        self, api: APIClient, tables: str, unreadable: Callable[[type[StorageError]], None]
+    ) -> None:
+        """The answer says that a repeat with the same key is carried out once, of whatever kind the request is."""
+        unreadable(NotWritten)
+        detail = api.get("/api/orders/1001/").json()["detail"]
+        assert "with the same Idempotency-Key it is carried out once" in detail
+
     def test_an_unknown_order_is_not_found(self, api: APIClient, tables: str) -> None:
         """What was not stored is not found, whatever is asked of it."""
         for response in (
@@ -101,6 +111,12 @@ class TestInvoices:
         assert api.get(f"/api/invoices/{text.lower()}/").json() == made.json()
         order_now = api.get("/api/orders/1001/").json()
         assert (order_now["state"], order_now["invoice"]) == ("invoiced", text)
+
+    def test_a_draft_takes_no_fields(self, api: APIClient, order: Order) -> None:
+        """A field that drafting does not know is refused, and nothing is drafted."""
+        response = post(api, "/api/orders/1001/invoice/", {"date": "2026-01-01"})
+        assert (response.status_code, set(response.json())) == (400, {"date"})
+        assert selectors.get_order(1001).draft is None
 
     def test_a_date_says_which_year_counts(self, api: APIClient, draft: Order, last_december: date) -> None:
         """A document dated last December gets last year's next number."""

@@ -37,6 +37,10 @@ class NewOrder(Request):
     lines = Lines(help_text=validators.ORDER["lines"].hint)
 
 
+class Drafting(Request):
+    """Nothing: a draft has the content of its order."""
+
+
 class Issuing(Request):
     """The date of an invoice, and optionally the version of the order that the caller has read."""
 

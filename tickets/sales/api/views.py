@@ -12,6 +12,7 @@ from tickets.api.pagination import PageQuery, page_response, wanted_page
 from tickets.api.views import IDEMPOTENCY_KEY, author, key_of, page_of, sent
 from tickets.sales import selectors, services
 from tickets.sales.api.serializers import (
+    Drafting,
     InvoicePage,
     InvoiceSerializer,
     InvoiceVoiding,
@@ -54,7 +55,8 @@ class OrderInvoice(APIView):
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=None, responses={201: OrderSerializer})
     def post(self, request: Request, number: int) -> Response:
         """Draft the invoice of the order. A draft has no number. An order that has a draft keeps it."""
-        drafted = services.draft_invoice(number, by=author(request), idempotency_token=key_of(request))
+        nothing = sent(request, Drafting)
+        drafted = services.draft_invoice(number, **nothing, by=author(request), idempotency_token=key_of(request))
         return order_response(request, drafted)
 
 
