@@ -50,10 +50,11 @@ class Numbers:
 
     def checked(self, value: int) -> int:
         """The value. Raises ValueError for one that the sequence never gives."""
-        if not isinstance(value, int) or isinstance(value, bool) or not self.start <= value <= self.maximum:
-            raise ValueError(f"value is {value!r}; the values of {self.alias!r} are {self.start} to {self.maximum}.")
-        if (value - self.start) % self.step:
-            raise ValueError(f"value is {value}; the values of {self.alias!r} are {self.start} by {self.step}.")
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"value is {value!r}; it must be a whole number.")
+        above = f"above MAXIMUM, which is {self.maximum}" if value > self.maximum else ""
+        if problem := self.problem(value) or above:
+            raise ValueError(f"value is {value}, and {self.alias!r} never gives that: it is {problem}.")
         return value
 
     def problem(self, number: int) -> str:

@@ -44,7 +44,7 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.retries import write_once
-from sequences.strategies import Strategy
+from sequences.strategies import Strategy, remedies
 from sequences.switches import finish_switch, switch
 from sequences.testing import engine_at
 from sequences.testing.callers import put_some, take_some
@@ -458,6 +458,16 @@ def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
     strategies.reset()
 
 
+def test_the_words_of_a_freeze() -> None:
+    """The error says what is frozen, by whom, since when and why, and has the command that can be entered as it is."""
+    about = {"by": "ana", "at": "2026-01-02T03:04:05+00:00", "reason": "closed"}
+    assert str(remedies.frozen("orders", Dated("A B", "2026"), about)) == (
+        "The sequence 'orders', scope 'A B' of 2026, is frozen by ana since 2026-01-02T03:04:05+00:00: closed. To go "
+        "on: `manage.py sequences thaw orders --scope 'A B' --period 2026 --reason ...`."
+    )
+    assert remedies.signature({}) == "by somebody since an unknown time: no reason given"
+
+
 class TestFreeze:
     @every_strategy
     def test_writes_are_refused_and_reads_go_on(self, name: str, scope: str) -> None:
@@ -658,7 +668,7 @@ class TestVoid:
     def test_an_item_without_room(self, scope: str) -> None:
         """An item that is too large for the signature is refused with what the engine says."""
         put_next("sort-key", {"text": "x" * 409_500}, scope=scope)
-        with pytest.raises(StorageRefused, match="^The change cannot be stored: ValidationError: .*size"):
+        with pytest.raises(StorageRefused, match=r"^The change cannot be stored: ValidationError: .*size"):
             changes.void("sort-key", 1, scope=scope, **WHO)
 
     def test_an_attribute_of_the_application(self, scope: str) -> None:

@@ -7,6 +7,7 @@ import datetime
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -286,11 +287,30 @@ def test_a_preview_ends_with_the_sequence() -> None:
         assert preview(5, "two", scope="x", date=LAST_YEAR) == ["x/2025/0001", "x/2025/0002"]
 
 
-@pytest.mark.parametrize("value", [0, 10**38, True, "1"])
-def test_no_text_for_what_is_never_given(value: Any, scope: str) -> None:
-    """A value that the sequence never gives has no text."""
-    with pytest.raises(ValueError, match="value is"):
-        format_value(value, "atomic", scope=scope)
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (10, "value is 10, and 'odd' never gives that: it is below START, which is 11."),
+        (12, "value is 12, and 'odd' never gives that: it is not on STEP, which is 2 from 11."),
+        (17, "value is 17, and 'odd' never gives that: it is above MAXIMUM, which is 15."),
+        (True, "value is True; it must be a whole number."),
+        ("11", "value is '11'; it must be a whole number."),
+    ],
+)
+def test_no_text_for_what_is_never_given(value: Any, said: str) -> None:
+    """A value that the sequence never gives has no text, and the error says why."""
+    odd = {**SEQUENCES["plain"], "START": 11, "STEP": 2, "MAXIMUM": 15}
+    with override_settings(SEQUENCES={"odd": odd}), pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        format_value(value, "odd")
+    with override_settings(SEQUENCES={"odd": odd}):
+        assert [format_value(each, "odd") for each in (11, 15)] == ["11", "15"]
+
+
+def test_no_text_for_what_is_no_scope() -> None:
+    """Texts are not written for a scope that cannot be."""
+    for write in (lambda: preview(1, "atomic", scope="#x"), lambda: format_value(1, "atomic", scope="#x")):
+        with pytest.raises(InvalidScope, match="begins with '#'"):
+            write()
 
 
 def test_no_text_without_its_date() -> None:
