@@ -263,16 +263,6 @@ class TestWriting:
         change = changes.advance("atomic", to=10, scope=scope, **WHO)
         assert lines("atomic", scope) == [change]
 
-    def test_what_fails_for_ever_is_not_tried_again(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A change that the engine refuses for another reason than a race ends at once, with the engine's words."""
-
-        def refuse(*_: Any, **__: Any) -> None:
-            raise WriteCancelled("too large", (CancellationReason("ValidationError"), CancellationReason("None")))
-
-        monkeypatch.setattr("sequences.guarded.write_once", refuse)
-        with pytest.raises(StorageRefused, match="The change cannot be stored: too large"):
-            changes.advance("atomic", to=10, scope=scope, **WHO)
-
     def test_a_history_among_the_items(self, scope: str, install: Callable[..., Strategy]) -> None:
         """A history in the table of the items is refused by each change, and numbers go on."""
         install("sort-key", history_table="sequence_items")
