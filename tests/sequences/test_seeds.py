@@ -17,6 +17,7 @@ from pytest_django import Settings
 
 from sequences import get_last_value, put_next
 from sequences.changes import advance, history
+from sequences.columns import highest_numbers
 from sequences.operations import SeedSequence
 
 
@@ -77,6 +78,11 @@ class TestMigration:
         shop.Order.objects.create(customer="A", number=-1)
         apply(SeedSequence("deliveries", "order", "number", scope=scope))
         assert get_last_value("deliveries", scope=scope and "A") is None
+
+    def test_number_zero(self, shop: ModuleType) -> None:
+        """A sequence may begin with 0, so a column that holds it counts."""
+        shop.Order.objects.create(customer="A", number=0)
+        assert list(highest_numbers(shop.Order.objects.all(), "number", None)) == [(None, 0)]
 
     def test_rows_without_a_scope(self, shop: ModuleType) -> None:
         """Rows whose scope is empty are left out: no row is numbered there."""
