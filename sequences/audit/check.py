@@ -10,6 +10,7 @@ from ..dynamodb import unmarshal
 from ..exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, TableMissing
 from ..retries import read
 from ..strategies.base import Strategy
+from ..strategies.layout import SIGNATURE, signed_void
 from ..strategies.stored_counter import CounterState
 from ..types import Change, Scope, parted
 from .reading import Row, changes_of, pages, stored_tokens
@@ -20,7 +21,6 @@ __all__ = ["audit"]
 
 ROWS_A_PAGE = 1000
 MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
-SIGNATURE = ("by", "at", "reason")
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
@@ -130,10 +130,7 @@ class _Check:
             self._missing_before(value)
             self.expected = value + self.series.numbers.step
             self.carried += 1
-        about = row.get("void")
-        if isinstance(about, Mapping) and any(
-            name in about for name in SIGNATURE
-        ):  # otherwise the attribute is the application's own
+        if about := signed_void(row):
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
             void = Void(value=value, by=by, at=at, reason=reason)
             self.voids.add(void)

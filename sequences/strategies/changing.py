@@ -22,14 +22,13 @@ from ..exceptions import InvalidChange, OperationNotSupported, ScopeNotFound
 from ..types import Scope
 from . import remedies
 from .base import Strategy
-from .layout import Send
+from .layout import SIGNATURE, Send, signed_void
 from .numbers import LARGEST
 from .stored_counter import CounterState, StoredCounter
 
 __all__ = ["Plan", "Scene", "Signature"]
 
 Action = Mapping[str, Any]
-NAMES = ("by", "at", "reason")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,7 +144,7 @@ class Scene:
         """
         assert self.counter is not None
         frozen, last_value = self.state.frozen, self.state.last_value
-        kept = {name: frozen[name] for name in NAMES if name in frozen} if frozen else {}
+        kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
         moves = not self.strategy.gapless and not frozen and last_value is not None and self.state.highest == last_value
         exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
         return expressions.change_row(
@@ -266,8 +265,8 @@ class Scene:
             wanted = f"it must be a value of the sequence up to its last value, which is {found}"
             raise InvalidChange(f"value is {value!r}; {wanted}.")
         row = self._read(self.layout.schema.table, key)
-        if _is_signed(row.get("void")):
-            return Plan(before=value, after=value, stands=row["void"])
+        if void := signed_void(row):
+            return Plan(before=value, after=value, stands=void)
         if "void" in row:
             raise InvalidChange(f"The item of value {value} has an attribute 'void' of its own: withdraw it there.")
         action = self._void_item(key, sign) if row else self._void_row(value, sign)
@@ -287,11 +286,6 @@ class Scene:
         return expressions.change_row(
             self.layout.schema.table, key, unchanged={**exists, "void": None}, sets={"void": sign.about}
         )
-
-
-def _is_signed(about: object) -> bool:
-    """Whether an attribute `void` is the sequence's, not the application's own: it says by whom, when or why."""
-    return isinstance(about, Mapping) and any(name in about for name in NAMES)
 
 
 def _highest(*values: int | None) -> int | None:

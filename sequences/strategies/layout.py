@@ -15,10 +15,24 @@ from ..types import Scope, parted, scope_of_text, scope_text
 from . import remedies
 from .lru import LRU
 
-__all__ = ["VALUE_IN", "ItemLayout", "Send", "Top", "begins_skip", "frozen_in", "scope_of_text", "scope_text"]
+__all__ = [
+    "SIGNATURE",
+    "VALUE_IN",
+    "ItemLayout",
+    "Send",
+    "Top",
+    "begins_skip",
+    "frozen_in",
+    "scope_of_text",
+    "scope_text",
+    "signed_void",
+]
 
 Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Sends one request, once or with retries, and returns the answer."""
+
+SIGNATURE = ("by", "at", "reason")
+"""What an attribute `void` of the sequence tells, at least one of them."""
 
 VALUE_IN = ("sort_key", "partition_key", "attribute")
 """Where an item has its value; the default first."""
@@ -36,18 +50,19 @@ class Top(NamedTuple):
 
 def frozen_in(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """By whom, since when and why a scope is frozen at this stored row; None if it is not."""
-    about = _void(row).get("frozen")
+    about = signed_void(row).get("frozen")
     return about if isinstance(about, Mapping) else None
 
 
 def begins_skip(row: Mapping[str, Any]) -> bool:
     """Whether a range of skipped numbers begins with this stored row."""
-    return "until" in _void(row)
+    return "until" in signed_void(row)
 
 
-def _void(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def signed_void(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Who withdrew a row, when and why; empty if nobody did, or if the attribute is the application's own."""
     about = row.get("void")
-    return about if isinstance(about, Mapping) else {}
+    return about if isinstance(about, Mapping) and any(name in about for name in SIGNATURE) else {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -667,6 +667,12 @@ class TestVoid:
         with pytest.raises(InvalidChange, match="attribute 'void' of its own"):
             changes.void("sort-key", 1, scope=scope, **WHO)
 
+    def test_an_attribute_that_looks_like_a_freeze(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """No item freezes a scope by an attribute `void` of the application's own."""
+        put_next("sort-key", {"void": {"frozen": {"water": "ice"}}}, scope=scope)
+        install("sort-key", group=False)  # a process that must look
+        assert put_next("sort-key", {}, scope=scope).value == 2
+
     def test_items_with_their_own_keys(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Where the value does not make the key, the item is withdrawn by the application."""
         install("transactional", value_in="attribute")
