@@ -43,6 +43,7 @@ EXCEPTIONS = {
 PUBLIC = (
     "sequences/actions.py",
     "sequences/capabilities.py",
+    "sequences/changes.py",
     "sequences/exceptions.py",
     "sequences/registry.py",
     "sequences/storage.py",

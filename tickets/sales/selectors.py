@@ -4,18 +4,21 @@ Every read is consistent, and a cursor belongs to one list, as in `tickets.selec
 store.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from operator import attrgetter
 
 from sequences import parse
+from sequences.changes import history
 from sequences.exceptions import InvalidText
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.sales import store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound
-from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, YearPage
+from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, Skipped, YearPage
 from tickets.sales.validators import YEAR, today
 from tickets.tables import Slice
-from tickets.types import Page
+from tickets.types import Page, Void
 
 ORDERS = "orders"
 INVOICES = "invoices"
@@ -95,24 +98,28 @@ def list_invoices(
 ) -> YearPage:
     """The invoices of a year, newest first; of this year if none is given. Void ones keep their places.
 
-    The page says which of the numbers that it passed have no invoice. One query for each page. Lines are read only if
-    `whole`.
+    The page says which of the numbers that it passed have no invoice. One query for each page; if numbers have no row,
+    another one for each 100 changes of the sequence. Lines are read only if `whole`.
     """
     year = today().year if year is None else validators.clean({"year": year}, YEAR)["year"]
     name = store.invoices_of(year)
     after = position_of(cursor, name)
     attributes = store.INVOICE if whole else store.INVOICE_SUMMARY
     found = store.find_invoices(year, after, limit, attributes=attributes)
+    gaps = tuple(_missing(found, after))
+    skips = _skipped_by_changes(year) if gaps else []
+    parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
+    voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
     return YearPage(
         year=year,
         results=tuple(store.invoice_from_row(row) for row in found.rows if store.is_invoice(row)),
-        skipped=tuple(store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)),
+        skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
         next_cursor=cursor_at(found.end, name),
         newest=found.rows[0]["sk"] if after is None and found.rows else after and after - 1,
         oldest=1 if found.end is None else found.end,
         from_newest=after is None,
         to_first=found.end is None,
-        missing=tuple(_missing(found, after)),
+        missing=tuple(part for part in parts if isinstance(part, Missing)),
     )
 
 
@@ -123,6 +130,37 @@ def _missing(found: Slice, after: int | None) -> Iterator[Missing]:
         if last is not None and number < last - 1:
             yield Missing(first=number + 1, last=last - 1)
         last = number
+
+
+def _skipped_by_changes(year: int) -> list[Skipped]:
+    """The numbers of a year that guarded changes skipped, upwards."""
+    changes, cursor = history(INVOICES, period=str(year))
+    while cursor is not None:
+        more, cursor = history(INVOICES, period=str(year), cursor=cursor)
+        changes += more
+    found = [
+        Skipped(
+            first=(change.before or 0) + 1,
+            last=change.after or 0,
+            void=Void(by=change.by, at=change.at, reason=change.reason),
+        )
+        for change in changes
+    ]
+    return sorted(found, key=attrgetter("first"))
+
+
+def _explained(gap: Missing, skips: Iterable[Skipped]) -> Iterator[Missing | Skipped]:
+    """The parts of a gap, upwards: what one of `skips` explains, and what is missing indeed."""
+    first = gap.first
+    for skip in skips:
+        begin, end = max(first, skip.first), min(gap.last, skip.last)
+        if begin <= end:
+            if first < begin:
+                yield Missing(first=first, last=begin - 1)
+            yield replace(skip, first=begin, last=end)
+            first = end + 1
+    if first <= gap.last:
+        yield Missing(first=first, last=gap.last)
 
 
 def list_order_scopes(cursor: str | None, limit: int) -> tuple[list[None], None]:

@@ -246,7 +246,7 @@ def is_invoice(row: Row) -> bool:
 
 def skipped_from_row(row: Row) -> Skipped:
     """A number without an invoice that somebody has explained."""
-    return Skipped(number=row["sk"], void=void_from_row(row["void"]))
+    return Skipped(first=row["sk"], last=row["sk"], void=void_from_row(row["void"]))
 
 
 def void_from_row(row: Row) -> Void:

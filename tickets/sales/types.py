@@ -141,9 +141,10 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Skipped:
-    """A number that never was an invoice, with who explained that, when and why: an operator voided it."""
+    """Numbers that never were invoices, from `first` to `last`: an operator skipped or voided them, and said why."""
 
-    number: int
+    first: int
+    last: int
     void: Void
 
 
@@ -152,7 +153,7 @@ class YearPage(Page[Invoice]):
     """Some invoices of a year, newest first, and what this page alone shows about their numbers.
 
     It was read from the number `newest` down to `oldest`; both are None if there was nothing to read. `from_newest` and
-    `to_first` say whether the page reaches the end and the beginning of the year. A skipped number is not missing.
+    `to_first` say whether the page reaches the end and the beginning of the year. Skipped numbers are not missing.
     """
 
     year: int
@@ -171,12 +172,13 @@ class YearPage(Page[Invoice]):
     @property
     def void_count(self) -> int:
         """How many of the numbers on the page are void."""
-        return sum(invoice.void is not None for invoice in self.results) + len(self.skipped)
+        skipped = sum(one.last - one.first + 1 for one in self.skipped)
+        return skipped + sum(invoice.void is not None for invoice in self.results)
 
     @property
     def entries(self) -> list[Invoice | Missing | Skipped]:
         """The invoices, and what is skipped or missing between them, newest first."""
         places: list[tuple[int, Invoice | Missing | Skipped]] = [(gap.first, gap) for gap in self.missing]
-        places += [(one.number, one) for one in self.skipped]
+        places += [(one.first, one) for one in self.skipped]
         places += [(invoice.key.number, invoice) for invoice in self.results]
         return [entry for _, entry in sorted(places, key=itemgetter(0), reverse=True)]

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from sequences import get_next_value
-from sequences.changes import void
+from sequences.changes import advance, void
 from sequences.registry import strategies
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
@@ -270,6 +270,14 @@ class TestYears:
         assert "Number 2 is missing" in words
         assert "and some are missing" in words
         assert "no number missing" not in words
+
+    def test_skipped_numbers_are_explained(self, browser: Client, tables: str, this_year: int) -> None:
+        """Numbers that an operator skipped have one place in the list, with the reason, and none is missing."""
+        advance("invoices", to=3, by="eve", reason="Printed on paper.")
+        issued()
+        words = words_of(browser.get(f"/invoices/{this_year}/"))
+        assert "1 invoice, numbers 1 to 4, no number missing; 3 void." in words
+        assert "Numbers 1 to 3 were skipped by eve: Printed on paper." in words
 
     def test_a_skipped_number_is_explained(self, browser: Client, tables: str, this_year: int) -> None:
         """A number that an operator voided has its place in the list, with the reason."""

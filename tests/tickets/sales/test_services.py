@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sequences import format_value, parse
-from sequences.changes import void
+from sequences.changes import advance, void
 from sequences.exceptions import IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
 from tests.tickets.sales.support import LINES, delete_invoice, drafted, issued, numbers_of
 from tests.tickets.test_services import requests_from_now
@@ -426,6 +426,19 @@ class TestYears:
             replace(invoices[2]), Missing(first=2, last=2), invoices[0],
         ]  # fmt: skip
 
+    def test_numbers_that_an_operator_skipped_are_not_missing(self, tables: str, this_year: int) -> None:
+        """Numbers that a guarded change has passed have its reason; those that somebody deleted are missing."""
+        for _ in range(2):
+            issued()
+        advance("invoices", to=5, by="eve", reason="Printed on paper.")
+        issued()
+        delete_invoice(this_year, 2)
+        page = selectors.list_invoices()
+        (skipped,) = page.skipped
+        assert (skipped.first, skipped.last, skipped.void.reason) == (3, 5, "Printed on paper.")
+        assert page.missing == (Missing(first=2, last=2),)
+        assert page.entries == [page.results[0], skipped, page.missing[0], page.results[1]]
+
     def test_a_number_that_was_explained_is_skipped(self, tables: str, this_year: int) -> None:
         """A number that an operator voided is no invoice, and none that is missing."""
         for _ in range(3):
@@ -434,7 +447,7 @@ class TestYears:
         void("invoices", 2, period=str(this_year), by="ann", reason="Deleted by mistake.")
         page = selectors.list_invoices(this_year)
         assert (page.missing, page.void_count) == ((), 1)
-        assert [(one.number, one.void.reason) for one in page.skipped] == [(2, "Deleted by mistake.")]
+        assert [(one.first, one.last, one.void.reason) for one in page.skipped] == [(2, 2, "Deleted by mistake.")]
         assert page.entries == [page.results[0], page.skipped[0], page.results[1]]
         with pytest.raises(InvoiceNotFound):
             selectors.get_invoice(format_value(2, "invoices", period=str(this_year)))

@@ -145,9 +145,10 @@ class MissingSerializer(Shape[Missing]):
 
 
 class SkippedSerializer(Shape[Skipped]):
-    """A number that never was an invoice, and who explained that, when and why."""
+    """Numbers that never were invoices, and who skipped them, when and why."""
 
-    number = serializers.IntegerField()
+    first = serializers.IntegerField()
+    last = serializers.IntegerField()
     void = VoidSerializer()
 
 
