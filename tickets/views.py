@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -179,7 +181,10 @@ def author(request: HttpRequest) -> str:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The answer with status 400."""
+    """The answer with status 400; 413 if the request is too large."""
+    if isinstance(exception, RequestDataTooBig):
+        most = f"This is too large: at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes can be sent at once."
+        return _error(request, 413, "Too large", most)
     return _error(request, 400, "Not understood", "This request could not be understood.")
 
 

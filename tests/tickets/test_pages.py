@@ -321,6 +321,17 @@ class TestErrorPages:
             assert response["Content-Type"].startswith(kind)
             assert "secret" not in text_of(response)
 
+    @pytest.mark.parametrize("address", ["/projects/new/", "/api/projects/"])
+    def test_a_request_that_is_too_large_is_told_the_limit(
+        self, browser: Client, tables: str, settings: Settings, address: str
+    ) -> None:
+        """Who sends too much learns how much can be sent at once."""
+        settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+        kind = "application/json" if address.startswith("/api/") else "application/x-www-form-urlencoded"
+        response = browser.generic("POST", address, "x" * 1_001, content_type=kind)
+        assert response.status_code == 413
+        assert "at most 1,000 bytes" in text_of(response)
+
     def test_a_form_without_its_cookie_is_a_page(self, ann: User, abc: Project) -> None:
         """A form that cannot be checked against forgery is refused with a page that says what to do."""
         browser = Client(enforce_csrf_checks=True)
