@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from pytest_django.live_server_helper import LiveServer
 
-from tickets.sales import selectors
+from tickets.sales import selectors, services
+from tickets.services import create_project, create_ticket
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -86,3 +87,16 @@ def test_a_text_is_typed_to_go_to_its_page(page: Any) -> None:
     page.get_by_label("Go to an order or an invoice").fill("ord-1001")
     page.get_by_role("button", name="Go", exact=True).click()
     assert page.url.endswith("/orders/1001/")
+
+
+def test_long_texts_and_large_amounts_fit_every_screen(page: Any) -> None:
+    """No page of an order, nor the list of a project, is wider than the screen."""
+    line = {"text": "x" * 200, "quantity": 10_000, "price": "1000000"}
+    services.create_order(customer="W" * 200, lines=[line], by="ann")
+    create_project(key="ABC", name="W" * 100, by="ann")
+    create_ticket("ABC", title="W" * 200, assignee="a" * 150, labels=["L" * 40], reporter="ann")
+    for width in (380, 1200):
+        page.set_viewport_size({"width": width, "height": 800})
+        for address in ("/orders/", "/orders/1001/", "/ABC/"):
+            page.goto(address)
+            assert page.evaluate("document.documentElement.scrollWidth") == width, address
