@@ -241,7 +241,7 @@ class TestReasons:
 
     def test_on_the_engine(self, tables: str) -> None:
         """The engine's own answer is read the same way: only the second action's item was there."""
-        table = dynamodb.table_name("sequence_items")
+        table = dynamodb.table_name("tickets")
 
         def put(number: int) -> dict[str, Any]:
             return {
