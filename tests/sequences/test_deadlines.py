@@ -23,6 +23,7 @@ from tests.sequences.support import Impostor, wait_until
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 RESERVING = ["atomic", "optimistic-update", "block"]
 SECONDS = 0.5
+STALL = 1.0  # what a busy machine may take away from the tests
 """The deadline of every call here."""
 ITEMS = [{"n": n} for n in range(250)]
 TOKENS = [f"token {n}" for n in range(250)]
@@ -112,7 +113,7 @@ class TestOneBudget:
         """Marker look-ups, reads, reservations, writes and pauses share one deadline; so do values without items."""
         hasty(name)
         monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
-        assert seconds_until_it_gives_up(call, name, scope) <= SECONDS + 1
+        assert seconds_until_it_gives_up(call, name, scope) <= SECONDS + 1 + STALL
 
     def test_many_slow_look_ups(
         self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
@@ -120,7 +121,7 @@ class TestOneBudget:
         """The markers of many items are looked up within one deadline, however slowly each is answered."""
         hasty("atomic")
         monkeypatch.setattr(dynamodb, "call", answering_after({"get_item": 0.2}))
-        assert seconds_until_it_gives_up(CALLS["put many with tokens"], "atomic", scope) <= SECONDS + 1
+        assert seconds_until_it_gives_up(CALLS["put many with tokens"], "atomic", scope) <= SECONDS + 1 + STALL
 
     def test_a_late_reservation(
         self, scope: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
@@ -139,7 +140,7 @@ class TestOneRequest:
     ) -> None:
         """A request ends in bounded time also when the engine sends a byte now and then."""
         install(name, deadline=SECONDS)
-        assert seconds_until_it_gives_up(CALLS[call], name, scope) <= SECONDS + 1
+        assert seconds_until_it_gives_up(CALLS[call], name, scope) <= SECONDS + 1 + STALL
 
     def test_an_engine_that_does_not_read(self, deaf: None) -> None:
         """A request ends in bounded time also when the engine does not take it in."""
@@ -147,7 +148,7 @@ class TestOneRequest:
         began = time.monotonic()
         with pytest.raises(OutcomeUnknown):
             dynamodb.call("put_item", {"TableName": "items", "Item": item}, seconds=SECONDS)
-        assert time.monotonic() - began <= SECONDS + 1
+        assert time.monotonic() - began <= SECONDS + 1 + STALL
 
 
 def test_less_than_a_second(install: Callable[..., Strategy], scope: str) -> None:
@@ -181,7 +182,7 @@ class TestGroups:
 
         with ThreadPoolExecutor(12) as threads:
             took = list(threads.map(after, [n * SECONDS / 12 for n in range(12)]))
-        assert max(took) <= SECONDS + 1
+        assert max(took) <= SECONDS + 1 + STALL
 
     def test_a_leader_with_more_time(
         self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
@@ -212,7 +213,7 @@ class TestGroups:
         with ThreadPoolExecutor(1) as threads:
             leader = threads.submit(put, 4.0)
             assert busy.wait(10)
-            assert put(SECONDS) <= SECONDS + 1
+            assert put(SECONDS) <= SECONDS + 1 + STALL
             assert leader.result() <= 5.0
 
     def test_the_write_goes_on_for_the_others(self, scope: str, hasty: Callable[[str], Strategy]) -> None:
