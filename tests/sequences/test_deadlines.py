@@ -23,8 +23,9 @@ from tests.sequences.support import Impostor, wait_until
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 RESERVING = ["atomic", "optimistic-update", "block"]
 SECONDS = 0.5
-STALL = 1.0  # what a busy machine may take away from the tests
 """The deadline of every call here."""
+STALL = 1.0
+"""What a busy machine may take away from a test."""
 ITEMS = [{"n": n} for n in range(250)]
 TOKENS = [f"token {n}" for n in range(250)]
 
