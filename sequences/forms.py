@@ -10,7 +10,7 @@ from django import forms
 from . import changes
 from .exceptions import SequenceError
 from .guarded import LONGEST_REASON
-from .types import Change, scope_text
+from .types import Change, named_scope
 
 __all__ = ["ChangeForm"]
 
@@ -58,7 +58,7 @@ class ChangeForm(forms.Form):
         cleaned = self.cleaned_data
         _, argument, maker = MAKERS[cleaned["kind"]]
         number = {argument: cleaned["number"]} if argument else {}
-        scope = None if cleaned["scope"] in ("", scope_text(None)) else cleaned["scope"]
+        scope = named_scope(cleaned["scope"] or None)
         try:
             return maker(
                 alias,

@@ -130,9 +130,7 @@ def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadl
         may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
         if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
             raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
-        deadline.pause()
-        if deadline.over:
-            raise deadline.give_up(error) from error
+        deadline.try_again(error)
         return False
     return True
 

@@ -20,6 +20,7 @@ __all__ = [
     "Dated",
     "Scope",
     "SequenceConfig",
+    "named_scope",
     "parted",
     "scope_of_text",
     "scope_text",
@@ -62,9 +63,14 @@ def scope_text(scope: Scope) -> str:
 def scope_of_text(text: str) -> Scope:
     """The scope for which a text is stored."""
     if text == NO_SCOPE or not text.startswith(NO_SCOPE):
-        return None if text == NO_SCOPE else text
+        return named_scope(text)
     period, _, scope = text[1:].partition("#")
-    return Dated(None if scope == NO_SCOPE else scope, period)
+    return Dated(named_scope(scope), period)
+
+
+def named_scope(name: str | None) -> str | None:
+    """The scope that a text names, as in commands and forms: "#" names none."""
+    return None if name == NO_SCOPE else name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

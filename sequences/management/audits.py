@@ -18,7 +18,7 @@ from sequences.registry import strategies
 from sequences.services import check_scope
 from sequences.strategies.base import Strategy
 from sequences.terminal import progress
-from sequences.types import Dated, Scope, parted, scope_text
+from sequences.types import Dated, Scope, named_scope, parted, scope_text
 
 __all__ = ["Audits", "add_audit", "chosen"]
 
@@ -81,7 +81,7 @@ def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> 
 
     Raises InvalidScope and InvalidPeriod.
     """
-    named = None if scope == scope_text(None) else scope
+    named = named_scope(scope)
     check_scope(named)
     if period is not None:
         strategy.period.check(period)

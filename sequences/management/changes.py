@@ -19,7 +19,7 @@ from sequences.changes import EVERY_SCOPE
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
 from sequences.registry import strategies
-from sequences.types import Change, scope_text
+from sequences.types import Change, named_scope, scope_text
 
 __all__ = ["CHANGES", "Changes", "Subcommand", "told"]
 
@@ -127,8 +127,7 @@ def _login() -> str:
 
 def _scope(options: Options) -> str | None:
     """One scope; none without the argument."""
-    given: str | None = options["scope"]
-    return None if given == scope_text(None) else given
+    return named_scope(options["scope"])
 
 
 def _scopes(options: Options) -> Any:

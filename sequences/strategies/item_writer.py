@@ -112,14 +112,14 @@ class ItemWriter(Committer):
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             pending.charge(read_units=assignment.read_units / len(assignment.pendings))
             request = pending.request
+            text = self._text(value, scope, request.day) if request.also or self.layout.text_name else ""
             if request.item is not None:
-                actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value)))
+                actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text)))
                 roles.append(Role("item", index))
             if request.marked:
                 actions.append(self.markers.put(scope, request, value))
                 roles.append(Role("marker", index))
             if request.also:
-                text = self._text(value, scope, request.day)
                 actions += [action.wire(value, text) for action in request.also]
                 roles += [Role("also", index, rider) for rider in range(len(request.also))]
         single = len(actions) == 1
@@ -146,8 +146,7 @@ class ItemWriter(Committer):
                     self.answer_repeat(scope, pending, deadline)
             raise
 
-    def _item(self, scope: Scope, request: PutRequest, value: int) -> dict[str, Any]:
-        text = self._text(value, scope, request.day) if self.layout.text_name else ""
+    def _item(self, scope: Scope, request: PutRequest, value: int, text: str) -> dict[str, Any]:
         written = self.layout.written(scope, value, request.token, text, own_key=request.own_key is not None)
         return {**(request.item or {}), **written}
 
