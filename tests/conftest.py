@@ -21,13 +21,11 @@ from django.test import override_settings
 from pytest_django import Settings
 
 from project.proof.faults.control import Proxy, proxy_before
-from sequences import dynamodb
 from sequences.lab.engine import FALLBACK_WARNING, Engine
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from sequences.tables import create_tables
 from sequences.testing import engine_at, sequence_tables
-from tests.sequences.support import SEQUENCES, make
+from tests.sequences.support import SEQUENCES, make, tables_of
 
 pytest_plugins = ["sequences.testing.plugin"]
 
@@ -109,12 +107,8 @@ def configured(engine: Engine) -> Iterator[str]:
 
     The value is the prefix of the tables. The tests of a module share these tables, and use different scopes.
     """
-    prefix = f"t{uuid4().hex[:12]}_"
-    with override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix), engine_at(engine.endpoint):
-        made = create_tables()
+    with tables_of(SEQUENCES, engine.endpoint) as prefix:
         yield prefix
-        for table in made:
-            dynamodb.delete_table(table)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ too; they take and return plain values.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import multiprocessing
 import os
@@ -20,9 +21,12 @@ from http.server import BaseHTTPRequestHandler
 from multiprocessing.synchronize import Barrier
 from typing import Any, TypeVar
 from unittest import mock
+from uuid import uuid4
 
 import botocore.exceptions
 import pytest
+from django.core.management import call_command
+from django.test import override_settings
 from django.utils.module_loading import import_string
 
 from sequences import dynamodb, expressions
@@ -33,6 +37,8 @@ from sequences.retries import Deadline, Timing, new_token
 from sequences.strategies import Strategy, block, item_writer, stored_counter
 from sequences.strategies.lru import LRU
 from sequences.strategies.stored_counter import StoredCounter
+from sequences.tables import create_tables
+from sequences.testing import engine_at
 
 T = TypeVar("T")
 
@@ -68,6 +74,24 @@ STEPPING: dict[str, dict[str, Any]] = {
 OWN: dict[str, dict[str, Any]] = {"one-file": {"STRATEGY": "tests.sequences.one_file.ReadThenPut"}}
 SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING, **OWN}
 """Every strategy, in every way it can be configured."""
+
+
+@contextmanager
+def tables_of(sequences: Mapping[str, Mapping[str, Any]], endpoint: str) -> Iterator[str]:
+    """Tables for these sequences on an engine. The value is their prefix."""
+    prefix = f"t{uuid4().hex[:12]}_"
+    with override_settings(SEQUENCES=sequences, TABLE_PREFIX=prefix), engine_at(endpoint):
+        made = create_tables()
+        yield prefix
+        for table in made:
+            dynamodb.delete_table(table)
+
+
+def written(command: str, *arguments: str) -> str:
+    """What a management command prints."""
+    output = io.StringIO()
+    call_command(command, *arguments, stdout=output)
+    return output.getvalue()
 
 
 def names_that(flag: str) -> list[str]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from project.proof.faults.control import Proxy
 from sequences import (
@@ -49,6 +49,7 @@ from sequences.switches import finish_switch, switch
 from sequences.testing import engine_at
 from sequences.testing.callers import put_some, take_some
 from sequences.types import Change, Dated
+from tests.sequences import support
 from tests.sequences.running import FAULTS, Writers
 from tests.sequences.support import (
     COUNTERS,
@@ -94,11 +95,8 @@ def checked(name: str, scope: str | None) -> AuditReport:
     return report
 
 
-def written(*arguments: str) -> str:
-    """What `manage.py sequences` prints."""
-    output = io.StringIO()
-    call_command("sequences", *arguments, stdout=output)
-    return output.getvalue()
+written = partial(support.written, "sequences")
+"""What `manage.py sequences` prints."""
 
 
 class TestAdvance:

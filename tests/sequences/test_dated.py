@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import io
 import json
 import logging
 import re
@@ -13,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +47,7 @@ from sequences.signals import nearly_used_up, value_allocated
 from sequences.strategies.layout import scope_of_text, scope_text
 from sequences.testing.callers import at_once
 from sequences.types import Dated
-from tests.sequences.support import Wire, tapped
+from tests.sequences.support import Wire, tables_of, tapped, written
 
 PATHS = ("sort_key.SortKeyMaximum", "atomic.AtomicCounter", "block.BlockAllocator", "optimistic.OptimisticCounter",
          "transactional.TransactionalCounter")  # fmt: skip
@@ -83,13 +82,8 @@ LAST_YEAR, THIS_YEAR = datetime.date(2025, 12, 31), datetime.date(2026, 1, 1)
 @pytest.fixture(scope="module")
 def dated(engine: Engine) -> Iterator[str]:
     """Tables for these sequences. The tests share them. The value is their prefix."""
-    prefix = f"t{uuid4().hex[:12]}_"
-    with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
-        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
-        strategies.reset()
-        call_command("create_tables", verbosity=0)
+    with tables_of(SEQUENCES, engine.endpoint) as prefix:
         yield prefix
-    strategies.reset()
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +154,7 @@ class TestEveryStrategy:
         """The command audits one period of a scope, or all that the sequence can list, and writes a list as CSV."""
         for date, times in ((LAST_YEAR, 2), (THIS_YEAR, 3)):
             put_next_many(name, [{"title": "a"}] * times, scope=scope, date=date)
-        of_scope = ("audit", name, "--scope", scope, "--format", "json")
+        of_scope = ("sequences", "audit", name, "--scope", scope, "--format", "json")
         if name == "sort_key":
             with pytest.raises(CommandError, match="--scope SCOPE --period PERIOD"):
                 written(*of_scope)
@@ -241,19 +235,12 @@ def test_the_text_is_stored_with_the_item(scope: str) -> None:
         put_next("texts", {"number": "1"}, scope=scope)
 
 
-def written(*words: str) -> str:
-    """What `manage.py sequences` writes."""
-    output = io.StringIO()
-    call_command("sequences", *words, stdout=output)
-    return output.getvalue()
-
-
 def test_a_period_needs_a_sequence() -> None:
     """A period is one of a named sequence, and only of one that has periods."""
     with pytest.raises(CommandError, match="--period needs a sequence"):
-        written("audit", "--period", "2026")
+        written("sequences", "audit", "--period", "2026")
     with pytest.raises(CommandError, match="no periods"):
-        written("audit", "plain", "--period", "2026")
+        written("sequences", "audit", "plain", "--period", "2026")
 
 
 def rows_of(partition: str, *attributes: str) -> list[Any]:

@@ -8,8 +8,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
-from django.test import override_settings
 from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, put_next, put_next_many
@@ -27,7 +25,7 @@ from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.tables import create_tables
 from sequences.testing.callers import at_once
-from tests.sequences.support import Wire, tapped
+from tests.sequences.support import Wire, tables_of, tapped
 
 COUNTERS = (
     "atomic.AtomicCounter",
@@ -82,13 +80,8 @@ KEYED = [name for name in SEQUENCES if "-key-" in name]
 @pytest.fixture(scope="module")
 def shaped(engine: Engine) -> Iterator[str]:
     """A table of each shape for each strategy. The tests share them. The value is their prefix."""
-    prefix = f"t{uuid4().hex[:12]}_"
-    with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix):
-        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint)
-        strategies.reset()
-        call_command("create_tables", verbosity=0)
+    with tables_of(SEQUENCES, engine.endpoint) as prefix:
         yield prefix
-    strategies.reset()
 
 
 @pytest.fixture(autouse=True)

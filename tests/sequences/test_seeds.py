@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import io
 from types import ModuleType
 from typing import Any
 
@@ -19,13 +18,7 @@ from sequences import get_last_value, put_next
 from sequences.changes import advance, history
 from sequences.columns import highest_numbers
 from sequences.operations import SeedSequence
-
-
-def written(command: str, *arguments: str) -> str:
-    """What a management command prints."""
-    output = io.StringIO()
-    call_command(command, *arguments, stdout=output)
-    return output.getvalue()
+from tests.sequences.support import written
 
 
 def customer_of(order: Any) -> str:
