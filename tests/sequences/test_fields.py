@@ -528,7 +528,7 @@ class TestChecks:
         ],
         ids=lambda given: "-".join(given) if isinstance(given, dict) else given,
     )
-    def test_wrong_arguments(self, given: Any, id_: str, problem: str, hint: str) -> None:
+    def test_wrong_arguments(self, shop: ModuleType, given: Any, id_: str, problem: str, hint: str) -> None:
         """The check names what is wrong, and what to do."""
         (message,) = [message for message in found(model_with(**given)) if message.id == f"sequences.{id_}"]
         assert re.search(problem, message.msg)
