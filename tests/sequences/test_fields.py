@@ -474,7 +474,7 @@ class TestChecks:
     """Each wrong argument is found by `manage.py check`, with the remedy."""
 
     @pytest.fixture(autouse=True)
-    def _sequences(self, settings: Settings) -> None:
+    def _sequences(self, shop: ModuleType, settings: Settings) -> None:
         """The sequences of the shop, and one whose items bring their keys."""
         options = {"value_in": "attribute", "key_names": ["id"]}
         own_keys = {**shop_app.SEQUENCES["invoices"], "TABLE": "own_keys", "OPTIONS": options}
