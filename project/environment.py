@@ -11,14 +11,24 @@ PRODUCTION = "project.settings.production"
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
-def flag(name: str) -> bool:
-    """A yes or no from the environment; no if the variable is not set."""
+def flag(name: str, *, default: bool = False) -> bool:
+    """A yes or no from the environment; the default if the variable is not set, or empty."""
     from django.core.exceptions import ImproperlyConfigured
 
     word = os.environ.get(name, "").strip().lower()
     if word not in {"", "0", "false", "no", "off", "1", "true", "yes", "on"}:
         raise ImproperlyConfigured(f"{name} is {word!r}: set it to 1 or 0.")
-    return word in {"1", "true", "yes", "on"}
+    return word in {"1", "true", "yes", "on"} if word else default
+
+
+def count(name: str) -> int:
+    """A number from the environment; 0 if the variable is not set."""
+    from django.core.exceptions import ImproperlyConfigured
+
+    word = os.environ.get(name, "").strip() or "0"
+    if not word.isascii() or not word.isdecimal():
+        raise ImproperlyConfigured(f"{name} is {word!r}: set it to a whole number, 0 or more.")
+    return int(word)
 
 
 def words(name: str) -> list[str]:
@@ -52,6 +62,11 @@ def port() -> str:
 def in_production() -> bool:
     """Whether `DJANGO_SETTINGS_MODULE` names the settings for production."""
     return os.environ.get("DJANGO_SETTINGS_MODULE") == PRODUCTION
+
+
+def has_own_database() -> bool:
+    """Whether a run keeps its accounts in the SQLite file of its folder: not if DATABASE_URL names a database."""
+    return not in_production() and not os.environ.get("DATABASE_URL")
 
 
 def needs_own_engine() -> bool:

@@ -1,19 +1,25 @@
 """The addresses of the site: the administration, the REST API, the pages, signing in and out, error pages."""
 
 from django.contrib import admin
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
+from tickets.accounts.sign_in import limited
+from tickets.accounts.views import SignIn
+from tickets.views import problems
+
 urlpatterns = [
+    path("admin/login/", limited(admin.site.login)),
     path("admin/", admin.site.urls),
     path("api/", include("tickets.api.urls")),
-    path("login/", LoginView.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/", limited(SignIn.as_view()), name="login"),
+    path("logout/", login_not_required(LogoutView.as_view()), name="logout"),
+    path("problems/", problems, name="problems"),
+    path("", include("tickets.accounts.urls")),
     path("", include("tickets.sales.urls")),
     path("", include("tickets.urls")),
 ]
 
-handler400 = "tickets.views.bad_request"
-handler403 = "tickets.views.permission_denied"
-handler404 = "tickets.views.page_not_found"
+handler400 = handler403 = handler404 = "tickets.views.client_error"
 handler500 = "tickets.views.server_error"

@@ -8,21 +8,40 @@ one function:
     allocation = put_next("tickets", {"title": "Printer on fire"}, scope="ABC", idempotency_token=request_id)
     allocation.value  # 42: already stored, never given again, and the same for every repeat of this request
 
+`put_next_many` stores many items, `put_next_each` tells of each whether it was stored, and `put_next_together` stores
+all of them under values that follow each other, or none.
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
 `format_value` writes a value for people, as "INV-2026-000042", `parse` reads what they type, and `preview` shows what
 comes next.
 Each function has a twin for event loops: `await aput_next(...)`.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
-The functions here and eleven modules are public: `exceptions`, `signals`, `changes` (guarded changes of a sequence, as
-to put it past the numbers of earlier data), `actions` (other rows that ride in the transaction of an item), `fields`
-(for Django models), `operations` (for their migrations), `compat` (for code that used django-sequences), `storage`
-(for an application's own rows beside its numbers), `registry` (the strategies that SEQUENCES configures),
-`capabilities` (what they can do) and `strategies` (for a strategy of your own). Everything else may change.
+The functions here and twelve modules are public: `types` (what they return), `exceptions`, `signals`, `changes`
+(guarded changes of a sequence, as to put it past the numbers of earlier data), `actions` (other rows that ride in the
+transaction of an item), `fields` (for Django models), `operations` (for their migrations), `compat` (for code that used
+django-sequences), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that
+SEQUENCES configures), `capabilities` (what they can do) and `strategies` (for a strategy of your own). Everything else
+may change.
 """
 
-from .asynchronous import aget_last_value, aget_next_value, aget_next_values, aput_next, aput_next_many
-from .services import get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from .asynchronous import (
+    aget_last_value,
+    aget_next_value,
+    aget_next_values,
+    aput_next,
+    aput_next_each,
+    aput_next_many,
+    aput_next_together,
+)
+from .services import (
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    put_next,
+    put_next_each,
+    put_next_many,
+    put_next_together,
+)
 from .texts import format_value, parse, preview
 
 __all__ = [
@@ -30,7 +49,9 @@ __all__ = [
     "aget_next_value",
     "aget_next_values",
     "aput_next",
+    "aput_next_each",
     "aput_next_many",
+    "aput_next_together",
     "format_value",
     "get_last_value",
     "get_next_value",
@@ -38,7 +59,9 @@ __all__ = [
     "parse",
     "preview",
     "put_next",
+    "put_next_each",
     "put_next_many",
+    "put_next_together",
 ]
 
 __version__ = "0.1.0"

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.signing import BadSignature, Signer
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -170,8 +171,11 @@ def _with_first_counters(sequences: list[dict[str, Any]]) -> list[dict[str, Any]
 
 def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
     """A page of counters, or the reason why it cannot be shown. Here errors become words on a page."""
+    signer = Signer(salt=f"sequences.counters.{alias}")
     try:
-        counters, following = strategies[alias].counters(cursor, limit)
+        counters, following = strategies[alias].counters(cursor and signer.unsign(cursor), limit)
+    except BadSignature:
+        return {"trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
     except OperationNotSupported as error:
         return {"unlisted": str(error)}
     except ValidationError as error:  # the function of the option "scopes" does not know the cursor
@@ -181,7 +185,7 @@ def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
         return {"trouble": f"The counters cannot be read. {error} Solve this, then reload the page.", "status": 503}
     except (SequenceError, ImportError) as error:
         return {"trouble": str(error)}
-    return {"counters": counters, "next_cursor": following, "cursor": cursor}
+    return {"counters": counters, "next_cursor": following and signer.sign(following), "cursor": cursor}
 
 
 def _history(alias: str) -> dict[str, Any]:

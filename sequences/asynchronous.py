@@ -19,7 +19,15 @@ from .services import Puts, check_count, check_scope, check_token, report, store
 from .strategies.base import Strategy
 from .types import Allocation, Scope
 
-__all__ = ["aget_last_value", "aget_next_value", "aget_next_values", "aput_next", "aput_next_many"]
+__all__ = [
+    "aget_last_value",
+    "aget_next_value",
+    "aget_next_values",
+    "aput_next",
+    "aput_next_each",
+    "aput_next_many",
+    "aput_next_together",
+]
 
 
 async def aget_next_value(
@@ -97,10 +105,46 @@ async def aput_next_many(
     return await _put(Puts.of(sequence, items, scope, idempotency_tokens, date=date))
 
 
+async def aput_next_each(
+    sequence: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    idempotency_tokens: Sequence[str | None] | None = None,
+    date: datetime.date | None = None,
+) -> list[Allocation | SequenceError]:
+    """Await `put_next_each`: the same guarantee and errors, and the cost of a group.
+
+    If the call is cancelled, each of its items is there whole or not at all.
+    """
+    puts = Puts.of(sequence, items, scope, idempotency_tokens, date=date)
+    await _serve(puts)
+    return puts.answers()
+
+
+async def aput_next_together(
+    sequence: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
+) -> list[Allocation]:
+    """Await `put_next_together`: the same guarantee and errors.
+
+    If the call is cancelled, all of its items are there or none.
+    """
+    return await _put(Puts.together(sequence, items, scope, idempotency_token, date)) if items else []
+
+
 async def _put(puts: Puts) -> list[Allocation]:
+    await _serve(puts)
+    return puts.allocations()
+
+
+async def _serve(puts: Puts) -> None:
     if puts.pendings:
         await gatherings.serve(_Put(puts))
-    return puts.allocations()
 
 
 class _Put(Call):

@@ -21,7 +21,8 @@ StorageRefused, and TableMissing if `manage.py create_tables` has not made the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -29,8 +30,8 @@ from django.db.models import QuerySet
 
 from .audit.reading import changes_of, pages
 from .columns import highest_numbers
-from .exceptions import InvalidChange, OperationNotSupported
-from .guarded import EVERY_SCOPE, Scopes, check_whole, counted_in, make, scopes_of
+from .exceptions import InvalidChange, OperationNotSupported, SequenceError
+from .guarded import EVERY_SCOPE, Scopes, check_moment, check_whole, counted_in, make, scopes_of
 from .registry import strategies
 from .services import check_scope
 from .strategies import Strategy
@@ -122,13 +123,14 @@ def _seeded(number: int | None, scene: Scene, sign: Signature) -> Plan:
     return scene.moved_to(stored if number is None else number, sign)
 
 
-def recover(
+def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name
     sequence: str,
     *,
     scope: Scopes = EVERY_SCOPE,
     period: str | None = None,
     margin: int = MARGIN,
     past: int | None = None,
+    since: datetime | None = None,
     by: str,
     reason: str,
     dry_run: bool = False,
@@ -139,22 +141,43 @@ def recover(
     value, the lines of its history that moved it, and `past`, a number that is known from elsewhere. The margin, in
     numbers, covers what was handed out and is remembered nowhere. It works while the sequence raises SequenceWentBack,
     and while it is frozen. A process that remembers an even higher number goes on refusing, and names it.
+
+    Each time it moves a scope by its margin. A scope that was recovered at the moment `since`, or after it, stays: so
+    can a run over many scopes be repeated that failed midway. A note of its error (`__notes__`) has the moment.
     More cost: a query of all markers of the scope, and of the history.
     Raises SequenceExhausted.
     """
     check_whole("margin", margin)
     if past is not None:
         check_whole("past", past)
-    return [
-        make(sequence, each, "recover", partial(_recovered, margin, past), by, reason, dry_run=dry_run)
-        for each in scopes_of(strategies[sequence], scope, period)
-    ]
+    if since is not None:
+        check_moment("since", since)
+    strategy = strategies[sequence]
+    began, plan, made = strategy.wall(), partial(_recovered, margin, past, since), []
+    try:
+        for each in scopes_of(strategy, scope, period):
+            made.append(make(sequence, each, "recover", plan, by, reason, dry_run=dry_run))  # noqa: PERF401
+    except SequenceError as error:
+        if not dry_run and (made or getattr(error, "outcome_unknown", False)):
+            error.add_note(_how_to_go_on(len(made), since or datetime.fromtimestamp(began, UTC)))
+        raise
+    return made
 
 
-def _recovered(margin: int, past: int | None, scene: Scene, sign: Signature) -> Plan:
+def _how_to_go_on(count: int, since: datetime) -> str:
+    done, moment = "1 is" if count == 1 else f"{count} are", since.isoformat()
+    return (
+        f"Of the scopes, {done} done. To go on without moving what is done again, repeat this with since={moment}, or "
+        f"--since {moment}."
+    )
+
+
+def _recovered(margin: int, past: int | None, since: datetime | None, scene: Scene, sign: Signature) -> Plan:
     strategy, numbers = scene.strategy, scene.numbers
-    told = [] if past is None else [past]
-    evidence = [*told, scene.handed_out, *_in_markers(strategy, scene.scope), *_in_history(strategy, scene.scope)]
+    told, lines = [] if past is None else [past], list(changes_of(strategy.history, scene.scope))
+    if since and any(line.kind == "recover" and line.at >= since for line in lines):
+        return Plan(before=scene.last, after=scene.last)
+    evidence = [*told, scene.handed_out, *_in_markers(strategy, scene.scope), *_moved_to(lines)]
     highest = numbers.reaching(max(evidence), numbers.before_start)
     if highest == numbers.before_start:
         return Plan(before=scene.last, after=scene.last)
@@ -171,10 +194,9 @@ def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
         yield from (row["value"] + step * (row.get("count", 1) - 1) for row in own)
 
 
-def _in_history(strategy: Strategy, scope: Scope) -> Iterator[int]:
+def _moved_to(lines: Iterable[Change]) -> Iterator[int]:
     """The values to which changes moved a scope. Clocks differ, so that the last line may not be it."""
-    moves = (change.after for change in changes_of(strategy.history, scope) if change.kind in MOVES)
-    yield from (after for after in moves if after is not None)
+    yield from (line.after for line in lines if line.kind in MOVES and line.after is not None)
 
 
 def freeze(
@@ -193,7 +215,7 @@ def freeze(
     stays. Without a counter (`SortKeyMaximum`) the next number becomes a void row.
     Raises SequenceFrozen if the scope is frozen already.
     """
-    return make(sequence, counted_in(sequence, scope, period), "freeze", Scene.frozen, by, reason, dry_run=dry_run)
+    return make(sequence, counted_in(sequence, scope, period), "freeze", Scene.freeze, by, reason, dry_run=dry_run)
 
 
 def thaw(
@@ -206,7 +228,7 @@ def thaw(
     dry_run: bool = False,
 ) -> Change:
     """Let a frozen scope go on. Raises InvalidChange if it is not frozen."""
-    return make(sequence, counted_in(sequence, scope, period), "thaw", Scene.thawed, by, reason, dry_run=dry_run)
+    return make(sequence, counted_in(sequence, scope, period), "thaw", Scene.thaw, by, reason, dry_run=dry_run)
 
 
 def void(
@@ -223,8 +245,10 @@ def void(
 
     The item under the value gets the attribute `void` and keeps the others. Where no item is stored, a row explains
     the gap; an item with a key of its own that has this value is not seen. Repeated, it returns the first void.
-    One more read unit or more, for the item. Raises InvalidChange for a value above the last one, and
-    OperationNotSupported where the value does not make the item's key.
+    One more read unit or more, for the item. Raises InvalidChange for a value above the last one, and for one without
+    an item that the counter has not handed out, or that a process may hold in its block (`BlockAllocator`: freeze the
+    scope first, and wait until every process follows). Raises OperationNotSupported where the value does not make the
+    item's key.
     """
     check_whole("value", value)
 
@@ -247,10 +271,16 @@ def history(
     The history is one partition for all scopes and periods. So a page of one of them reads the lines of the others as
     well, and may have fewer than `limit` changes, or none. Changes within one second may change places. Cost: one
     query, 1 read unit for 4 KB, about 15 lines.
-    Raises InvalidSequence, InvalidScope, SequenceUnavailable and StorageRefused.
+    Raises InvalidChange for a limit below 1 and a cursor of another history, InvalidSequence, InvalidScope,
+    InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
-    changes, following = strategies[sequence].history.page(cursor, limit)
+    strategy = strategies[sequence]
+    check_whole("limit", limit, 1)
     if scope is not EVERY_SCOPE:
         check_scope(scope)
+    if period is not None:
+        strategy.period.check(period)
+    changes, following = strategy.history.page(cursor, limit)
+    if scope is not EVERY_SCOPE:
         changes = [change for change in changes if change.scope == scope]
     return [change for change in changes if period is None or change.period == period], following

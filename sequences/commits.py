@@ -32,8 +32,10 @@ class PutRequest:
 
     `token` is stored with the item and is unique to it. A `marked` request has the caller's idempotency token, and a
     marker remembers its value. A repeat must have the same `digest`. `request_id` is unique per call: two calls with
-    the same token can be told apart. An item with an `own_key` is stored under that key. `also` has the actions that
-    ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence needs one.
+    the same token can be told apart. An item with an `own_key` is stored under that key. `more` has the items that are
+    stored with it under the following values, each with its own key: `count` counts them, too. `also` has the actions
+    that ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence needs
+    one.
     """
 
     item: Mapping[str, Any] | None
@@ -41,6 +43,7 @@ class PutRequest:
     count: int = 1
     size: int = 0
     own_key: Mapping[str, Any] | None = None
+    more: tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...] = ()
     marked: bool = False
     digest: str = ""
     request_id: str = ""
@@ -48,15 +51,21 @@ class PutRequest:
     day: datetime.date | None = None
 
     @property
+    def items(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
+        """All its items in the order of their values, each with the key that it brings; none without items."""
+        return () if self.item is None else ((self.item, self.own_key), *self.more)
+
+    @property
     def actions(self) -> int:
         """How many actions of a transaction it takes."""
-        return (self.item is not None) + self.marked + len(self.also)
+        return (self.item is not None) + len(self.more) + self.marked + len(self.also)
 
     @property
     def identities(self) -> tuple[str, ...]:
         """What two actions of one transaction must not share."""
         key = repr(self.own_key) if self.own_key else str(id(self))
-        own = (key, f"token {self.token}") if self.marked else (key,)
+        own: tuple[str, ...] = (key, f"token {self.token}") if self.marked else (key,)
+        own += tuple(repr(own_key) for _, own_key in self.more if own_key)
         return (*own, *(f"{action.table} {dict(action.row)}" for action in self.also)) if self.also else own
 
 
@@ -77,15 +86,17 @@ class ReserveRequest:
 class Pending(Generic[R]):
     """A pending request: its cost so far, the value reserved for it, and its one answer.
 
-    Its `deadline` is that of its waiter, unless one waiter carries the requests of several callers.
+    If it stores several items, the answer is the allocation of the first, and `rest` has those of the others. Its
+    `deadline` is that of its waiter, unless one waiter carries the requests of several callers.
     """
 
-    __slots__ = ("_answers", "attempts", "deadline", "read_units", "request", "value", "write_units")
+    __slots__ = ("_answers", "attempts", "deadline", "read_units", "request", "rest", "value", "write_units")
 
     def __init__(self, request: R, deadline: Deadline | None = None) -> None:
         self.request = request
         self.deadline = deadline
         self.value: int | None = None
+        self.rest: tuple[Allocation, ...] = ()
         self.attempts = 0
         self.write_units = 0.0
         self.read_units = 0.0
@@ -121,7 +132,7 @@ class Role(NamedTuple):
     pending: int = 0
     """The index of its request in the write."""
     rider: int = 0
-    """The index of the action in the `also` of its request."""
+    """The index of the action in the `also` of its request, or of the item among its items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +150,17 @@ class PreparedWrite:
     token: str
     roles: tuple[Role, ...] = ()
     life: object = None
+
+    def lost_its_number(self, error: WriteCancelled) -> bool:
+        """Whether the row of another write has a number of this one, which can therefore never be stored.
+
+        No row under a number is ever deleted. A row under a key of the caller's own may be.
+        """
+        return any(
+            role.kind == "item" and not self.pendings[role.pending].request.items[role.rider][1]
+            for role, reason in zip(self.roles, error.reasons, strict=False)
+            if reason.code == "ConditionalCheckFailed"
+        )
 
 
 class Committer(ABC):

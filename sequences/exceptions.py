@@ -37,7 +37,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "AccessRefused",
@@ -103,7 +103,10 @@ class InvalidToken(SequenceError, ValueError):
 
 
 class InvalidChange(SequenceError, ValueError):
-    """A guarded change would lower the sequence, does not fit it, or lacks who or why; nothing was changed."""
+    """A guarded change would lower the sequence, does not fit it, or lacks who or why; nothing was changed.
+
+    Also for a page of the history that cannot be: of no lines, or with a cursor of another history.
+    """
 
 
 class OperationNotSupported(SequenceError):
@@ -112,6 +115,13 @@ class OperationNotSupported(SequenceError):
 
 class ScopeNotFound(SequenceError, LookupError):
     """The scope must have a row before its first number, and has none."""
+
+    @classmethod
+    def of(cls, alias: str, scope: object, remedy: str) -> Self:
+        """The error about a scope of this sequence, with what to do. No scope at all is a scope without a row, too."""
+        if scope is None:
+            return cls(f"{alias!r} counts in scopes alone: name one.")
+        return cls(f"{scope!r} does not exist in {alias!r}: {remedy}.")
 
 
 class ItemExists(SequenceError):

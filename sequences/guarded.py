@@ -22,7 +22,17 @@ from .strategies.changing import Plan, Scene, Signature
 from .strategies.stored_counter import StoredCounter
 from .types import Change, Scope, parted
 
-__all__ = ["EVERY_SCOPE", "Scopes", "check_text", "check_whole", "counted_in", "make", "scopes_of", "write"]
+__all__ = [
+    "EVERY_SCOPE",
+    "Scopes",
+    "check_moment",
+    "check_text",
+    "check_whole",
+    "counted_in",
+    "make",
+    "scopes_of",
+    "write",
+]
 
 LONGEST_BY = 200
 LONGEST_REASON = 500
@@ -49,6 +59,8 @@ def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
 def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator[Scope]:
     """The scope that is named, in its period; or every scope that the sequence can list."""
     if scope is EVERY_SCOPE:
+        if period is not None:
+            strategy.period.check(period)
         yield from (each for each in list_scopes(strategy) if period in (None, parted(each)[1]))
     else:
         yield counted_in(strategy.alias, scope, period)
@@ -141,7 +153,13 @@ def check_text(name: str, text: str, longest: int) -> None:
         raise InvalidChange(f"{name} is {text!r}; it must have 1 to {longest} printable characters.")
 
 
-def check_whole(name: str, value: Any) -> None:
-    """Raise InvalidChange, which names the field, for what is no whole number from 0."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidChange(f"{name} is {value!r}; it must be a whole number from 0.")
+def check_whole(name: str, value: Any, least: int = 0) -> None:
+    """Raise InvalidChange, which names the field, for what is no whole number from `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidChange(f"{name} is {value!r}; it must be a whole number from {least}.")
+
+
+def check_moment(name: str, moment: Any) -> None:
+    """Raise InvalidChange, which names the field, for what is no datetime with a time zone."""
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        raise InvalidChange(f"{name} is {moment!r}; it must be a datetime with a time zone.")

@@ -13,8 +13,8 @@ the holder dies:
     place 9               waits ------------------ has the turn --closes
 
 So the first to come has the first turn, and nobody polls. Those who come later take later numbers: a process that hangs
-delays the next one by `LONGEST_WAIT` once, and nobody after that. The last number and the hint are in a file in the
-temporary directory. The sockets are in Linux's abstract namespace, so other systems go without locks.
+delays the next one by `LONGEST_WAIT` once, and nobody after that. The last number and the hint are in the memory that
+the processes share. The sockets are in Linux's abstract namespace, so other systems go without locks.
 
 A queue in which each waits for the one before is the lock of Craig, Landin and Hagersten; see "The Art of
 Multiprocessor Programming", section 7.5.
@@ -28,30 +28,28 @@ import hashlib
 import os
 import socket
 import struct
-import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 from weakref import WeakSet
+
+from .host_memory import BYTES, shared_memory
 
 __all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
 
-SUPPORTED = sys.platform == "linux"
 LONGEST_WAIT = 0.5  # seconds in which nobody gives a turn back
-SLOTS = 1024
 CONNECT_ATTEMPTS = 20
 MOST_WAITING = 512  # so many stand in a line at most; others go on without the lock
 
-# A slot of the file: the last number that was given back, and the hint: the lock's key, the last value, when it was
-# confirmed (this host's clock), and a checksum.
-_NUMBER = struct.Struct("<q")
+# A slot of the memory: the last number that was given back, and the hint: the lock's key, the last value, when it was
+# confirmed (this host's clock), and a checksum. The number is read and written in one step, as it is aligned.
+_NUMBER = struct.Struct("q")
 _HINT = struct.Struct("<32sqdI")
 _SLOT_BYTES = 64
+SLOTS = BYTES // _SLOT_BYTES
 
 _places: WeakSet[socket.socket] = WeakSet()
 
@@ -66,31 +64,34 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 
 class HostLock:
-    """The lock of one scope, from `hold_host_lock`. Without a file it locks nothing and has no hints."""
+    """The lock of one scope, from `hold_host_lock`. Without a memory it locks nothing and has no hints."""
 
     def __init__(self, name: str) -> None:
         self._key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
         self._slot = int.from_bytes(self._key[:4]) % SLOTS
-        self._file: int | None = None
+        self._offset = self._slot * _SLOT_BYTES
+        self._memory: memoryview | None = None
         self._place: socket.socket | None = None
         self._number: int | None = None
 
     def hint(self) -> tuple[int, float] | None:
         """The last value that a process of this host confirmed, and when (monotonic seconds); None without one."""
-        key, last_value, known_at, checksum = self._read(_NUMBER.size, _HINT) or (b"", 0, 0.0, 0)
+        if self._memory is None:
+            return None
+        key, last_value, known_at, checksum = _HINT.unpack_from(self._memory, self._offset + _NUMBER.size)
         whole = checksum == _checksum(key, last_value, known_at)
         return (last_value, known_at) if whole and key == self._key else None
 
     def leave_hint(self, last_value: int, known_at: float) -> None:
         """Leave the last value for the next process. Values of 2**63 and above are not left."""
-        if last_value < 2**63:
+        if self._memory is not None and last_value < 2**63:
             checksum = _checksum(self._key, last_value, known_at)
-            self._write(_NUMBER.size, _HINT.pack(self._key, last_value, known_at, checksum))
+            _HINT.pack_into(self._memory, self._offset + _NUMBER.size, self._key, last_value, known_at, checksum)
 
     def take(self, seconds: float) -> None:
         """Take a place, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
-        self._file = _open()
-        if self._file is None:
+        self._memory = shared_memory()
+        if self._memory is None:
             return
         with contextlib.suppress(OSError):  # a system that allows no such sockets
             self._line_up()
@@ -99,12 +100,10 @@ class HostLock:
 
     def release(self) -> None:
         """Give back the turn, or the place in the line."""
-        if self._number is not None:
-            self._write(0, _NUMBER.pack(self._number))  # before the next one goes on
+        if self._memory is not None and self._number is not None:
+            _NUMBER.pack_into(self._memory, self._offset, self._number)  # before the next one goes on
         if self._place is not None:
             self._place.close()
-        if self._file is not None:
-            os.close(self._file)
 
     def _line_up(self) -> None:
         """Take the first number after those that are given back or held. The line may be too long for that.
@@ -135,8 +134,9 @@ class HostLock:
         return True
 
     def _given_back(self) -> int:
-        """The last number that was given back; -1 if that is not known."""
-        (number,) = self._read(0, _NUMBER) or (-1,)
+        """The last number that was given back."""
+        assert self._memory is not None
+        (number,) = _NUMBER.unpack_from(self._memory, self._offset)
         return int(number)
 
     def _wait_for(self, number: int, seconds: float) -> None:
@@ -172,19 +172,6 @@ class HostLock:
                 return True
         return False
 
-    def _read(self, offset: int, part: struct.Struct) -> tuple[Any, ...] | None:
-        if self._file is None:
-            return None
-        try:
-            return part.unpack(os.pread(self._file, part.size, self._slot * _SLOT_BYTES + offset))
-        except (OSError, struct.error):  # a disk that fails, or nothing there yet
-            return None
-
-    def _write(self, offset: int, data: bytes) -> None:
-        if self._file is not None:
-            with contextlib.suppress(OSError):  # on a full disk the next process reads the last value itself
-                os.pwrite(self._file, data, self._slot * _SLOT_BYTES + offset)
-
 
 @contextmanager
 def hold_host_lock(name: str, seconds: float = float("inf")) -> Iterator[HostLock]:
@@ -204,25 +191,6 @@ def _address(slot: int, number: int) -> str:
 def _checksum(key: bytes, last_value: int, known_at: float) -> int:
     """The checksum of a hint: a process that waited no longer may read half of a new one."""
     return zlib.crc32(_HINT.pack(key, last_value, known_at, 0))
-
-
-def _open() -> int | None:
-    path = _path() if SUPPORTED else None
-    if path:
-        with contextlib.suppress(OSError):
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    return None
-
-
-@cache
-def _path() -> str | None:
-    """The file, in a folder that only this user can enter; None if there is none."""
-    with contextlib.suppress(OSError):  # gettempdir raises it if no directory is writable
-        folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
-            return str(folder / "turns")
-    return None
 
 
 @cache

@@ -143,7 +143,8 @@ class Leader:
         try:
             self.committer.refused(self.scope, write, error, self.own.deadline)
         except SequenceFrozen as frozen:
-            unknown = self.batch.outcome_unknown  # an earlier send may still be on its way, and be stored after a thaw
+            # An earlier send may still be on its way, and be stored after a thaw.
+            unknown = self.batch.outcome_unknown and not write.lost_its_number(error)
             self.batch.state = Idle()
             raise (self.own.deadline.give_up(frozen, outcome_unknown=True) if unknown else frozen) from error
         except SequenceError:

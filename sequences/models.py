@@ -16,13 +16,14 @@ class NoRows(models.Manager["Sequence"]):
 
 
 class Sequence(models.Model):
-    """The administration's menu entry, with the permissions `view_sequence` and `change_sequence`. It has no rows."""
+    """The administration's menu entry, with the permissions to view, to change and to take values. It has no rows."""
 
     objects = NoRows()
 
     class Meta:  # noqa: D106 - Django's model options
         managed = False
         default_permissions = ("view", "change")
+        permissions = (("take_value", "Can take values without items"),)
         base_manager_name = "objects"
 
     def __str__(self) -> str:

@@ -8,30 +8,59 @@ take the operation's name and a request from the functions here, and raise the e
     ticket = unmarshal(item) if item else None
 """
 
+import hashlib
+
 from .dynamodb import marshal, table_name, unmarshal
 from .expressions import (
     FIRST_VERSION,
+    MARKER_EXPIRY,
     KeySchema,
     put_if_absent,
     query_numbers,
     read_item,
+    read_many,
+    read_rest,
     transaction,
     update_version,
 )
+from .registry import strategies
 from .retries import new_token, read, write_once
 
 __all__ = [
     "FIRST_VERSION",
+    "MARKER_EXPIRY",
     "KeySchema",
+    "free_number",
     "marshal",
     "new_token",
+    "personal_token",
     "put_if_absent",
     "query_numbers",
     "read",
     "read_item",
+    "read_many",
+    "read_rest",
     "table_name",
     "transaction",
     "unmarshal",
     "update_version",
     "write_once",
 ]
+
+
+def free_number(sequence: str, *, scope: str | None = None) -> int:
+    """The next number of a sequence, for an item of it that rides with an item of another sequence (`also`).
+
+    Only `SortKeyMaximum` has such numbers. Put the item on the condition that its key is free; if it is not, ask again.
+    Costs one read, 0.5 read units or 1 if it is consistent. Raises SequenceFrozen.
+    """
+    strategy = strategies[sequence]
+    return strategy.free_value(strategy.dated(scope, None, None)[0])
+
+
+def personal_token(person: str, name: str | None) -> str | None:
+    """The idempotency token for a request that a person has named; None without a name.
+
+    It is a digest of both: the same name of another person is another token.
+    """
+    return None if name is None else hashlib.sha256(repr((person, name)).encode()).hexdigest()

@@ -12,7 +12,7 @@ the other strategy: during a switch it follows them, where otherwise it would be
     TransactionalCounter               |--9 is free: counter from 7 to 9, and item 9: refused, looks again, stores 10--
 
 Switch no sequence whose items have keys of their own. All processes need a version that has this module. Costs, and
-errors besides those named, are as in `changes`; a switch itself costs one more change.
+errors besides those named, are as in `changes`; a switch itself costs one more change, and looks at each scope twice.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def switch(
     has its own.
     Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
     collections, tables that would be others) or cannot list its scopes; and SequenceFrozen for a scope that is frozen.
+    All scopes are looked at before the switch begins, and again when they are changed. If it fails midway, repeat it:
+    what is done stays as it is.
     """
     strategy, counter = _switchable(sequence, counter_table)
     if to not in SWITCHED:
@@ -68,11 +70,10 @@ def switch(
             raise
         scopes = []
     prepare = _followed if to == "TransactionalCounter" else _passed
+    prepared = partial(make, sequence, kind="switch", planner=prepare, by=by, reason=reason, counter=counter)
+    rehearsed = [prepared(each, dry_run=True) for each in scopes]  # first, so that nothing begins if a scope refuses it
     begun = _noted(strategy, to, by, reason, dry_run=dry_run)
-    return [
-        *begun,
-        *(make(sequence, each, "switch", prepare, by, reason, dry_run=dry_run, counter=counter) for each in scopes),
-    ]
+    return [*begun, *(rehearsed if dry_run else (prepared(each) for each in scopes))]
 
 
 def finish_switch(
@@ -92,7 +93,7 @@ def finish_switch(
     """
     strategy, counter = _switchable(sequence, counter_table)
     changes = []
-    if strategy.history.switch().get("to") == "TransactionalCounter":
+    if strategy.switch_note.read(partial(read, client=strategy.config.client)).get("to") == "TransactionalCounter":
         changes = [
             make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
             for each in scopes_of(strategy, scope, period)
@@ -153,17 +154,17 @@ def _passed(scene: Scene, sign: Signature) -> Plan:
 
 def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
     """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already."""
-    history, deadline = strategy.history, strategy.deadline()
+    note, deadline = strategy.switch_note, strategy.deadline()
     send = partial(read, deadline=deadline)
 
     def plan(sign: Signature) -> Plan:
-        note = history.switch(send)
-        if note.get("to") == to:
+        row = note.read(send)
+        if row.get("to") == to:
             return Plan(before=None, after=None)
         action = expressions.change_row(
-            history.schema.table,
-            history.switch_key,
-            unchanged={"token": note.get("token"), "to": note.get("to")},
+            strategy.history.schema.table,
+            note.key,
+            unchanged={"token": row.get("token"), "to": row.get("to")},
             sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )

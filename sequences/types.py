@@ -1,7 +1,8 @@
 """The values that pass between modules: frozen, keyword-only, without DynamoDB's own types.
 
-`Allocation` is the answer to a caller, `Counter` is what a page shows, `Change` is a line of the history, and
-`SequenceConfig` is a checked entry of the setting `SEQUENCES`. This module does not know how they are stored.
+`Allocation` and `Reservation` are answers to callers, `Counter` is what a page shows, `Change` is a line of the
+history, and `SequenceConfig` is a checked entry of the setting `SEQUENCES`. This module does not
+know how they are stored.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ __all__ = [
     "Change",
     "Counter",
     "Dated",
+    "Reservation",
     "Scope",
     "SequenceConfig",
     "named_scope",
@@ -94,6 +96,17 @@ class Allocation:
     read_units: float
     period: str = ""
     text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """Values that were taken without items, in increasing order.
+
+    `replayed` is true when an earlier request with the same idempotency token took them, and nothing was taken now.
+    """
+
+    values: range | list[int]
+    replayed: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -60,6 +60,12 @@ def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield
 
 
+@pytest.fixture(autouse=True)
+def _unthrottled(settings: Settings) -> None:
+    """Tests send more requests than people. Those about throttles set their own."""
+    settings.THROTTLES = {}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _read_once() -> Iterator[None]:
     """Read botocore's model and the list of static files only once, instead of for every client and browser."""

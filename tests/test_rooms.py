@@ -30,13 +30,23 @@ EXCEPTIONS = {
     "sequences/terminal.py": {"rich"},  # progress bars and tables
     "sequences/formats/digits.py": {"stdnum"},  # check digits
     "sequences/testing/": {"moto", "pytest"},  # fixtures and tests for applications
+    "sequences/rest/": {"rest_framework"},  # the optional part for REST
     # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
+    "project/proof/fuzz_hooks.py": {"schemathesis"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
+    "project/proof/bare/": {"rest_framework"},
     "project/proof/peers/site/": {"rest_framework"},
     # The only rooms that know the REST framework.
     "tickets/api/": {"rest_framework", "drf_spectacular", "orjson"},
     "tickets/sales/api/": {"rest_framework", "drf_spectacular"},
+    "tickets/accounts/api/": {"rest_framework", "drf_spectacular"},
+    "tickets/headers.py": {"csp"},  # the policy of what pages may load
+    "tickets/api/docs.py": {"csp"},  # and what Swagger's page may, too
+    "project/worker.py": {"gunicorn"},  # its worker is gunicorn's with another way to wait
+    "tickets/markdown.py": {"markdown_it"},  # the texts that people write
+    "tickets/timeline/api/": {"rest_framework", "drf_spectacular"},
+    "tickets/store/timeline.py": {"cryptography"},  # the values in the history of a ticket
 }
 
 
@@ -46,7 +56,15 @@ PUBLIC = (
     "sequences/changes.py",
     "sequences/exceptions.py",
     "sequences/registry.py",
+    "sequences/rest/answers.py",
+    "sequences/rest/cursors.py",
+    "sequences/rest/fields.py",
+    "sequences/rest/idempotency.py",
+    "sequences/rest/pages.py",
+    "sequences/rest/problems.py",
+    "sequences/rest/views.py",
     "sequences/storage.py",
+    "sequences/types.py",
 )
 """The modules of `sequences` that an application may import from."""
 
@@ -180,6 +198,11 @@ def test_one_folder_speaks_to_dynamodb() -> None:
 def test_production_needs_no_lab_no_tests_and_no_proof(room: str, doors: set[str]) -> None:
     """Of the product, nothing reaches into these rooms but the doors that are named."""
     assert {module.path for module in production() if module.reaches(room)} == doors
+
+
+def test_the_core_does_without_the_part_for_rest() -> None:
+    """Of `sequences`, only `sequences.rest` needs the REST framework, and nothing outside it imports it."""
+    assert [module.path for module in of("sequences") if module.reaches("sequences.rest")] == []
 
 
 def test_the_sample_uses_what_is_public() -> None:

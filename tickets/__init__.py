@@ -5,6 +5,7 @@
     selectors                       the reads
     store                           the only room that knows the table
     renames                         the keys of renamed projects, in the memory of a process
+    access                          who may do what in a project
     problems                        what every known error means for the person who reads it
     forms, views, middleware        the web pages
     api                             the REST API

@@ -4,6 +4,7 @@ A key that matched an address is not checked again.
 """
 
 from django.urls import register_converter
+from django.urls.converters import IntConverter
 
 from tickets.types import PROJECT_KEY, TICKET_KEY, ProjectKey, TicketKey
 
@@ -36,5 +37,12 @@ class TicketKeyConverter:
         return str(value)
 
 
+class EventNumberConverter(IntConverter):
+    """The number of a comment or a change, up to the MAXIMUM of the sequence, without zeros before it."""
+
+    regex = "[1-9][0-9]{0,14}"
+
+
+register_converter(EventNumberConverter, "event_number")
 register_converter(ProjectKeyConverter, "project_key")
 register_converter(TicketKeyConverter, "ticket_key")

@@ -4,14 +4,23 @@
     |-- InvalidInput        (also Django's ValidationError) a message for each wrong field
     |-- NotFound
     |   |-- ProjectNotFound
-    |   `-- TicketNotFound
+    |   |-- TicketNotFound
+    |   |-- CommentNotFound
+    |   `-- MemberNotFound
+    |-- NotAllowed          the person lacks a role or a permission
     |-- ProjectExists       the key is taken
     |-- ProjectChanged      somebody else changed the project meanwhile
-    |-- ChangeRefused       carries the ticket or the order as it is now
-    |   |-- StaleVersion    somebody else changed the ticket meanwhile
-    |   |-- TicketMoved     the ticket has another key now
-    |   `-- TicketVoided    the ticket was withdrawn
-    `-- ValuesTooLarge      the values of a sequence are too large for its clients
+    |-- ProjectArchived     the project can only be read
+    |-- LastOwner           the project would have no owner
+    |-- TooManyMembers      the project has as many as it can have
+    |-- VersionRequired     the change does not say which version it is based on
+    `-- ChangeRefused       carries what cannot be changed, as it is now
+        |-- StaleVersion    somebody else changed it meanwhile
+        |   `-- StaleTag    the same, for a change that named its version by an ETag
+        |-- TicketMoved     the ticket has another key now
+        |-- TicketVoided    the ticket was withdrawn
+        |-- ContentGone     the ticket was withdrawn, and cannot be restored
+        `-- CommentVoided   the comment was withdrawn
 
 `tickets.sales.exceptions` has more of them. Every message is written for the person who made the request. The store's
 own errors are in `sequences.exceptions`, and `problems` says what all of them mean. This module knows neither pages nor
@@ -23,7 +32,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from tickets.types import Project, Ticket, TicketKey
+from tickets.types import Role, Ticket, TicketKey
 
 
 class TicketsError(Exception):
@@ -35,6 +44,14 @@ class TicketsError(Exception):
 
 class InvalidInput(TicketsError, ValidationError):
     """Some fields are wrong: `message_dict` has the messages of each. Nothing was stored."""
+
+
+class WrongPart(ValidationError):
+    """A part of a field is wrong: `path` says which, such as `(2,)` for the third label."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class NotFound(TicketsError, LookupError):
@@ -49,10 +66,87 @@ class ProjectNotFound(NotFound):
 
 
 class TicketNotFound(NotFound):
-    """No ticket has this key."""
+    """No ticket has this key. `project` is the project that it would be in, for who may see it."""
+
+    project: str | None = None
 
     def __init__(self, key: object) -> None:
         super().__init__(f"There is no ticket {key}.")
+
+    @classmethod
+    def of_number(cls, key: TicketKey, *, left_out: bool) -> "TicketNotFound":
+        """For a number of a project that was left out, or is not given yet."""
+        error = cls(key)
+        why = "its number was left out, and will not be given" if left_out else "its number is not given yet"
+        error.args, error.project = (f"There is no ticket {key}: {why}.",), key.project
+        return error
+
+
+class CommentNotFound(NotFound):
+    """The ticket has no comment with this number."""
+
+    def __init__(self, key: object, number: int) -> None:
+        super().__init__(f"{key} has no comment {number}.")
+
+
+class MemberNotFound(NotFound):
+    """The person has no role of their own in the project."""
+
+    def __init__(self, user: str, project: str) -> None:
+        super().__init__(f"{user} is no member of project {project}.")
+
+
+class NotAllowed(TicketsError):
+    """The person may not do this. The message says which role or permission it needs."""
+
+    @classmethod
+    def without_role(cls, needed: Role, project: str, role: Role) -> "NotAllowed":
+        """For a person whose role in the project is too low."""
+        return cls(
+            f"Your role in project {project} is {role}. This needs the role {needed}: ask an owner of the project."
+        )
+
+    @classmethod
+    def not_own(cls, ticket: object, *, in_time: bool) -> "NotAllowed":
+        """For a person who may change only their own tickets, or void them only for an hour after they filed them."""
+        late, needed = (", or was filed more than an hour ago", Role.OWNER) if in_time else ("", Role.MEMBER)
+        return cls(f"{ticket} is not yours{late}. This needs the role {needed}: ask an owner of the project.")
+
+    @classmethod
+    def without_permission(cls, permission: str) -> "NotAllowed":
+        """For a person without a permission of Django."""
+        return cls(f"This needs the permission {permission}: ask an administrator for it.")
+
+
+class ProjectArchived(TicketsError):
+    """The project can only be read."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"Project {key} is archived: it can only be read. An owner can take it out of the archive.")
+
+
+class LastOwner(TicketsError):
+    """The project would have no owner; nothing was stored."""
+
+    def __init__(self, user: str, project: str) -> None:
+        super().__init__(f"{user} is the only owner of project {project}. Make somebody else an owner first.")
+
+
+class TooManyMembers(TicketsError):
+    """The project has as many members as it can have; nothing was stored."""
+
+    def __init__(self, project: str, most: int) -> None:
+        super().__init__(
+            f"Project {project} is full: a project has at most {most:,} members. "
+            "Remove somebody first, or open it to everybody."
+        )
+
+
+class VersionRequired(TicketsError):
+    """The change does not say which version it is based on. Nothing was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("Say which version you have read: send its ETag in If-Match, or `version`.")
 
 
 class ProjectExists(TicketsError):
@@ -63,12 +157,11 @@ class ProjectExists(TicketsError):
 
 
 class ProjectChanged(TicketsError):
-    """Somebody changed the project after it was read; nothing was stored. `project` is as it is now."""
+    """Somebody changed the project after it was read; nothing was stored."""
 
-    def __init__(self, key: str, project: Project) -> None:
-        changed = "was changed meanwhile" if key == project.key else f"is project {project.key} now"
+    def __init__(self, key: str, present_key: str) -> None:
+        changed = "was changed meanwhile" if key == present_key else f"is project {present_key} now"
         super().__init__(f"Project {key} {changed}, and this request changed nothing. Read it again, then change it.")
-        self.project = project
 
 
 class ChangeRefused(TicketsError):
@@ -80,17 +173,20 @@ class ChangeRefused(TicketsError):
 
 
 class StaleVersion(ChangeRefused):
-    """Somebody changed the ticket after it was read. Nothing was stored, except perhaps if `outcome_unknown`."""
+    """Somebody changed the ticket, the project, or the comment of this name after it was read. Nothing was stored."""
 
-    def __init__(self, current: Ticket, *, outcome_unknown: bool = False) -> None:
-        hidden = "Your change may be one of the earlier ones, because an answer of the store was lost."
+    def __init__(self, current: Any, name: str = "") -> None:
         super().__init__(
-            f"{current.key} was changed meanwhile and is at version {current.version} now. "
-            f"{hidden if outcome_unknown else 'This request changed nothing.'} "
-            "Compare your change with the ticket as it is now. If you still want it, send it again for that version.",
+            f"{name or current.key} was changed meanwhile and is at version {current.version} now. This request "
+            "changed nothing. Compare your change with what is there now. If you still want it, send it again for "
+            "that version.",
             current,
         )
-        self.outcome_unknown = outcome_unknown
+        self.name = name
+
+
+class StaleTag(StaleVersion):
+    """The same, for a change that named its version by an ETag."""
 
 
 class TicketMoved(ChangeRefused):
@@ -112,8 +208,18 @@ class TicketVoided(ChangeRefused):
         super().__init__(f"{current.key} was voided and cannot be changed any more.", current)
 
 
-class ValuesTooLarge(TicketsError):
-    """Values of a sequence are larger than `largest`. They were taken, but many clients would round them."""
+class ContentGone(ChangeRefused):
+    """The ticket was withdrawn, and its content is not sealed any more, or never was. Nothing was stored."""
 
-    def __init__(self, sequence: str, largest: int) -> None:
-        super().__init__(f"{sequence} has passed {largest}, the largest number that can be sent. Its values are lost.")
+    current: Ticket
+
+    def __init__(self, current: Ticket) -> None:
+        why = "was withdrawn by an operator" if current.title else "has no content any more"
+        super().__init__(f"{current.key} {why} and cannot be restored.", current)
+
+
+class CommentVoided(ChangeRefused):
+    """The comment was withdrawn: its number stays, and its text is gone."""
+
+    def __init__(self, current: Any, name: str) -> None:
+        super().__init__(f"{name} was withdrawn and cannot be changed any more.", current)

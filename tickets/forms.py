@@ -6,21 +6,63 @@ what was typed.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Self
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
+from sequences.rest.problems import Problem, Remedy
 from sequences.storage import new_token
 from tickets import validators
-from tickets.problems import KNOWN, Problem, Remedy, explain
+from tickets.problems import KNOWN, explain
+from tickets.timeline.types import Event
 from tickets.types import Project, Ticket
 
+CONTEXT = 200  # characters around what differs
+WRITING = {"placeholder": "Markdown. A key like ABC-7 becomes a link."}
 WHO = "The person who works on it. It can be left empty."
+ROLES = (
+    "A reader reads. A reporter also files tickets, and changes their own. A member also changes and moves all "
+    "tickets. An owner also voids them, edits the project and chooses its members."
+)
+COMPARISON = "tickets/differences.html"
 REMEDIES = {
     Remedy.REPEAT: "What you typed is still here: send it again in a moment. It will not be stored twice.",
     Remedy.RENEW: "If you want to store this content as well, send it again.",
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """One field, as it was typed and as it is now: some of the same text before and after, and what differs."""
+
+    label: str
+    before: str
+    typed: str
+    current: str
+    after: str
+
+    @classmethod
+    def of(cls, label: str, typed: str, current: str) -> "Difference":
+        """The difference of two texts, from the first to the last character that differs."""
+        start = _shared(typed, current)
+        same = _shared(typed[start:][::-1], current[start:][::-1])
+        ends = len(typed) - same, len(current) - same
+        before, after = typed[:start], typed[ends[0] :]
+        return cls(
+            label=label,
+            before=before if len(before) <= CONTEXT else f"…{before[-CONTEXT:]}",
+            typed=typed[start : ends[0]],
+            current=current[start : ends[1]],
+            after=after if len(after) <= CONTEXT else f"{after[:CONTEXT]}…",
+        )
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 class ServiceForm(forms.Form):
@@ -43,19 +85,14 @@ class ServiceForm(forms.Form):
         return {name: self.cleaned_data[name] for name in self.validated_by}
 
     @classmethod
-    def of(cls, subject: Ticket | Project) -> Self:
-        """The form, filled with this ticket or project."""
+    def of(cls, subject: Ticket | Project | Event) -> Self:
+        """The form, filled with this ticket, project or comment."""
         return cls(initial={name: getattr(subject, name, "") for name in cls.validated_by.keys() | {"version"}})
 
     @property
     def one_time_token(self) -> str | None:
         """The idempotency token of this form: its content is stored once, however often the form is sent."""
         return self.cleaned_data["token"] or None
-
-    @property
-    def version_read(self) -> int:
-        """The version of the ticket that the change is based on."""
-        return int(self.cleaned_data["version"])
 
     @property
     def http_status(self) -> int:
@@ -78,6 +115,17 @@ class ServiceForm(forms.Form):
             self.problem = explain(error, type(self).__name__)
             self._show(self.problem)
 
+    @property
+    def differences(self) -> list[Difference]:
+        """The fields in which what was typed differs from what is there now."""
+        current = self.problem and self.problem.current
+        found = []
+        for name, validator in self.validated_by.items():
+            if hasattr(current, name):
+                typed, now = _words(self.cleaned_data.get(name), validator), _words(getattr(current, name), validator)
+                found += [Difference.of(str(self[name].label), typed, now)] if typed != now else []
+        return found
+
     def _show(self, problem: Problem) -> None:
         """Show what is wrong, and prepare the form to be sent again: with a new token, or for the current version."""
         for field, messages in (problem.fields or {NON_FIELD_ERRORS: [problem.words(REMEDIES)]}).items():
@@ -92,34 +140,62 @@ class ServiceForm(forms.Form):
         self.data = {**{name: self.data[name] for name in self.data}, self.add_prefix(field): value}
 
 
+class VersionedForm(ServiceForm):
+    """A form for a change that is based on the version that was read."""
+
+    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+
+    @property
+    def version_read(self) -> int:
+        """The version that the change is based on."""
+        return int(self.cleaned_data["version"])
+
+
 class LabelsField(forms.Field):
     """Labels with commas between them."""
 
     def to_python(self, value: Any) -> list[str]:
         """The labels in the text."""
-        return [label for label in (value or "").split(",") if label.strip()]
+        return [label for label in map(str.strip, (value or "").split(",")) if label]
 
     def prepare_value(self, value: Any) -> Any:
         """The labels as one text."""
         return value if isinstance(value, str) else ", ".join(value or ())
 
 
-def one_line(**attributes: Any) -> forms.TextInput:
-    """An input for a short text. The browser does not complete it."""
-    return forms.TextInput({"autocomplete": "off", **attributes})
+def _words(value: Any, validator: validators.Validator) -> str:
+    """A value as people read it, without what is removed before it is stored."""
+    if isinstance(value, list | tuple):
+        return ", ".join(value)
+    text = str(value or "").replace("\r\n", "\n").strip()
+    return dict(validator.choices).get(text, text) if isinstance(validator, validators.OneOf) else text
 
 
 class ProjectForm(ServiceForm):
     """The key, the name and the description of a project."""
 
     validated_by = validators.PROJECT
-    name = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
-    key = forms.CharField(required=False, widget=one_line(required=True, autocapitalize="characters"))
+    name = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
+    key = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autocapitalize": "characters"}))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
+    open = forms.CharField(
+        required=False, label="For everybody who is signed in", widget=forms.Select(choices=validators.OPENINGS.choices)
+    )
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What was typed. A form that was sent without its choice leaves that as it is."""
+        return {name: value for name, value in super().content.items() if name != "open" or value}
 
     def clean_key(self) -> str:
         """The key in capital letters."""
         return str(self.cleaned_data["key"]).upper()
+
+
+class ProjectChangeForm(VersionedForm, ProjectForm):
+    """A change of a project, based on the version that was read."""
+
+    current_template = COMPARISON
 
 
 class NewProjectForm(ProjectForm):
@@ -128,48 +204,70 @@ class NewProjectForm(ProjectForm):
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
+class MemberForm(ServiceForm):
+    """A member of a project."""
+
+    validated_by = validators.MEMBER
+    user = forms.CharField(
+        required=False,
+        label="User name",
+        widget=forms.TextInput({"required": True, "autocapitalize": "none"}),
+        help_text="The name with which the person signs in.",
+    )
+    role = forms.CharField(required=False, widget=forms.Select(choices=validators.ROLES.choices), help_text=ROLES)
+
+
 class NewTicketForm(ServiceForm):
     """A new ticket."""
 
     validated_by = {name: validator for name, validator in validators.TICKET.items() if name != "status"}
-    title = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
-    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 8}))
-    assignee = forms.CharField(required=False, widget=one_line(autocapitalize="none"), help_text=WHO)
-    labels = LabelsField(required=False, widget=one_line(autocapitalize="none"))
+    title = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
+    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 8, **WRITING}))
+    assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
+    labels = LabelsField(required=False, widget=forms.TextInput({"autocapitalize": "none"}))
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
-class TicketForm(ServiceForm):
+class ProgressForm(VersionedForm):
+    """A change of who works on a ticket, and how far they are, based on the version that was read."""
+
+    validated_by: Mapping[str, validators.Validator] = {
+        name: validators.TICKET[name] for name in ("status", "assignee")
+    }
+    current_template = COMPARISON
+    status = forms.CharField(required=False, widget=forms.Select(choices=validators.STATUSES.choices))
+    assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
+
+
+class TicketForm(ProgressForm):
     """A change of a ticket, based on the version that was read."""
 
+    field_order = ("title",)
     validated_by = validators.TICKET
-    title = forms.CharField(required=False, widget=one_line(required=True))
-    status = forms.CharField(required=False, widget=forms.Select(choices=validators.Statuses.choices))
-    assignee = forms.CharField(required=False, widget=one_line(autocapitalize="none"), help_text=WHO)
-    labels = LabelsField(required=False, widget=one_line(autocapitalize="none"))
-    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 10}))
-    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+    title = forms.CharField(required=False, widget=forms.TextInput({"required": True}))
+    labels = LabelsField(required=False, widget=forms.TextInput({"autocapitalize": "none"}))
+    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 10, **WRITING}))
 
 
-class VoidForm(ServiceForm):
+class VoidForm(VersionedForm):
     """The reason for voiding a ticket."""
 
     validated_by = validators.VOID
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
-    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
 
 
-class MoveForm(ServiceForm):
+class MoveForm(VersionedForm):
     """The project to move a ticket to."""
 
     validated_by = validators.MOVE
     to = forms.CharField(
         required=False,
         label="To project",
-        widget=one_line(required=True, autofocus=True, autocapitalize="characters", list="projects"),
+        widget=forms.TextInput(
+            {"required": True, "autofocus": True, "autocapitalize": "characters", "list": "projects"}
+        ),
         help_text="The key of the project, like ABC.",
     )
-    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
     def clean_to(self) -> str:

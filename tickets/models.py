@@ -1,4 +1,8 @@
-"""No tables: everything is stored in DynamoDB. A model without fields gives it an entry in the administration."""
+"""No tables: everything is stored in DynamoDB. A model without fields gives it permissions, and an entry in the
+administration.
+"""
+
+from typing import ClassVar
 
 from django.db import models
 
@@ -11,16 +15,36 @@ class Stored(models.Model):
 
         abstract = True
         managed = False
-        default_permissions = ("view",)
+        default_permissions: ClassVar[tuple[str, ...]] = ("view",)
 
 
 class Ticket(Stored):  # noqa: DJ008 - as above
     """Tickets in the administration."""
 
 
+class Project(Stored):  # noqa: DJ008 - as above
+    """Projects. Who may do what in one of them is stored with it, see `tickets.access`."""
+
+    class Meta(Stored.Meta):
+        """Its only permission is to make projects."""
+
+        default_permissions = ("add",)
+
+
 class Order(Stored):  # noqa: DJ008 - as above
     """Orders in the administration."""
+
+    class Meta(Stored.Meta):
+        """Orders are never changed or deleted."""
+
+        default_permissions = ("view", "add")
 
 
 class Invoice(Stored):  # noqa: DJ008 - as above
     """Invoices in the administration."""
+
+    class Meta(Stored.Meta):
+        """To add an invoice is to draft it."""
+
+        default_permissions = ("view", "add")
+        permissions = (("issue_invoice", "Can issue invoice"), ("void_invoice", "Can void invoice"))

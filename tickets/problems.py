@@ -1,200 +1,174 @@
-"""What every known error means for the person who reads it: one table for the REST API, the pages and the forms.
+"""What every known error means for the person who reads it: the table of `sequences.rest`, and our own rows.
 
-A problem says what happened, whether anything was stored, and what helps. The rooms only format it: `api.exceptions`
-as JSON, `middleware` as a page, `forms` beside what was typed. A class without an entry uses the entry of its parent.
-Technical details go to the log, never to the reader.
+The rooms only format it: `api.exceptions` as JSON, `middleware` as a page, `forms` beside what was typed.
 """
 
-import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Any
+from collections.abc import Mapping
 
-from sequences.exceptions import (
-    AlsoRefused,
-    GaveUp,
-    IdempotencyMismatch,
-    InvalidChange,
-    InvalidItem,
-    InvalidPeriod,
-    InvalidScope,
-    InvalidSequence,
-    InvalidText,
-    InvalidToken,
-    ItemExists,
-    NotWritten,
-    OperationNotSupported,
-    OutcomeUnknown,
-    ScopeNotFound,
-    SequenceContention,
-    SequenceError,
-    SequenceExhausted,
-    SequenceFrozen,
-    SequenceWentBack,
-    StorageError,
-    WriteCancelled,
-)
+from sequences.exceptions import SequenceError
+from sequences.rest.problems import INVALID, MISSING, Problem, problem_of
+from sequences.rest.problems import PROBLEMS as ROWS
 from tickets.exceptions import (
     ChangeRefused,
+    CommentVoided,
+    ContentGone,
     InvalidInput,
+    LastOwner,
+    NotAllowed,
     NotFound,
+    ProjectArchived,
     ProjectChanged,
     ProjectExists,
+    StaleTag,
+    TicketMoved,
     TicketsError,
-    ValuesTooLarge,
+    TicketVoided,
+    TooManyMembers,
+    VersionRequired,
 )
-
-logger = logging.getLogger(__name__)
+from tickets.sales.exceptions import NoDraft, OrderInvoiced, OrderVoided
 
 KNOWN = (SequenceError, TicketsError)
-NOTHING = "Nothing was changed."
-PERHAPS = "Your request may have been carried out all the same."
-
-
-class Remedy(Enum):
-    """What helps, in words for people. A room may use words of its own."""
-
-    CORRECT = ""  # the message says what to correct
-    REPEAT = "Try again in a moment."
-    RENEW = "If this is to be stored as well, send it as a new request."
-    TELL = "Tell an administrator: the reason is in the log."
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    """What an error means. In the table, an empty `detail` means that the error's own message is shown."""
-
-    status: int
-    title: str
-    detail: str = ""
-    remedy: Remedy = Remedy.CORRECT
-    retry_after: int | None = None
-    """The seconds after which a repeat may help; None if a repeat does not help."""
-    about: str = ""
-    """The field that the message is about; empty if it is about no single field."""
-    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The messages of each wrong field."""
-    current: Any = None
-    """The ticket or the order as it is now, if a change was refused because of it."""
-    outcome_unknown: bool = False
-    """Whether the request may have been carried out."""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers of an answer."""
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-
-    def words(self, remedies: Mapping[Remedy, str] | None = None) -> str:
-        """What happened and what helps, in the words of a room."""
-        return f"{self.detail} {(remedies or {}).get(self.remedy, self.remedy.value)}".strip()
-
-
-AWAY = Problem(
-    status=503,
-    title="Not reachable",
-    detail="The store cannot be reached just now.",
-    remedy=Remedy.REPEAT,
-    retry_after=5,
-)
 
 PROBLEMS: Mapping[type[Exception], Problem] = {
-    TicketsError: Problem(status=400, title="Not possible"),
-    InvalidInput: Problem(status=400, title="Not understood"),
-    NotFound: Problem(status=404, title="Not found"),
-    ProjectExists: Problem(status=409, title="Taken already", about="key"),
-    ProjectChanged: Problem(status=409, title="Not possible any more"),
-    ChangeRefused: Problem(status=409, title="Not possible any more"),
-    ValuesTooLarge: Problem(status=409, title="Used up", remedy=Remedy.TELL),
-    SequenceError: Problem(status=503, title="Out of order", detail="This cannot be done.", remedy=Remedy.TELL),
-    InvalidSequence: Problem(
-        status=503, title="Out of order", detail="This sequence is not set up correctly.", remedy=Remedy.TELL
+    **ROWS,
+    VersionRequired: Problem(
+        status=428,
+        code="version_required",
+        title="Which version?",
+        detail="A change says which version it is based on.",
+        own_words=True,
+        advice="Read it, and send its ETag in If-Match, or its `version`.",
     ),
-    InvalidScope: Problem(status=400, title="Not understood", about="scope"),
-    InvalidPeriod: Problem(status=400, title="Not understood", about="period"),
-    InvalidText: Problem(status=400, title="Not understood", about="text"),
-    InvalidItem: Problem(
-        status=400, title="Not understood", detail="This is too long, or holds something that cannot be stored."
+    StaleTag: Problem(
+        status=412,
+        code="stale_tag",
+        title="Not possible any more",
+        detail="Somebody else has changed this since its ETag was read.",
+        own_words=True,
+        advice="Compare it with `current`. If you still want the change, send it for that version.",
     ),
-    InvalidChange: Problem(status=409, title="Not possible"),
-    InvalidToken: Problem(status=400, title="Not understood", about="idempotency_token"),
-    OperationNotSupported: Problem(
+    ContentGone: Problem(
         status=409,
+        code="content_gone",
+        title="Not possible any more",
+        detail="The ticket was withdrawn, and its content cannot be restored.",
+        own_words=True,
+        advice="File another ticket.",
+    ),
+    CommentVoided: Problem(
+        status=409,
+        code="comment_void",
+        title="Not possible any more",
+        detail="The comment was withdrawn, and cannot be changed any more.",
+        own_words=True,
+        advice="Write another comment.",
+    ),
+    OrderVoided: Problem(
+        status=409,
+        code="order_void",
+        title="Not possible any more",
+        detail="An operator has withdrawn the order.",
+        own_words=True,
+        advice="Store another order.",
+    ),
+    TicketsError: Problem(
+        status=400, code="not_possible", title="Not possible", detail="This is not possible.", own_words=True
+    ),
+    InvalidInput: INVALID,
+    NotFound: MISSING,
+    NotAllowed: Problem(
+        status=403,
+        code="not_allowed",
+        title="Not allowed",
+        detail="Your role in the project, or your permissions, do not suffice for this.",
+        own_words=True,
+        advice="Ask an owner of the project for the role, or an administrator for the permission.",
+    ),
+    ProjectArchived: Problem(
+        status=409,
+        code="project_archived",
+        title="Archived",
+        detail="The project is archived: it can only be read.",
+        own_words=True,
+        advice="Ask an owner to take it out of the archive.",
+    ),
+    LastOwner: Problem(
+        status=409,
+        code="last_owner",
         title="Not possible",
-        detail="This sequence numbers stored items only, such as tickets. It hands out no values without an item.",
+        detail="A project needs an owner.",
+        own_words=True,
+        advice="Make somebody else an owner first.",
     ),
-    ScopeNotFound: Problem(status=404, title="Not found", detail="The scope of this number does not exist."),
-    AlsoRefused: Problem(status=409, title="Not possible any more", detail="Something else has changed meanwhile."),
-    ItemExists: Problem(status=409, title="Taken already", detail="Something is stored under this key already."),
-    IdempotencyMismatch: Problem(
-        status=422,
-        title="Sent before",
-        detail="This request was sent before with other content, which was stored.",
-        remedy=Remedy.RENEW,
-    ),
-    SequenceExhausted: Problem(
-        status=409, title="Used up", detail="All numbers of this sequence are used up.", remedy=Remedy.TELL
-    ),
-    SequenceWentBack: Problem(
+    TooManyMembers: Problem(
         status=409,
-        title="Out of order",
-        detail="The counter was set back below numbers that it handed out. It hands out no more.",
-        remedy=Remedy.TELL,
+        code="too_many_members",
+        title="Full",
+        detail="A project has at most 1,000 members.",
+        own_words=True,
+        advice="Remove somebody first, or open the project to everybody.",
     ),
-    SequenceFrozen: Problem(
-        status=503,
-        title="Closed",
-        detail="An administrator has frozen these numbers for a while.",
-        remedy=Remedy.REPEAT,
-        retry_after=60,
+    ProjectExists: Problem(
+        status=409,
+        code="project_exists",
+        title="Taken already",
+        detail="The key names a project, perhaps one that has another key now.",
+        own_words=True,
+        about="key",
+        advice="Choose another key.",
     ),
-    GaveUp: AWAY,
-    SequenceContention: Problem(
-        status=503,
-        title="Too busy",
-        detail="Too many requests are writing at this moment.",
-        remedy=Remedy.REPEAT,
-        retry_after=1,
+    ProjectChanged: Problem(
+        status=409,
+        code="project_changed",
+        title="Not possible any more",
+        detail="Somebody else has changed the project meanwhile.",
+        own_words=True,
+        advice="Read it again, then change it.",
     ),
-    StorageError: Problem(
-        status=503, title="Out of order", detail="The store refuses this, and will refuse it again.", remedy=Remedy.TELL
+    ChangeRefused: Problem(
+        status=409,
+        code="stale",
+        title="Not possible any more",
+        detail="Somebody else has changed this meanwhile, so that this change does not fit any more.",
+        own_words=True,
+        advice="Compare it with `current`. If you still want the change, send it for that version.",
     ),
-    NotWritten: AWAY,
-    OutcomeUnknown: AWAY,
+    TicketMoved: Problem(
+        status=409,
+        code="ticket_moved",
+        title="Moved",
+        detail="The ticket has another key now.",
+        own_words=True,
+        advice="Use the key in `current`.",
+    ),
+    TicketVoided: Problem(
+        status=409,
+        code="ticket_void",
+        title="Not possible any more",
+        detail="The ticket was withdrawn, and cannot be changed any more.",
+        own_words=True,
+        advice="File another ticket.",
+    ),
+    NoDraft: Problem(
+        status=409,
+        code="no_draft",
+        title="No draft",
+        detail="The order has no draft of an invoice.",
+        own_words=True,
+        advice="Draft the invoice, then issue it.",
+    ),
+    OrderInvoiced: Problem(
+        status=409,
+        code="order_invoiced",
+        title="Invoiced already",
+        detail="The order has an invoice already.",
+        own_words=True,
+        advice="Void that invoice before you make another.",
+    ),
 }
 
 
-def explain(error: SequenceError | TicketsError, where: str) -> Problem:
-    """What this error means for its reader. Logs the error if the remedy is to repeat or to tell an administrator."""
-    entry = next(PROBLEMS[kind] for kind in type(error).__mro__ if kind in PROBLEMS)
-    if entry.remedy in (Remedy.REPEAT, Remedy.TELL):
-        logger.error("%s could not be served: %s", where, error)
-    unknown = _is_unknown(error)
-    detail = f"{entry.detail} {PERHAPS if unknown else NOTHING}" if entry.detail else _message(error)
-    return replace(
-        entry,
-        detail=detail,
-        fields=_fields(error, entry.about),
-        current=getattr(error, "current", None),
-        outcome_unknown=unknown,
-    )
-
-
-def _is_unknown(error: Exception) -> bool:
-    match error:
-        case OutcomeUnknown():
-            return True
-        case WriteCancelled():
-            return error.after_unknown
-        case _:
-            return bool(getattr(error, "outcome_unknown", False))
-
-
-def _message(error: Exception) -> str:
-    return " ".join(error.messages) if isinstance(error, InvalidInput) else str(error)
-
-
-def _fields(error: Exception, name: str) -> Mapping[str, Sequence[str]]:
-    if isinstance(error, InvalidInput):
-        return error.message_dict
-    return {name: [str(error)]} if name else {}
+def explain(error: Exception, where: str) -> Problem:
+    """What an error means for its reader; see `sequences.rest.problems.problem_of`."""
+    return problem_of(error, where, PROBLEMS)

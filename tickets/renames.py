@@ -55,7 +55,7 @@ class Renames:
 
     def present(self, key: str) -> str:
         """The present key of the project that a key names, as far as it is remembered."""
-        return self.key(self._partition(key))
+        return self.key(self.partition(key))
 
     def in_partition(self, key: str, act: Callable[[str], T]) -> T:
         """The result of `act` on the partition that a key names.
@@ -63,12 +63,12 @@ class Renames:
         If nothing is there, the key may be newer than the memory: then one query reads the renames again, and `act` is
         repeated on the partition that they say. Raises what `act` raises.
         """
-        partition = self._partition(key)
+        partition = self.partition(key)
         try:
             return act(partition)
         except (NotFound, ScopeNotFound):
             self.forget()
-            named = self._partition(key)
+            named = self.partition(key)
             if named == partition:
                 raise
             return act(named)
@@ -77,7 +77,8 @@ class Renames:
         """Read the renames again before their next use."""
         self._known = Known(table="", until=0.0)
 
-    def _partition(self, key: str) -> str:
+    def partition(self, key: str) -> str:
+        """The partition of the project that a key names, as far as it is remembered."""
         return self._remembered().partitions.get(key, key)
 
     def _remembered(self) -> Known:

@@ -1,10 +1,13 @@
 """Repeated requests: whose token it is, and what an error must not say when something is stored already."""
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sequences.exceptions import GaveUp, SequenceUnavailable, StorageError
+from sequences.storage import personal_token
 from tickets import validators
 
 
@@ -22,9 +25,17 @@ def stored_already() -> Iterator[None]:
         ) from error
 
 
-def token_of(person: str, token: str | None) -> str | None:
-    """The token for the store: a digest of the person and their token. Other people's tokens have other digests."""
+def fingerprint(asked: Any) -> str:
+    """A digest of what a request asks for. A repeat must have the same."""
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode(errors="surrogatepass")).hexdigest()
+
+
+def token_of(person: str, token: str | None, *part: object) -> str | None:
+    """The token for the store: a digest of the person and their token. Other people's tokens have other digests.
+
+    `part` says which part of the request it is for: each has a token of its own.
+    """
     if token is None:
         return None
     cleaned = validators.clean({"idempotency_token": token}, validators.REQUEST)
-    return hashlib.sha256(repr((person, cleaned["idempotency_token"])).encode()).hexdigest()
+    return personal_token(repr((person, *part)), cleaned["idempotency_token"])

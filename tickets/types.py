@@ -4,7 +4,8 @@ The limits of their fields are in `validators`. This module does not know how th
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Generic, Self, TypeVar
@@ -28,6 +29,57 @@ class Status(StrEnum):
     def label(self) -> str:
         """The status as people read it."""
         return self.value.replace("_", " ").capitalize()
+
+
+class Role(StrEnum):
+    """What a person is in a project. Each role may do what those before it may; `access.actions` says what that is."""
+
+    READER = "reader"
+    REPORTER = "reporter"
+    MEMBER = "member"
+    OWNER = "owner"
+
+    @property
+    def rank(self) -> int:
+        """Its place among the roles."""
+        return RANKS[self]
+
+    @property
+    def label(self) -> str:
+        """The role as people read it."""
+        return self.value.capitalize()
+
+
+RANKS = {role: rank for rank, role in enumerate(Role)}  # looked up on every request
+
+
+class Opening(StrEnum):
+    """What everybody who is signed in may do in a project."""
+
+    NO = "no"
+    READ = "read"
+    FILE = "file"
+
+    @property
+    def role(self) -> Role | None:
+        """The role that it gives to everybody."""
+        return {Opening.NO: None, Opening.READ: Role.READER, Opening.FILE: Role.REPORTER}[self]
+
+    @property
+    def label(self) -> str:
+        """The choice as people read it."""
+        return {
+            Opening.NO: "Members only",
+            Opening.READ: "Everybody may read",
+            Opening.FILE: "Everybody may read and file tickets",
+        }[self]
+
+
+class Order(StrEnum):
+    """The order of a list of tickets."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
 
 
 class ProjectKey(str):
@@ -68,14 +120,59 @@ class TicketKey:
     def __str__(self) -> str:
         return f"{self.project}-{self.number}"
 
+    @property
+    def previous(self) -> Self | None:
+        """The key before it in the project; None for the first."""
+        return replace(self, number=self.number - 1) if self.number > 1 else None
+
+    @property
+    def next(self) -> Self:
+        """The key after it in the project, whether it is given or not."""
+        return replace(self, number=self.number + 1)
+
+
+def project_of(key: str | TicketKey) -> str:
+    """The key of a project, from its own or that of a ticket in it."""
+    return key.project if isinstance(key, TicketKey) else key
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """A project. Its tickets have numbers of their own."""
+    """A project. Its tickets have numbers of their own. An archived one can only be read.
+
+    `version` starts at 1 and grows by 1 with each change of the other fields; those of its members do not count.
+    """
 
     key: str
     name: str
     description: str
+    open: Opening = Opening.NO
+    archived: bool = False
+    version: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Access:
+    """Who may do what in a project. `version` grows by 1 with each change of its members."""
+
+    partition: str
+    open: Opening
+    archived: bool
+    members: Mapping[str, Role] = field(default_factory=dict)
+    version: int
+
+    def role_of(self, person: str) -> Role | None:
+        """The role of a person: their own or everybody's, whichever may do more. None if they may not see it."""
+        roles = [role for role in (self.members.get(person), self.open.role) if role]
+        return max(roles, key=lambda role: role.rank, default=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """A person with a role in a project."""
+
+    user: str
+    role: Role
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,18 +186,20 @@ class Void:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moved:
-    """Where a ticket has gone, by whom and when."""
+    """Where a ticket has gone, by whom and when. `to` is None for who may not see the project there."""
 
-    to: TicketKey
+    to: TicketKey | None
     by: str
     at: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticket:
-    """One ticket. `version` starts at 1 and grows by 1 with each change.
+    """One ticket. `version` starts at 1 and grows by 1 with each change. `comments` counts withdrawn ones, too.
 
-    A void ticket has no content, nor has the number that a moved ticket has left.
+    A void ticket has no content, nor has the number that a moved ticket has left; its content is sealed until
+    `sealed_until`. One that `manage.py sequences void` made void keeps its content. `timeline` is the scope of its
+    comments and changes, and `values_key` opens the values in them; a ticket without content has none.
     """
 
     key: TicketKey
@@ -113,7 +212,12 @@ class Ticket:
     created_at: datetime
     updated_at: datetime
     version: int
+    updated_by: str = ""
+    timeline: str = ""
+    values_key: str = field(default="", repr=False)
+    comments: int = 0
     void: Void | None = None
+    sealed_until: datetime | None = None
     moved: Moved | None = None
 
     @property
@@ -128,8 +232,16 @@ class Ticket:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TicketCreated:
-    """A ticket under its new number, filed or moved. `replayed` means that an earlier request of this token did it."""
+class Stored(Generic[T]):
+    """What a request stored. `replayed` means that nothing was stored now, as it was there already."""
+
+    value: T
+    replayed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TicketStored:
+    """A ticket that was filed, moved or changed. `replayed` means that an earlier request of this token did it."""
 
     ticket: Ticket
     replayed: bool
@@ -137,7 +249,15 @@ class TicketCreated:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page(Generic[T]):
-    """One page of a list. `next_cursor` is the cursor of the next page, None on the last page."""
+    """One page of a list, with the cursors of the next page and of the previous one; None if there is none."""
 
     results: tuple[T, ...]
     next_cursor: str | None
+    previous_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TicketPage(Page[Ticket]):
+    """Some tickets of a project. `looked_to` is how far a filtered page has looked; None if to the end of the list."""
+
+    looked_to: TicketKey | None = None

@@ -5,18 +5,32 @@ for that person. `clean` cleans several fields and raises all messages together.
 no limits of their own. Forms show a validator's `hint` beside its field.
 """
 
-import unicodedata
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
 
-from tickets.exceptions import InvalidInput, ProjectNotFound
-from tickets.types import ProjectKey, Status
+from tickets.exceptions import InvalidInput, ProjectNotFound, WrongPart
+from tickets.types import Opening, ProjectKey, Role, Status
 
-# Control characters, lone surrogates (which UTF-8 cannot encode), line and paragraph separators.
-REFUSED_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+# Characters as parts of regular expressions, in the form that programs of all languages read.
+# Control characters, line and paragraph separators.
+CONTROLS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029"
+LINES = r"\t\n\r"
+# They turn the text around them: what is read is not what is stored. The marks that Arabic and Hebrew need stay.
+DIRECTIONS = r"\u202a-\u202e\u2066-\u2069"
+# Nothing is seen of spaces, marks on nothing, fillers, and what only joins others, such as the joiner of emoji.
+UNSEEN = (
+    r" \u00a0\u00ad\u0300-\u036f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u1ab0-\u1aff\u1dc0-\u1dff"
+    r"\u2000-\u200f\u202f\u205f-\u2065\u206a-\u206f\u20d0-\u20ff\u2800\u3000\u3164\ufe00-\ufe0f\ufe20-\ufe2f"
+    r"\ufeff\uffa0\ufff0-\ufffb"
+)
+SEEN = f"[^{UNSEEN}{CONTROLS}{LINES}{DIRECTIONS}]"
+# Of characters that UTF-8 cannot encode, and of unseen ones that not all languages can write in a regular expression.
+SURROGATES, TAGS = r"\ud800-\udfff", r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 
 
 class Validator(Protocol):
@@ -32,16 +46,26 @@ class Validator(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Text:
-    """A text of `least` to `most` characters, without spaces around it. It has one line, unless `lines` is set."""
+    """A text of `least` to `most` characters, of which something is seen. It has one line, unless `lines` is set.
+
+    Spaces around it are removed. `without` are characters that it cannot have.
+    """
 
     least: int = 0
     most: int
     lines: bool = False
+    without: str = ""
 
     @property
     def hint(self) -> str:
         """The limits in words."""
         return f"{f'{self.least} to' if self.least else 'Up to'} {self.most:,} characters."
+
+    @property
+    def refused(self) -> str:
+        """The characters that it cannot have, as a part of a regular expression."""
+        # A text of its own lines disturbs nothing beside it.
+        return CONTROLS + self.without + ("" if self.lines else LINES + DIRECTIONS)
 
     def clean(self, value: Any) -> str:
         """The text without spaces around it. Its line ends become newlines."""
@@ -49,19 +73,23 @@ class Text:
             value = ""
         if not isinstance(value, str):
             raise ValidationError("This must be text.")
-        text = value.replace("\r\n", "\n").strip()
-        if bad := next((character for character in dict.fromkeys(text) if not self._allows(character)), None):
-            raise ValidationError(f"The character U+{ord(bad):04X} cannot be used here. Remove it.")
-        if len(text) < self.least:
-            raise ValidationError("This must not be empty.")
+        text = value.replace("\r\n", "\n")
         if len(text) > self.most:
             raise ValidationError(f"At most {self.most:,} characters, these are {len(text):,}.")
-        return text
+        if bad := re.search(f"[{self.refused}{SURROGATES}]", text):
+            raise ValidationError(f"The character {named(bad[0])} cannot be used here. Remove it.")
+        if not text.strip(" \t\n\r"):
+            if self.least:
+                raise ValidationError("This must not be empty.")
+            return ""
+        if not re.search(f"{SEEN[:-1]}{TAGS}]", text):
+            raise ValidationError("Nothing can be seen of this text. Write something that can.")
+        return text.strip()
 
-    def _allows(self, character: str) -> bool:
-        if self.lines and character in "\n\t":
-            return True
-        return unicodedata.category(character) not in REFUSED_CATEGORIES
+
+def named(character: str) -> str:
+    """A character as people know it: a comma, or U+200B."""
+    return f"{character!r}" if character.isprintable() else f"U+{ord(character):04X}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,18 +106,17 @@ class Labels:
 
     def clean(self, value: Any) -> tuple[str, ...]:
         """The labels in their order, without duplicates."""
-        if isinstance(value, str) or not isinstance(value, Iterable):
+        if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
             raise ValidationError("This must be a list of labels.")
-        labels = tuple(dict.fromkeys(self._clean_label(label) for label in value))
-        if len(labels) > self.most:
-            raise ValidationError(f"At most {self.most} labels, these are {len(labels)}.")
-        return labels
+        if len(value) > self.most:
+            raise ValidationError(f"At most {self.most} labels, these are {len(value)}.")
+        return tuple(dict.fromkeys(self._clean_label(index, label) for index, label in enumerate(value)))
 
-    def _clean_label(self, value: Any) -> str:
-        label = self.each.clean(value)
-        if "," in label:
-            raise ValidationError(f"A label cannot hold a comma: {label!r}.")
-        return label
+    def _clean_label(self, index: int, value: Any) -> str:
+        try:
+            return self.each.clean(value)
+        except ValidationError as error:
+            raise WrongPart(error.messages[0], index) from error
 
 
 class ProjectKeys:
@@ -105,45 +132,101 @@ class ProjectKeys:
             raise ValidationError(f"This is not a project key: {self.hint}") from error
 
 
-class Statuses:
-    """The statuses that people can choose; void and moved are not among them."""
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of some values, which people know by their labels."""
 
-    choices = tuple((status.value, status.label) for status in Status if status not in {Status.VOID, Status.MOVED})
-    hint = f"One of {', '.join(value for value, _ in choices)}."
+    values: tuple[Any, ...]
 
-    def clean(self, value: Any) -> Status:
-        """The status of this name."""
-        if not isinstance(value, str) or value not in dict(self.choices):
+    @property
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """The values with their labels, for a form."""
+        return tuple((value.value, value.label) for value in self.values)
+
+    @property
+    def hint(self) -> str:
+        """The values in words."""
+        return f"One of {', '.join(self.values)}."
+
+    def clean(self, value: Any) -> Any:
+        """The value of this name."""
+        if not isinstance(value, str) or value not in self.values:
             raise ValidationError(self.hint)
-        return Status(value)
+        return self.values[self.values.index(value)]
+
+
+STATUSES = OneOf(tuple(status for status in Status if status not in {Status.VOID, Status.MOVED}))
+"""The statuses that people can choose; void and moved are not among them."""
+ROLES = OneOf(tuple(Role))
+OPENINGS = OneOf(tuple(Opening))
+
+
+class AnyStatuses:
+    """One or more statuses of a filter; void and moved are among them."""
+
+    hint = f"Any of {', '.join(Status)}; several may be given."
+
+    def clean(self, value: Any) -> tuple[Status, ...]:
+        """The statuses of these names, in one order."""
+        if isinstance(value, str) or not {*value} <= {*Status}:
+            raise ValidationError(self.hint)
+        return tuple(status for status in Status if status in value)
+
+
+class Moments:
+    """The moments at which ranges begin and end."""
+
+    hint = "A date, like 2026-01-31, or a time, like 2026-01-31T12:00:00Z; in UTC if it names no other zone."
+
+    def clean(self, value: Any) -> datetime:
+        """The moment. A date is its beginning."""
+        try:
+            if not re.match(r"\d{4}-\d\d-\d\d(T|$)", value):
+                raise ValueError
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValidationError(f"This is not a moment. {self.hint}") from error
 
 
 PROJECT: Mapping[str, Validator] = {
     "key": ProjectKeys(),
     "name": Text(least=1, most=100),
     "description": Text(most=2_000, lines=True),
+    "open": OPENINGS,
 }
+LABEL = Text(least=1, most=40, without=",")
+MEMBER: Mapping[str, Validator] = {"user": Text(least=1, most=150), "role": ROLES}
 TICKET: Mapping[str, Validator] = {
     "title": Text(least=1, most=200),
     "description": Text(most=20_000, lines=True),
-    "status": Statuses(),
+    "status": STATUSES,
     "assignee": Text(most=150),
-    "labels": Labels(most=20, each=Text(least=1, most=40)),
+    "labels": Labels(most=20, each=LABEL),
+}
+FILTER: Mapping[str, Validator] = {
+    "status": AnyStatuses(),
+    "assignee": Text(least=1, most=150),
+    "label": LABEL,
+    "reporter": Text(least=1, most=150),
+    "text": Text(least=1, most=200),
+    **dict.fromkeys(("created_from", "created_before", "updated_from", "updated_before"), Moments()),
 }
 VOID: Mapping[str, Validator] = {"reason": Text(most=500, lines=True)}
+COMMENT: Mapping[str, Validator] = {"text": Text(least=1, most=20_000, lines=True)}
 MOVE: Mapping[str, Validator] = {"to": PROJECT["key"]}
 # The caller's name for one request.
-REQUEST: Mapping[str, Validator] = {"idempotency_token": Text(least=1, most=200)}
+REQUEST: Mapping[str, Validator] = {"idempotency_token": Text(least=1, most=255)}
 
 
 def clean(values: Mapping[str, Any], validators: Mapping[str, Validator]) -> dict[str, Any]:
     """The values, each cleaned by the validator of its field. Raises InvalidInput with the messages of all fields."""
-    cleaned, complaints = {}, {}
+    cleaned, complaints = {}, dict[str, ValidationError]()
     for field, value in values.items():
         try:
             cleaned[field] = _validator(field, validators).clean(value)
         except ValidationError as error:
-            complaints[field] = error.messages
+            complaints[field] = error
     if complaints:
         raise InvalidInput(complaints)
     return cleaned
@@ -158,6 +241,14 @@ def _validator(field: str, validators: Mapping[str, Validator]) -> Validator:
 def readable(name: object) -> str:
     """The name of a field that somebody sent, without lone surrogates: no answer could be sent with them."""
     return str(name).encode(errors="backslashreplace").decode()
+
+
+def calendar_day(text: str) -> date:
+    """The day in a text such as "2026-03-05". Raises ValueError for any other form, as ISO 8601 has more than one."""
+    day = date.fromisoformat(text)
+    if day.isoformat() != text:
+        raise ValueError(f"{text!r} is not like 2026-03-05.")
+    return day
 
 
 def project_key(text: str) -> ProjectKey:

@@ -27,6 +27,7 @@ COMMANDS = {
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
     "bench-peers": ["project.proof.peers.bench"],
+    "fuzz": ["project.proof.fuzz"],
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
 }

@@ -5,7 +5,6 @@ If the engine dies, it is started again. If the web server dies, the run ends. B
 
 import logging
 import os
-import secrets
 import signal
 import sys
 import threading
@@ -16,14 +15,16 @@ from contextlib import ExitStack, contextmanager
 
 from project import environment
 from project.commands.bootstrap import fail
-from project.commands.prepare import DEMO
-from project.paths import ENGINE_DATA, ENGINE_ENDPOINT
+from project.commands.prepare import ANN, BEN, DEMO
+from project.paths import DEMO_PASSWORD, ENGINE_DATA, ENGINE_ENDPOINT
+from project.secret_files import stored_secret
 from sequences.lab.engine import FALLBACK_WARNING, Engine, EngineError
 from sequences.lab.processes import HOST, ChildProcess, answers
 
 WEB_START_SECONDS = 60.0
 WEB_STOP_SECONDS = 15.0
 WATCH_SECONDS = 0.1
+WORKER = "project.worker.BufferingWorker"
 
 logger = logging.getLogger("project.serve")
 
@@ -49,7 +50,7 @@ def run(stopping: threading.Event) -> int:
     """Start the engine if it is needed, then the web server. Stop them in the opposite order."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", environment.DEVELOPMENT)
     port = int(environment.port())
-    password = "" if environment.in_production() else secrets.token_urlsafe(12)
+    password = stored_secret(DEMO_PASSWORD, 12) if environment.has_own_database() else ""
     with ExitStack() as stack:
         engine = stack.enter_context(running_engine()) if environment.needs_own_engine() else None
         prepare(password)
@@ -87,7 +88,7 @@ def prepare(password: str) -> None:
 
 def start_web(port: int, stopping: threading.Event) -> ChildProcess:
     """Start gunicorn and wait until it answers."""
-    options = f"--bind {HOST}:{port} --worker-class gthread --workers 2 --threads 16 --log-level warning"
+    options = f"--bind {HOST}:{port} --worker-class {WORKER} --workers 2 --threads 16 --log-level warning"
     program = [sys.executable, "-m", "gunicorn", *options.split(), "--no-control-socket", "project.wsgi"]
     web = ChildProcess(program)
     deadline = time.monotonic() + WEB_START_SECONDS
@@ -103,7 +104,10 @@ def say_where(port: int, password: str, engine: Engine | None) -> None:
     """Print the address, how to sign in, and where the data is kept."""
     print(f"\n  Tickets are at http://{HOST}:{port}/")
     if password:
-        print(f"  Sign in as {DEMO} with the password {password} (a new one at each start)")
+        print(f"  Sign in as {DEMO} with the password {password} (it is in {DEMO_PASSWORD})")
+        print(f"  {ANN}, an owner of project SHOP, and {BEN}, a reporter in it, have the same password")
+    elif not environment.in_production():
+        print("  Sign in with an account of DATABASE_URL. Make the first one: manage.py createsuperuser")
     if engine:
         print(f"  {FALLBACK_WARNING if engine.fallback else f'The data is kept in {ENGINE_DATA.parent}'}")
     print("  Ctrl-C stops.\n", flush=True)

@@ -21,9 +21,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import django
 from django.conf import settings
@@ -31,15 +32,19 @@ from django.core.management import call_command
 from rich.console import Console
 from rich.table import Table
 
+from project.proof.faults.proxy import free_port
 from project.proof.faults.stack import Stack, running_stack
+from project.proof.peers.load import Job, carry_out
 from sequences.lab.comparison import compare
 from sequences.lab.engine import Engine
 from sequences.lab.plan import Plan, Row
+from sequences.lab.processes import HOST
 from sequences.lab.recipes import BARE_PUT_ITEM
 
 Figures = Mapping[str, float]
 
 PUBLISHED = "published-sort-key-increment"
+ONCE = ("memory", "first_page")  # as they store many rows first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +145,52 @@ def _creates_per_second(stack: Stack, projects: Sequence[str], count: int = 1600
     return count / (time.perf_counter() - began)
 
 
+def bare_view() -> Figures:
+    """One client files tickets over HTTP, by our API and by a bare view, in turns."""
+    with tempfile.TemporaryDirectory() as folder, running_stack(Path(folder), through_proxy=False) as ours:
+        ours.ask("POST", "/api/projects/", {"key": "ABC", "name": "Alphabet"})
+        with _bare_site(ours) as bare:
+            seconds: dict[str, float] = {"ours": 0.0, "bare": 0.0}
+            for _ in range(9):
+                seconds["ours"] += _seconds(ours, 200)
+                seconds["bare"] += _seconds(bare, 200)
+        return {"HTTP over bare view": seconds["ours"] / seconds["bare"]}
+
+
+@contextmanager
+def _bare_site(ours: Stack) -> Iterator[Stack]:
+    """Our stack with the bare view in place of the API, on the same engine."""
+    port, folder = free_port(), ours.folder / "bare"
+    folder.mkdir()
+    command = [f"--bind={HOST}:{port}" if flag.startswith("--bind=") else flag for flag in ours.command]
+    environment = {**ours.environment, "DJANGO_SETTINGS_MODULE": "project.proof.bare.settings"}
+    bare = replace(ours, folder=folder, command=command, environment=environment, address=f"http://{HOST}:{port}")
+    bare.start_web()
+    try:
+        yield bare
+    finally:
+        bare.stop_web()
+
+
+def _seconds(stack: Stack, count: int) -> float:
+    """The time in which one client files so many tickets."""
+    address = urlsplit(stack.address)
+    job = Job(
+        host=HOST,
+        port=address.port or 80,
+        token=stack.token,
+        method="POST",
+        paths=["/api/projects/ABC/tickets/"],
+        body='{"title": "A title"}',
+        clients=1,
+        count=count,
+        status=201,
+    )
+    result = carry_out(job)
+    assert not result.failures, result.failures
+    return result.seconds
+
+
 def memory() -> Figures:
     """The memory of a process after 1,000,000 tickets in 10,000 projects, over its memory after half of them."""
     from sequences import put_next_many
@@ -152,6 +203,50 @@ def memory() -> Figures:
     with _tables():
         half = fill(0)
         return {"memory": fill(5000) / half}
+
+
+def first_page() -> Figures:
+    """The first page of a project with 200,000 tickets over that of one with 200, read in turns."""
+    from sequences import put_next_many
+    from tickets import selectors
+
+    with _tables():
+        row = {"title": "The export leaves out the last page", "status": "open", "labels": ["export"]}
+        for project, count in (("SMALL", 200), ("LARGE", 200_000)):
+            for _ in range(0, count, 100):
+                put_next_many("tickets", [row] * 100, scope=project)
+        took: dict[str, list[float]] = {"SMALL": [], "LARGE": []}
+        units: dict[str, set[float]] = {"SMALL": set(), "LARGE": set()}
+        for turn in range(600):
+            project = "LARGE" if turn % 2 else "SMALL"
+            with _read_units() as read:
+                began = time.perf_counter()
+                selectors.list_tickets(project)
+                took[project].append(time.perf_counter() - began)
+            units[project].add(read[-1])
+    return {
+        "first page units": max(units["LARGE"]) / min(units["SMALL"]),
+        "first page time": statistics.median(took["LARGE"]) / statistics.median(took["SMALL"]),
+    }
+
+
+@contextmanager
+def _read_units() -> Iterator[list[float]]:
+    """The units of each read in the block."""
+    from sequences import dynamodb
+
+    call, read = dynamodb.call, list[float]()
+
+    def note(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+        answer = call(operation, request, **limits)
+        read.append(dynamodb.used_units(answer))
+        return answer
+
+    dynamodb.call = note
+    try:
+        yield read
+    finally:
+        dynamodb.call = call
 
 
 def _processes(name: str, text: str, *, least: float) -> tuple[Bar, ...]:
@@ -167,7 +262,7 @@ def _processes(name: str, text: str, *, least: float) -> tuple[Bar, ...]:
 
 MEASURES: Mapping[str, Callable[[], Figures]] = {
     measure.__name__: measure
-    for measure in (hot_project, processes, lone_writer, scopes, additions, blocks, http, memory)
+    for measure in (hot_project, processes, lone_writer, scopes, additions, blocks, http, bare_view, memory, first_page)
 }
 BARS = (
     Bar(figure="32 over published", text="32 writers, 1 process, 1 project: over the published recipe", least=110),
@@ -185,6 +280,9 @@ BARS = (
     Bar(figure="block values", text="BlockAllocator, 8 threads, blocks of 10,000: values/s", least=500_000),
     Bar(figure="block requests", text="the same: requests a block", most=1.0),
     Bar(figure="HTTP one over 32", text="HTTP creates on 1 project over 32 projects", least=0.9),
+    Bar(figure="HTTP over bare view", text="HTTP creates, 1 client: time over a bare view's", most=1.5),
+    Bar(figure="first page units", text="first page of 200,000 tickets over that of 200: read units", most=1.0),
+    Bar(figure="first page time", text="the same: time", most=1.2),
     Bar(figure="memory", text="memory after 1,000,000 tickets, 10,000 projects over that after half", most=1.05),
 )
 
@@ -215,7 +313,9 @@ def _tables() -> Iterator[None]:
 def main() -> int:
     """Measure, print the table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5, help="the number of runs; memory is measured once")
+    parser.add_argument(
+        "--runs", type=int, default=5, help="the number of runs; memory and first_page are measured once"
+    )
     parser.add_argument("--only", default=",".join(MEASURES), help="measures, separated by commas")
     options = parser.parse_args()
     names = options.only.split(",")
@@ -223,7 +323,7 @@ def main() -> int:
         parser.error(f"unknown: {', '.join(sorted(unknown))}. Known are {', '.join(MEASURES)}.")
     values = {}
     for name in names:
-        runs = [_measured(name) for _ in range(1 if name == "memory" else options.runs)]
+        runs = [_measured(name) for _ in range(1 if name in ONCE else options.runs)]
         values.update({figure: statistics.median(run[figure] for run in runs) for figure in runs[0]})
     return _report(values)
 

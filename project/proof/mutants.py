@@ -1,4 +1,4 @@
-"""`make mutants`: makes many small changes to the core, one at a time, and lists the changes that no test notices.
+"""`make mutants`: makes many small changes, one at a time, and lists those that no test notices.
 
     python -m project.proof.mutants [--seed 1] [--per-file 12] [--only sequences/leader.py,...] [--workers 2] [--narrow]
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -47,12 +48,15 @@ JUDGED = Path(__file__).with_name("mutants_judged.toml")
 LEAST_RATE = 0.95
 LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 
-# Not core: pages, checks and commands, the lab, and modules of declarations.
-NOT_CORE = re.compile(
+MUTATED = ("sequences/**/*.py", "tickets/**/*.py", "project/worker.py")
+# But not: pages, checks and commands, the lab, and modules of declarations.
+NOT_MUTATED = re.compile(
     r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|storage|terminal|types)\.py$)"
+    r"|tickets/(.*/)?((management|migrations)/|(admin|apps|converters|exceptions|forms|models|types|urls)\.py$)"
+    r"|tickets/((?!api)\w+/)?views\.py$"
 )
-OF_TICKETS = ("tickets/renames.py", "tickets/services.py", "tickets/store.py")
 # A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.
+# The tests of a room within a room may be in a folder of their own.
 OWN_TESTS = {
     "sequences/actions.py": ("also",),
     "sequences/asynchronous.py": ("async", "signals"),
@@ -80,9 +84,18 @@ OWN_TESTS = {
     "sequences/formats/writing.py": ("formats",),
     "sequences/gatherings.py": ("async",),
     "sequences/guarded.py": ("changes", "switches"),
+    "sequences/host_memory.py": ("host_lock",),
     "sequences/leader.py": ("commit_queues", "deadlines"),
     "sequences/operations.py": ("seeds",),
     "sequences/registry.py": ("tables",),
+    "sequences/rest/answers.py": ("rest", "../tickets/problems", "../tickets/requests", "../tickets/codes"),
+    "sequences/rest/cursors.py": ("rest", "../tickets/lists/pages"),
+    "sequences/rest/fields.py": ("rest", "../tickets/json", "../tickets/api"),
+    "sequences/rest/idempotency.py": ("rest", "../tickets/codes"),
+    "sequences/rest/pages.py": ("rest", "../tickets/lists/pages"),
+    "sequences/rest/problems.py": ("rest", "../tickets/problems", "../tickets/pages", "../tickets/codes"),
+    "sequences/rest/request_ids.py": ("rest", "../tickets/requests"),
+    "sequences/rest/views.py": ("rest", "../tickets/api"),
     "sequences/retries.py": ("deadlines",),
     "sequences/tables.py": ("checks", "clients", "layouts"),
     "sequences/services.py": ("signals", "dated"),
@@ -105,16 +118,71 @@ OWN_TESTS = {
     "sequences/strategies/options.py": ("registry", "deadlines"),
     "sequences/strategies/put_requests.py": ("also", "reserved_once", "services", "counters"),
     "sequences/strategies/remedies.py": ("changes", "counters"),
-    "sequences/strategies/stored_counter.py": ("registry", "stored_rows", "counters", "changes"),
+    "sequences/strategies/stored_counter.py": ("layouts", "registry", "stored_rows", "counters", "changes"),
     "sequences/strategies/supply.py": ("block", "lives"),
+    "sequences/strategies/switch_note.py": ("switches",),
     "sequences/strategies/transactional.py": ("counters", "switches", "lives", "contract"),
     "sequences/testing/assertions.py": ("testing",),
     "sequences/testing/callers.py": ("testing", "contract"),
     "sequences/testing/cases.py": ("testing",),
     "sequences/testing/engines.py": ("testing",),
     "sequences/testing/tables.py": ("testing",),
+    "tickets/access/actions.py": ("rules", "members"),
+    "tickets/access/checks.py": ("rules", "members", "doors"),
+    "tickets/access/memory.py": ("rules", "members"),
+    "tickets/accounts/api/throttling.py": ("throttles",),
+    "tickets/accounts/api/views.py": ("tokens", "throttles"),
+    "tickets/accounts/middleware.py": ("throttles",),
+    "tickets/accounts/selectors.py": ("tokens", "migration"),
+    "tickets/accounts/services.py": ("tokens",),
+    "tickets/accounts/sign_in.py": ("throttles",),
+    "tickets/accounts/tokens.py": ("migration",),
+    "tickets/accounts/validators.py": ("tokens",),
+    "tickets/addresses.py": ("lists/addresses", "renames", "moves"),
+    "tickets/api/authentication.py": ("accounts/tokens",),
+    "tickets/api/docs.py": ("api_docs",),
+    "tickets/api/exceptions.py": ("problems", "codes", "moves", "renames", "lists/addresses"),
+    "tickets/api/index.py": ("lists/addresses", "lists/pages", "api"),
+    "tickets/api/members.py": ("access/members",),
+    "tickets/api/pagination.py": ("lists/pages", "api"),
+    "tickets/api/permissions.py": ("access/doors", "access/rules"),
+    "tickets/api/projects.py": ("api", "renames", "access/rules"),
+    "tickets/api/renderers.py": ("json",),
+    "tickets/api/requests.py": ("problems", "json", "api", "renames"),
+    "tickets/api/schema.py": ("api", "api_docs"),
+    "tickets/api/sequences.py": ("api", "codes"),
+    "tickets/api/serializers.py": ("api", "json", "moves", "versions"),
+    "tickets/api/tickets.py": ("api", "versions", "moves", "lists/bulk", "lists/export"),
+    "tickets/api/versions.py": ("versions",),
+    "tickets/api/views.py": ("api", "renames", "access/rules"),
+    "tickets/bulk.py": ("lists/bulk",),
+    "tickets/cursors.py": ("lists/pages", "pages"),
+    "tickets/doors.py": ("access/doors", "access/rules"),
+    "tickets/lists/filters.py": ("pages",),
+    "tickets/middleware.py": ("requests", "problems", "moves"),
+    "tickets/problems.py": ("codes",),
+    "tickets/repeats.py": ("services", "lists/bulk", "api"),
+    "tickets/sales/api/serializers.py": ("api",),
+    "tickets/sales/api/views.py": ("api",),
+    "tickets/sales/selectors.py": ("services", "pages", "api"),
+    "tickets/sales/services.py": ("concurrency",),
+    "tickets/sales/store.py": ("services", "concurrency"),
+    "tickets/sales/validators.py": ("services", "api", "pages"),
+    "tickets/selectors.py": ("services", "api", "lists/pages"),
     "tickets/services.py": ("moves", "renames"),
-    "tickets/store.py": ("services", "moves", "renames"),
+    "tickets/store/lists.py": ("lists/pages",),
+    "tickets/store/members.py": ("access/members", "access/rules", "services"),
+    "tickets/store/moves.py": ("moves",),
+    "tickets/store/places.py": ("store", "services", "renames", "timeline"),
+    "tickets/store/projects.py": ("services", "renames"),
+    "tickets/store/tickets.py": ("services", "guarded", "moves", "renames", "timeline"),
+    "tickets/store/timeline.py": ("timeline",),
+    "tickets/tables.py": ("lists/pages", "services"),
+    "tickets/timeline/api/serializers.py": ("versions",),
+    "tickets/timeline/api/views.py": ("versions", "timeline"),
+    "tickets/timeline/recording.py": ("timeline",),
+    "tickets/timeline/selectors.py": ("timeline", "versions"),
+    "tickets/timeline/services.py": ("timeline", "versions"),
 }
 FLAGS = ("tests/test_docs.py",)  # checks the flags of each strategy against the tables in the docs
 
@@ -148,15 +216,18 @@ class BrokenTests(Exception):
 
 def core() -> list[str]:
     """The modules that are mutated."""
-    found = sorted(path.relative_to(paths.ROOT).as_posix() for path in (paths.ROOT / "sequences").rglob("*.py"))
-    return [path for path in found if not NOT_CORE.match(path)] + list(OF_TICKETS)
+    found = chain(*(paths.ROOT.glob(pattern) for pattern in MUTATED))
+    files = sorted(path.relative_to(paths.ROOT).as_posix() for path in found)
+    return [file for file in files if not NOT_MUTATED.match(file)]
 
 
 def own_tests(file: str) -> Suite:
     """The tests that run first on a mutant of this module."""
-    room, stem = file.partition("/")[0], Path(file).stem
-    named = [f"tests/{room}/test_{name}.py" for name in (stem, *OWN_TESTS.get(file, ()))]
-    found = tuple(path for path in named if (paths.ROOT / path).exists()) or (f"tests/{room}",)
+    places = [Path("tests") / room for room in Path(file).parents]
+    folder = next(place for place in places if (paths.ROOT / place).exists())
+    names = map(Path, (Path(file).stem, *OWN_TESTS.get(file, ())))
+    named = [os.path.normpath(folder / name.with_name(f"test_{name.name}.py")) for name in names]
+    found = [path for path in dict.fromkeys(named) if (paths.ROOT / path).exists()] or [str(folder)]
     return Suite((*found, *(FLAGS if "/strategies/" in file else ())))
 
 
@@ -203,7 +274,8 @@ class Copy:
         environment = f"PYTHONDONTWRITEBYTECODE=1 TMPDIR={tempfile.mkdtemp(dir=folder)}"
         # The project's options are left out: with --strict-config pytest refuses to run without its cache, and every
         # mutant would look killed.
-        pytest = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
+        slow = ("-p", "no:cacheprovider", "-p", "no:schemathesis")  # to import the latter takes longer than most tests
+        pytest = ("-m", "pytest", "-x", "-q", *slow, "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
         enter = f'cd "$0" && exec env {environment} "$@"'
         self._command = ["/bin/sh", "-c", enter, str(self._tree), sys.executable, *pytest]
         self._child: ChildProcess | None = None
@@ -238,7 +310,7 @@ class Copy:
             return "time-out"
         finally:
             self.stop()
-        if status == -signal.SIGKILL:
+        if status in (-signal.SIGKILL, -signal.SIGTERM):
             raise BrokenTests("The tests were ended by somebody.")
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", self.output, re.MULTILINE)
         return "" if status == 0 else failed[1] if failed else f"exit status {status}"

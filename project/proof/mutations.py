@@ -1,8 +1,8 @@
 """Changes to a module that a test should notice: found in its syntax tree, and made in its text.
 
 Some parts are left alone, because tests need not notice a change: docstrings, type hints, imports, decorators, asserts
-and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, the text of log lines, and the messages of
-exceptions.
+and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, the text of log lines, the messages of
+exceptions, and what an argument of PROSE says.
 """
 
 import ast
@@ -21,6 +21,7 @@ OPERATOR = re.compile(rb"\b(?:is\s+not|not\s+in|is|in|and|or)\b|[=!<>]=|[<>]|[+-
 # A string is an expression of DynamoDB if it names attributes or values, like "#last_value <= :room AND ...".
 EXPRESSION = re.compile(rb"[#:][\w{]")
 CLAUSE = re.compile(rb"\bAND\b|\bOR\b|attribute_(?:not_)?exists|<>|<=|>=|(?<= )[<>+](?= )")
+PROSE = {"advice", "detail", "help_text", "hint", "title"}
 
 Name = tuple[str, str, str, str]
 """The name of a mutation: its file, the function or class around it, and its line before and after."""
@@ -194,6 +195,8 @@ def _is_left_alone(node: ast.AST) -> bool:
         case (
             ast.Import() | ast.ImportFrom() | ast.Assert() | ast.keyword(arg="strict") | ast.Expr(value=ast.Constant())
         ):
+            return True
+        case ast.keyword(arg=name, value=ast.Constant(value=str())) if name in PROSE:
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True

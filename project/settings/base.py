@@ -24,6 +24,17 @@ SEQUENCES: dict[str, dict[str, Any]] = {
             "scopes": "tickets.selectors.list_scopes",
         },
     },
+    # The comments and changes of each ticket. The key of a project has no "#", so that the partitions never meet.
+    "timeline": {
+        "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
+        "TABLE": "tickets",
+        "MAXIMUM": 10**15 - 1,
+        "OPTIONS": {
+            "partition": "{scope}#",
+            "ignore_in_repeat": ["at", "changes", "values"],
+            "scopes": "tickets.timeline.selectors.list_scopes",
+        },
+    },
     # Orders, invoices, their counters and their markers share a table, so that a restore of it is consistent.
     "orders": {
         "STRATEGY": "sequences.strategies.atomic.AtomicCounter",
@@ -51,6 +62,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     },
 }
 SEQUENCES_CLIENTS = {"default": {"LEAN": os.environ.get("SEQUENCES_CLIENT") != "boto3"}}
+SILENCED_SYSTEM_CHECKS = ["sequences.W003"]  # see "timeline"
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")
 
 INSTALLED_APPS = [
@@ -62,21 +74,28 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "rest_framework",
-    "rest_framework.authtoken",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "sequences",
     "tickets",
+    "tickets.accounts",
 ]
 MIDDLEWARE = [
+    "tickets.health.Health",
+    # First, so that the lines of all others have the id of the request.
+    "sequences.rest.request_ids.RequestIds",
+    "tickets.middleware.AccessLog",
+    "tickets.middleware.HeadWithoutBody",
+    "tickets.headers.Headers",
     "django.middleware.security.SecurityMiddleware",
+    "tickets.accounts.middleware.Limits",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Pages are for signed-in people only; views that are not say so themselves.
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "tickets.accounts.middleware.SignInFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "tickets.middleware.ErrorPages",
@@ -99,8 +118,33 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": environment.database(os.environ.get("DATABASE_URL") or f"sqlite:///{LOCAL / 'web.sqlite3'}")}
+# All processes of all machines see this cache, and it needs no further service. Throttles are all that is in it.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "cache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    }
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Otherwise it takes the permission `tickets.add_project`.
+EVERYBODY_MAY_ADD_PROJECTS = environment.flag("EVERYBODY_MAY_ADD_PROJECTS")
+# The scopes of each sequence in which values may be taken over REST, besides those without a scope.
+REST_SCOPES: dict[str, list[str]] = {}
+
+# What pages may load, send and be shown in. Pico's drawings of form fields are in its style sheet, as data.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+    }
+}
+CSRF_FAILURE_VIEW = "tickets.views.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"
@@ -125,33 +169,61 @@ REST_FRAMEWORK = {
         "tickets.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["tickets.api.permissions.Door"],
     "DEFAULT_RENDERER_CLASSES": ["tickets.api.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "tickets.api.schema.Document",
+    "DEFAULT_THROTTLE_CLASSES": ["tickets.accounts.api.throttling.UserThrottle"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "EXCEPTION_HANDLER": "tickets.api.exceptions.exception_handler",
 }
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # bytes of a body
+THROTTLES = {
+    "user": "6000/minute",  # requests to the API of an account
+    "address": "300/minute",  # tokens of an address that a process does not know yet
+    "tokens": "5/minute",  # new tokens of an account over REST
+    "sign-in-address": "5/minute",  # sign-ins from an address that fail
+    "sign-in-name": "5/minute",  # sign-ins with a name that fail
+}
+if not environment.flag("THROTTLE", default=True):
+    THROTTLES = {}
+PROXIES = environment.count("PROXIES")  # which stand before the site, and add to X-Forwarded-For
+API_TOKEN_DAYS: int | None = 90  # for so long a new token opens the API, unless its person chooses
+API_TOKEN_MOST_DAYS: int | None = 365  # None: for ever, too
 TOKEN_SECONDS = 10  # for so long a process remembers a token and its account
 SPECTACULAR_SETTINGS = {
     "TITLE": "Tickets",
     "DESCRIPTION": "Tickets that are numbered per project, without gaps and without duplicates.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "tickets.api.schema.completed"],
+    "COMPONENT_SPLIT_PATCH": False,  # each shape says itself what may be left out
+    "ENUM_NAME_OVERRIDES": {
+        "ChosenStatus": "tickets.validators.STATUSES.values",
+        "Opening": "tickets.validators.OPENINGS.values",
+        "Role": "tickets.validators.ROLES.values",
+    },
     "SWAGGER_UI_DIST": "SIDECAR",  # the page works without the internet
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
 }
 
+ACCESS_LOG_QUIET: set[str] = set()  # /healthz and /readyz are answered before the log
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}},
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # Otherwise Django uses its own handlers, and mails the administrators.
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        # The access log has a line for what clients do wrong, such as a wrong Host.
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.security.RequestDataTooBig": {"level": "CRITICAL"},  # a traceback that anybody could cause
         "sequences": {"level": "INFO"},
         "tickets": {"level": "INFO"},
     },

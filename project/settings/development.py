@@ -4,30 +4,16 @@ They find the engine of `make run` by themselves: its address is in a file under
 """
 
 import os
-import secrets
-import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from project import environment
 from project.environment import ENDPOINT
 from project.paths import ENGINE_ENDPOINT, LOCAL
+from project.secret_files import stored_secret
 from project.settings.base import *
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
-
-def stored_secret_key(path: Path) -> str:
-    """The key in this file. The first call makes it, once for all processes. Only the owner can read the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as draft:
-        draft.write(secrets.token_urlsafe(50))
-        draft.flush()
-        try:
-            os.link(draft.name, path)  # fails if another process was faster: its key is used
-        except FileExistsError:
-            pass
-    return path.read_text(encoding="ascii")
 
 
 def find_running_engine(path: Path) -> None:
@@ -51,7 +37,7 @@ def use_placeholder_credentials() -> None:
 find_running_engine(ENGINE_ENDPOINT)
 use_placeholder_credentials()
 
-SECRET_KEY = os.environ.get("SECRET_KEY") or stored_secret_key(LOCAL / "secret_key")
+SECRET_KEY = os.environ.get("SECRET_KEY") or stored_secret(LOCAL / "secret_key", 50)
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
 # Static files are served from the apps, without `collectstatic`.
 WHITENOISE_USE_FINDERS = True

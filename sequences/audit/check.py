@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from .. import expressions
 from ..dynamodb import unmarshal
@@ -40,7 +40,7 @@ def audit(
     """Read one scope from end to end and report on it.
 
     Cost: the consistent read units of its items, of its markers, and again of the items that have markers; if there is
-    a gap, those of the sequence's history, too.
+    a gap, those of the sequence's history, too. While a switch is under way, items above the counter count as well.
     Raises OperationNotSupported for items that are not in collections, ScopeNotFound for an empty scope if the option
     `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
     """
@@ -63,7 +63,7 @@ def audit(
         done += len(page)
         progress(done, check.wanted)
     if done == 0 and strategy.option.get("scope_must_exist"):
-        raise ScopeNotFound(f"{scope!r} does not exist in {strategy.alias!r}: nothing is stored for it.")
+        raise ScopeNotFound.of(strategy.alias, scope, "nothing is stored for it")
     return check.report()
 
 
@@ -81,6 +81,7 @@ class _Check:
         self.orphans: Findings[Orphan] = Findings()
         self.carried = self.missing = self.marker_count = self.unsigned_voids = self.explained_gaps = 0
         self.counter = self._counter_state()
+        self.counter_follows = False
         self.bound = _highest(self.counter) if self.counter else None
         self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
         self.expected = self.series.numbers.start
@@ -120,10 +121,19 @@ class _Check:
                 self._carries(number, row)
 
     def _raise_bound(self, numbers: Iterable[int | None]) -> None:
-        """Read the counter again if a page has values above it: they may have been handed out since."""
+        """Read the counter again if a page has values above it: they may have been handed out since.
+
+        While a switch is under way all items count, as the counter follows them.
+        """
         highest = max((number for number in numbers if number is not None), default=0)
         if self.bound is not None and highest > self.bound:
             self.bound = max(self.bound, _highest(self._counter_state()))
+            if highest > self.bound and self._is_switching():
+                self.bound, self.counter_follows = None, True
+                self.last_value = self._highest_stored()
+
+    def _is_switching(self) -> bool:
+        return self.strategy.switch_note.is_switching(partial(read, client=self.strategy.config.client))
 
     def _carries(self, value: int, row: Row) -> None:
         if value <= self.last_value:
@@ -202,6 +212,8 @@ class _Check:
         name = type(self.strategy).__name__
         if self.counter is None:
             yield f"{name} keeps no counter: rows missing above the last value are found only by their markers."
+        if self.counter_follows:
+            yield "While a switch is under way items above the counter count, too: it follows them."
         if not self.strategy.gapless and self.missing:
             yield f"{name} takes a value before it stores the item: values may stay unused."
         if self.strategy.takes_own_keys and (self.missing or self.orphans.total):

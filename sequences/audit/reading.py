@@ -60,7 +60,7 @@ def changes_of(history: History, scope: Scope) -> Iterator[Change]:
 
 def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int], token_name: str) -> dict[int, str]:
     """The tokens of the items with these values, at most 100. Asks again for what a batch leaves out."""
-    request = expressions.read_many(schema, partition, values, attributes=[token_name])
+    request = expressions.read_many(schema, [(partition, value) for value in values], attributes=[token_name])
     tokens: dict[int, str] = {}
     deadline = Deadline()
     while request:

@@ -15,10 +15,11 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from botocore.awsrequest import (
     AWSHTTPConnection,
@@ -28,12 +29,16 @@ from botocore.awsrequest import (
 )
 from urllib3 import Timeout
 from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
+from urllib3.util.wait import wait_for_read, wait_for_write
 
 from .exchange import Answer, request_text, take_answer
 
 __all__ = ["LEAN_POOLS", "POOLS", "Limit", "in_request", "within"]
 
 _PORTS = {"http": 80, "https": 443}
+
+T = TypeVar("T")
+_Wait = Callable[[socket.socket, float | None], bool]
 
 LEAST_SECONDS = 0.001  # a time-out of 0 would make the socket non-blocking
 
@@ -131,16 +136,51 @@ class _Bounded:
             unsent = unsent[self.sock.send(unsent) :]
 
     def exchange(self, request: bytes, *, read_seconds: float | None) -> Answer:
-        """Send a request as it is, and read the answer. Without a limit each read may take `read_seconds`."""
-        self.send(request)
+        """Send a request as it is, and read the answer. Without a limit each step may take its own time-out.
+
+        The socket does not block, and is waited for only if it is not ready: each further call of the system would let
+        another thread run first.
+        """
+        if self.sock is None:
+            self.connect()
         sock = self.sock
         assert sock is not None
+        if sock.gettimeout() != 0:
+            sock.setblocking(False)
+        if _here.limit:
+            _here.limit.sent = True
+        unsent = memoryview(request)
+        while unsent:
+            unsent = unsent[_once_ready(sock, partial(sock.send, unsent), wait_for_write, self.timeout) :]
 
         def receive(most: int) -> bytes:
-            sock.settimeout(_left(read_seconds))
-            return sock.recv(most)
+            _wait(wait_for_read, sock, read_seconds)  # TLS keeps nothing back: `most` is more than a record of 16 KB
+            return _once_ready(sock, partial(sock.recv, most), wait_for_read, read_seconds)
 
-        return take_answer(receive, lambda received: _Response(sock, received=received))
+        def rest(received: bytes) -> _Response:
+            sock.settimeout(read_seconds)
+            return _Response(sock, received=received)
+
+        return take_answer(receive, rest)
+
+
+def _once_ready(sock: socket.socket, step: Callable[[], T], wait: _Wait, seconds: float | None) -> T:
+    """Do a step with a socket that does not block, as soon as that is possible."""
+    while True:
+        try:
+            return step()
+        except BlockingIOError:
+            pass
+        except ssl.SSLWantReadError:
+            wait = wait_for_read
+        except ssl.SSLWantWriteError:
+            wait = wait_for_write
+        _wait(wait, sock, seconds)
+
+
+def _wait(wait: _Wait, sock: socket.socket, seconds: float | None) -> None:
+    if not wait(sock, _left(seconds)):
+        raise TimeoutError("The time for the request is over.")
 
 
 class _Connection(_Bounded, AWSHTTPConnection):  # type: ignore[misc]

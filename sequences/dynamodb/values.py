@@ -66,7 +66,11 @@ class _FromWire(TypeDeserializer):
     """
 
     def deserialize(self, value: Any) -> Any:
-        return value["S"] if "S" in value else super().deserialize(value)
+        if "S" in value:  # the most frequent types first, as a list has thousands of values
+            return value["S"]
+        if "N" in value:
+            return self._deserialize_n(value["N"])
+        return [self.deserialize(member) for member in value["L"]] if "L" in value else super().deserialize(value)
 
     def _deserialize_b(self, value: bytes | str) -> Any:
         return super()._deserialize_b(b64decode(value) if isinstance(value, str) else value)  # type: ignore[misc]

@@ -90,15 +90,18 @@ def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None)
     }
 
 
-def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
-    """The write of `advance_counter`, as a put of the whole counter."""
+def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None, thawed: str | None) -> dict[str, Any]:
+    """The write of `advance_counter`, as a put of the whole counter. It keeps the mark of the last thaw."""
     condition, values = _still(seen)
     fields = {"last_value": row.last_value, "highest": row.last_value, "updated_at": row.updated_at, "token": row.token}
+    same_thaw = "attribute_not_exists(#thawed)" if thawed is None else "#thawed = :thawed"
+    mark = {} if thawed is None else {"thawed": {"S": thawed}}
+    values |= {f":{name}": value for name, value in mark.items()}
     return {
         "TableName": table,
-        "Item": {**key, **marshal(fields)},
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest"},
+        "Item": {**key, **marshal(fields), **mark},
+        "ConditionExpression": f"{condition} AND {same_thaw}",
+        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#thawed": "thawed"},
         **({"ExpressionAttributeValues": values} if values else {}),
         **OLD_ITEM,
     }

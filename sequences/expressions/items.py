@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..dynamodb import marshal
@@ -46,13 +46,14 @@ def read_item(table: str, key: Wire) -> dict[str, Any]:
     return {"TableName": table, "Key": key, "ConsistentRead": True, **REPORT_UNITS}
 
 
-def read_many(
-    schema: KeySchema, partition: str, numbers: Iterable[int], *, attributes: Sequence[str]
-) -> dict[str, Any]:
-    """A consistent `BatchGetItem` of at most 100 items of a collection, with their sort keys and these attributes."""
+def read_many(schema: KeySchema, places: Iterable[tuple[str, int]], *, attributes: Sequence[str]) -> dict[str, Any]:
+    """A consistent `BatchGetItem` of at most 100 items, each named by its partition and number.
+
+    They come with their sort keys and these attributes.
+    """
     aliases = {f"#{name}": name for name in attributes}
     wanted = {
-        "Keys": [schema.key(partition, number) for number in numbers],
+        "Keys": [schema.key(partition, number) for partition, number in places],
         "ConsistentRead": True,
         "ProjectionExpression": ", ".join(["#sort", *aliases]),
         "ExpressionAttributeNames": {"#sort": schema.sort_name, **aliases},
@@ -125,9 +126,7 @@ def change_row(
     Those in `at_least` have these values or higher ones, those in `below` lower ones. A name with a dot is a member of
     a map.
     """
-    paths = (*unchanged, *at_least, *below, *sets, *removes)
-    names = {part: f"#{re.sub('[^A-Za-z0-9_]', '_', part)}" for path in paths for part in path.split(".")}
-    alias = {path: ".".join(names[part] for part in path.split(".")) for path in paths}
+    alias, names = _aliases((*unchanged, *at_least, *below, *sets, *removes))
     values = {
         **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
         **{f":least_{n}": value for n, value in enumerate(at_least.values())},
@@ -135,24 +134,37 @@ def change_row(
         **{f":new_{n}": value for n, value in enumerate(sets.values())},
     }
     conditions = [
-        f"attribute_not_exists({alias[path]})" if value is None else f"{alias[path]} = :old_{n}"
-        for n, (path, value) in enumerate(unchanged.items())
+        *_unchanged(alias, unchanged),
+        *(f"{alias[path]} >= :least_{n}" for n, path in enumerate(at_least)),
+        *(f"{alias[path]} < :below_{n}" for n, path in enumerate(below)),
     ]
-    conditions += [f"{alias[path]} >= :least_{n}" for n, path in enumerate(at_least)]
-    conditions += [f"{alias[path]} < :below_{n}" for n, path in enumerate(below)]
-    settings = ", ".join(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets))
-    removals = ", ".join(alias[path] for path in removes)
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": " ".join(
-            [*([f"SET {settings}"] if settings else []), *([f"REMOVE {removals}"] if removals else [])]
-        ),
+        "UpdateExpression": _update(alias, sets, removes),
         "ConditionExpression": " AND ".join(conditions),
-        "ExpressionAttributeNames": {short: part for part, short in names.items()},
+        "ExpressionAttributeNames": names,
         **({"ExpressionAttributeValues": marshal(values)} if values else {}),
         **OLD_ITEM,
     }
+
+
+def _aliases(paths: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """How an expression says each path, and the attribute name for each alias in it."""
+    alias = {path: ".".join(f"#{re.sub('[^A-Za-z0-9_]', '_', part)}" for part in path.split(".")) for path in paths}
+    names = {short: part for path in alias for short, part in zip(alias[path].split("."), path.split("."), strict=True)}
+    return alias, names
+
+
+def _unchanged(alias: Mapping[str, str], unchanged: Mapping[str, Any]) -> Iterator[str]:
+    for n, (path, value) in enumerate(unchanged.items()):
+        yield f"attribute_not_exists({alias[path]})" if value is None else f"{alias[path]} = :old_{n}"
+
+
+def _update(alias: Mapping[str, str], sets: Iterable[str], removes: Iterable[str]) -> str:
+    settings = ", ".join(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets))
+    removals = ", ".join(alias[path] for path in removes)
+    return " ".join(filter(None, [settings and f"SET {settings}", removals and f"REMOVE {removals}"]))
 
 
 def marker_number(token: str) -> int:

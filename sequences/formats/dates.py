@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from ..periods import DATE_PARTS, Period
@@ -18,6 +18,8 @@ DATE_FIELDS: Mapping[str, Callable[[Period, date], str]] = {"period": Period.nam
 ANY_DAY = date(2026, 3, 5)
 """The day of samples."""
 
+PERIODS_REMEMBERED = 16
+
 _CYCLE = range(2024, 2053)  # after 28 years the days of the week come again
 
 
@@ -27,12 +29,13 @@ class Dates:
     def __init__(self, fields: tuple[str, ...], period: Period) -> None:
         self.fields, self.period = fields, period
         self._texts = [DATE_FIELDS[field] for field in fields]
+        self.day_in = lru_cache(PERIODS_REMEMBERED)(self._day_in)  # the days of a year take a millisecond to compare
 
     def texts(self, day: date) -> tuple[str, ...]:
         """The text of each field on a day."""
         return tuple([text(self.period, day) for text in self._texts])
 
-    def day_in(self, name: str) -> date | None:
+    def _day_in(self, name: str) -> date | None:
         """A day of a period whose days all have the same text; None if they have not. Raises InvalidPeriod."""
         first = self.period.first_day(name)
         if not set(self.fields) - {"period"}:

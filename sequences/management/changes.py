@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import getpass
 import json
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from django.apps import apps
@@ -63,7 +64,7 @@ class Changes:
             else:
                 self._show(CHANGES[name].make(options), options)
         except SequenceError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
 
     def _show(self, made: Sequence[Change], options: Options) -> None:
         dry, check = options.get("dry_run", False), options.get("check", False)
@@ -185,6 +186,14 @@ def _sequence_field(column: str, alias: str) -> SequenceField:
 def _add_recover(parser: ArgumentParser) -> None:
     parser.add_argument("--margin", type=int, default=changes.MARGIN, help="how many numbers to leave out beyond that")
     parser.add_argument("--past", type=int, help="a number that is known to have been handed out")
+    parser.add_argument("--since", type=_moment, help="go on after a failure: leave what was recovered since then")
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r}; give a moment such as 2026-03-05T12:00:00+00:00") from None
 
 
 def _recover(options: Options) -> list[Change]:
@@ -193,6 +202,7 @@ def _recover(options: Options) -> list[Change]:
         scope=_scopes(options),
         margin=options["margin"],
         past=options["past"],
+        since=options["since"],
         **_signed(options),
     )
 

@@ -11,6 +11,7 @@ from ..exceptions import CancellationReason
 from ..retries import Deadline
 from ..types import Scope
 from .layout import Send
+from .numbers import Numbers
 
 __all__ = ["Assigner", "Assignment", "Hint"]
 
@@ -36,6 +37,9 @@ class Assignment:
 
 class Assigner(Protocol):
     """Decides which value comes next, and learns the outcome. Every `Strategy` is one."""
+
+    numbers: Numbers
+    """How far each value is from the one before."""
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values to these requests, or to the first few of them. May read."""

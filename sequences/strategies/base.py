@@ -34,6 +34,7 @@ from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
 from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
+from .switch_note import SwitchNote
 
 __all__ = ["COSTS", "FLAGS", "Strategy"]
 
@@ -133,6 +134,7 @@ class Strategy(ABC):
             wall=self.wall,
         )
         self.history = History(config.alias, _history_schema(config, self.schema, self.option), self.schema.table)
+        self.switch_note = SwitchNote(self.history, self.timing.clock)
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(
             self,
@@ -304,6 +306,13 @@ class Strategy(ABC):
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         """The last value of a scope, and by whom it is frozen if the read tells. Costs one read."""
         return self.last_value(scope), None
+
+    def free_value(self, scope: Scope) -> int:
+        """The value after the last one of a scope. Costs one read. Raises SequenceFrozen if the read tells that."""
+        last_value, frozen = self.look(scope)
+        if frozen:
+            raise remedies.frozen(self.alias, scope, frozen)
+        return self.config.start if last_value is None else last_value + self.config.step
 
     # What a strategy decides, and how it learns the outcome (see `assignments.Assigner`).
 

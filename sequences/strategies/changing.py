@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -69,9 +69,9 @@ class Scene:
         self.counter = counter or strategy.counter
         self.row = self._read(self.counter.table, self.counter.key(scope)) if self.counter else {}
         self.state = CounterState.of(self.row)
-        self.top, _, self.frozen_row = self.layout.top(scope, send)
+        self.top, _, self._frozen_row = self.layout.top(scope, send)
         if self.top is None and strategy.option.get("scope_must_exist"):
-            raise ScopeNotFound(f"{scope!r} does not exist in {strategy.alias!r}: create it before you change it.")
+            raise ScopeNotFound.of(strategy.alias, scope, "create it before you change it")
 
     def _read(self, table: str, key: Mapping[str, Any]) -> dict[str, Any]:
         return dynamodb.unmarshal(self.send("get_item", expressions.read_item(table, key)).get("Item", {}))
@@ -81,7 +81,7 @@ class Scene:
         """Whether writers count the stored items: always, or while a switch is under way."""
         if self.strategy.counter is None:
             return True
-        return self.layout.in_collections and "to" in self.strategy.history.switch(self.send)
+        return self.layout.in_collections and "to" in self.strategy.switch_note.read(self.send)
 
     @property
     def last(self) -> int | None:
@@ -96,6 +96,11 @@ class Scene:
         """
         seen = self.counter.highest_seen(self.scope) if self.counter else None
         return _highest(self.numbers.before_start, self.last, self.state.highest, seen) or 0
+
+    @property
+    def frozen(self) -> Mapping[str, Any] | None:
+        """By whom, since when and why the scope is frozen, at its counter or at its highest row; None if it is not."""
+        return self.state.frozen or self._frozen_row
 
     def _counts(self, number: int | None) -> bool:
         return number is not None and number >= self.numbers.start
@@ -115,8 +120,8 @@ class Scene:
 
     def require_thawed(self) -> None:
         """Raise SequenceFrozen for a scope that is frozen."""
-        if about := self.state.frozen or self.frozen_row:
-            raise remedies.frozen(self.strategy.alias, self.scope, about)
+        if self.frozen:
+            raise remedies.frozen(self.strategy.alias, self.scope, self.frozen)
 
     # Forward.
 
@@ -128,9 +133,9 @@ class Scene:
         if reached > self.numbers.maximum:
             raise self.numbers.exhausted()
         if self.by_rows:
-            actions = self._rows(reached, sign, self.frozen_row) if reached > base else ()
-        elif self.frozen_row:
-            raise remedies.frozen(self.strategy.alias, self.scope, self.frozen_row)
+            actions = self._rows(reached, sign, self._frozen_row) if reached > base else ()
+        elif self._frozen_row:
+            raise remedies.frozen(self.strategy.alias, self.scope, self._frozen_row)
         else:
             behind = self.state.last_value is None or reached > self.state.last_value
             actions = (self.counter_to(reached, sign),) if behind and reached > self.numbers.before_start else ()
@@ -191,9 +196,9 @@ class Scene:
         except ValueError:
             return str(value)
 
-    # Frozen and thawed.
+    # Freeze and thaw.
 
-    def frozen(self, sign: Signature) -> Plan:
+    def freeze(self, sign: Signature) -> Plan:
         """The plan after which every write in the scope raises SequenceFrozen. Raises that if it is frozen already."""
         self.require_thawed()
         if self.by_rows:
@@ -223,7 +228,7 @@ class Scene:
             },
         )
 
-    def thawed(self, sign: Signature) -> Plan:
+    def thaw(self, sign: Signature) -> Plan:
         """The plan after which the scope goes on. Raises InvalidChange if it is not frozen."""
         actions = (*self._thawed_counter(sign), *self._thawed_row())
         if not actions:
@@ -247,11 +252,11 @@ class Scene:
             )
 
     def _thawed_row(self) -> Iterable[Action]:
-        if self.frozen_row and self.top is not None:
+        if self._frozen_row and self.top is not None:
             yield expressions.change_row(
                 self.layout.schema.table,
                 self.layout.key(self.scope, self.top),
-                unchanged={"void.frozen": self.frozen_row},
+                unchanged={"void.frozen": self._frozen_row},
                 removes=["void.frozen"],
             )
 
@@ -269,8 +274,35 @@ class Scene:
             return Plan(before=value, after=value, stands=void)
         if "void" in row:
             raise InvalidChange(f"The item of value {value} has an attribute 'void' of its own: withdraw it there.")
+        if not row:
+            self._require_handed_out(value, sign.at)
         action = self._void_item(key, sign) if row else self._void_row(value, sign)
         return Plan(before=value, after=value, actions=(action,))
+
+    def _require_handed_out(self, value: int, now: datetime) -> None:
+        """Raise InvalidChange for a value without an item that may still be handed out."""
+        if self.by_rows:
+            return
+        counted, begin = self.state.last_value, f"value is {value}; no item has it"
+        if counted is None or value > counted:
+            at = "which has no value yet" if counted is None else f"at {counted}"
+            raise InvalidChange(f"{begin}, and the counter, {at}, has not handed it out: advance or seed it first.")
+        if not self.strategy.ordered_across_processes and not self._blocks_are_dropped(now):
+            raise InvalidChange(
+                f"{begin} yet, and a process may hold it in its block: freeze the scope, wait "
+                f"{self._seconds_to_follow:g} s, void it, and thaw the scope."
+            )
+
+    def _blocks_are_dropped(self, now: datetime) -> bool:
+        """Whether the scope is frozen for so long that no process has a block of it any more."""
+        at = (self.frozen or {}).get("at")
+        return at is not None and now - datetime.fromisoformat(at) >= timedelta(seconds=self._seconds_to_follow)
+
+    @property
+    def _seconds_to_follow(self) -> float:
+        """How long other processes may take to follow a change: they look every so often, by one request."""
+        seconds: float = self.strategy.option.get("watch_seconds", 0.0) + self.strategy.option["deadline"]
+        return seconds
 
     def _key_of(self, value: int) -> Mapping[str, Any]:
         key = self.layout.key(self.scope, value)

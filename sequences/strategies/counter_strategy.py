@@ -32,7 +32,7 @@ def stored_counter(strategy: Strategy) -> StoredCounter:
         strategy.layout,
         strategy.numbers,
         strategy.lives,
-        strategy.history,
+        strategy.switch_note,
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )

@@ -1,18 +1,17 @@
 """The history of a sequence: one row for each guarded change, written in the transaction of the change itself.
 
-A row is never changed and never deleted. Beside the rows is the note that a switch is under way.
+A row is never changed and never deleted.
 """
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..exceptions import InvalidSequence, TableMissing
+from ..exceptions import InvalidChange, InvalidSequence
 from ..expressions import KeySchema
 from ..retries import read
 from ..types import Change, Dated, Scope
@@ -22,8 +21,8 @@ __all__ = ["History"]
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
 LINES_A_PAGE = 1000
-FOLLOW_SECONDS = 60.0
-"""How long a process may go on following items after the end of a switch."""
+
+_PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00#[0-9a-f]{32}")
 
 
 class History:
@@ -33,7 +32,6 @@ class History:
         self.alias = alias
         self._schema = schema
         self._items_table = items_table
-        self._following_until = 0.0
 
     @property
     def is_apart(self) -> bool:
@@ -76,14 +74,27 @@ class History:
         return {"sequence": {"S": self.partition}, "scope": {"S": f"{at}#{token}"}}
 
     def page(self, cursor: str | None, limit: int) -> tuple[list[Change], str | None]:
-        """Some changes, the newest first, and the cursor of the next page. One query."""
-        after = {"sequence": {"S": self.partition}, "scope": {"S": cursor}} if cursor else None
+        """Some changes, the newest first, and the cursor of the next page. One query. Raises InvalidChange.
+
+        A cursor is the key of the page's last line, after the name of the sequence.
+        """
+        after = None if cursor is None else {"sequence": {"S": self.partition}, "scope": {"S": self._place(cursor)}}
         request = expressions.query_numbers(
             self.schema, self.partition, newest_first=True, limit=limit, after=after, attributes=FIELDS
         )
         answer = read("query", request, client=self.schema.client)
         changes = [self._change(dynamodb.unmarshal(row)) for row in answer["Items"]]
-        return changes, answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        place = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        return changes, place and f"{self.alias}#{place}"
+
+    def _place(self, cursor: str) -> str:
+        """The key of the line at which a page ended."""
+        begin = f"{self.alias}#"
+        if not isinstance(cursor, str) or not cursor.startswith(begin) or not _PLACE.fullmatch(cursor, len(begin)):
+            raise InvalidChange(
+                f"cursor is {cursor!r}; it must be one that a page of this history has given, or left out."
+            )
+        return cursor.removeprefix(begin)
 
     def scopes_since(self, moment: datetime, send: Send) -> dict[str, Scope]:
         """The scopes of the changes since a moment, by the keys of their lines. One query for each MB of lines."""
@@ -116,30 +127,3 @@ class History:
             after=row.get("after"),
             period=row.get("period", ""),
         )
-
-    # The note that a switch is under way.
-
-    @property
-    def switch_key(self) -> dict[str, Any]:
-        """The key of the note."""
-        return {"sequence": {"S": f"#switch#{self.alias}"}, "scope": {"S": "#"}}
-
-    def switch(self, send: Send | None = None) -> Mapping[str, Any]:
-        """The note about the last switch, empty if there was none; `to` names the strategy while it is under way."""
-        send = send or partial(read, client=self.schema.client)
-        return dynamodb.unmarshal(
-            send("get_item", expressions.read_item(self.schema.table, self.switch_key)).get("Item", {})
-        )
-
-    def is_switching(self, send: Send) -> bool:
-        """Whether a switch is under way, so that counters follow items. A yes is remembered for FOLLOW_SECONDS."""
-        if time.monotonic() < self._following_until:
-            return True
-        try:
-            switching = self.is_apart and "to" in self.switch(send)
-        except TableMissing:  # no change was ever made
-            return False
-        if not switching:
-            return False
-        self._following_until = time.monotonic() + FOLLOW_SECONDS
-        return True

@@ -9,11 +9,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from .. import dynamodb, expressions
 from ..actions import Action
-from ..commits import Committer, Pending, PreparedWrite, PutRequest, Role
+from ..commits import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest, Role
 from ..exceptions import (
     AlsoRefused,
     CancellationReason,
@@ -72,13 +73,27 @@ class ItemWriter(Committer):
         token: str | None,
         also: Sequence[Action] = (),
         day: datetime.date | None = None,
+        more: Sequence[Mapping[str, Any]] = (),
     ) -> PutRequest:
-        """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem."""
-        request = put_request(item, token, also=also, day=day, own_key=self.layout.own_key, digest=self.markers.digest)
-        if request.actions > self.most_actions:
+        """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
+
+        `more` has the items that are stored with it.
+        """
+        own_key, digest = self.layout.own_key, self.markers.digest
+        request = put_request(item, token, more=more, also=also, day=day, own_key=own_key, digest=digest)
+        if more:
+            self._check_together(request)
+        elif request.actions > self.most_actions:
             most = self.most_actions - request.actions + len(also)
             raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
         return request
+
+    def _check_together(self, request: PutRequest) -> None:
+        most = self.most_actions - request.marked
+        if request.count > most:
+            raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")
+        if request.size > MOST_BYTES:
+            raise InvalidItem(f"The items have {request.size:,} bytes; one transaction holds {MOST_BYTES:,}.")
 
     def reservation(self, count: int, token: str, scope: Scope, day: datetime.date | None = None) -> PutRequest:
         """The request for `count` values that a repeat with the same token gets again."""
@@ -116,6 +131,9 @@ class ItemWriter(Committer):
             if request.item is not None:
                 actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text)))
                 roles.append(Role("item", index))
+            if request.more:
+                actions += self._following(scope, request, value)
+                roles += [Role("item", index, place) for place in range(1, request.count)]
             if request.marked:
                 actions.append(self.markers.put(scope, request, value))
                 roles.append(Role("marker", index))
@@ -146,16 +164,41 @@ class ItemWriter(Committer):
                     self.answer_repeat(scope, pending, deadline)
             raise
 
-    def _item(self, scope: Scope, request: PutRequest, value: int, text: str) -> dict[str, Any]:
-        written = self.layout.written(scope, value, request.token, text, own_key=request.own_key is not None)
-        return {**(request.item or {}), **written}
+    def _item(self, scope: Scope, request: PutRequest, value: int, text: str, place: int = 0) -> dict[str, Any]:
+        item, own_key = request.items[place]
+        return {**item, **self.layout.written(scope, value, request.token, text, own_key=own_key is not None)}
+
+    def _following(self, scope: Scope, request: PutRequest, value: int) -> Iterator[Mapping[str, Any]]:
+        """The actions that store the items after the first, under the values after the first one."""
+        for place in range(1, request.count):
+            number = self._value(value, place)
+            text = self._text(number, scope, request.day) if self.layout.text_name else ""
+            yield expressions.put_if_absent(self.layout.schema, self._item(scope, request, number, text, place))
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
         if write.life == self.lives.current:
-            self.assigner.committed(scope, write.values[-1])
+            self.assigner.committed(scope, self._value(write.values[-1], write.pendings[-1].request.count - 1))
         for pending, value in zip(write.pendings, write.values, strict=True):
-            pending.settle(self._allocation(scope, pending, value, pending.request.day))
+            self._allocate(scope, pending, value, pending.request.day)
+
+    def _allocate(
+        self,
+        scope: Scope,
+        pending: Pending[PutRequest],
+        value: int,
+        day: datetime.date | None,
+        *,
+        replayed: bool = False,
+    ) -> None:
+        """Answer a request with the allocation of each of its items. They share what it cost."""
+        first = self._allocation(scope, pending, value, day, replayed=replayed)
+        if pending.request.more:
+            count = pending.request.count
+            first = replace(first, write_units=first.write_units / count, read_units=first.read_units / count)
+            values = [self._value(value, place) for place in range(1, count)]
+            pending.rest = tuple(replace(first, value=one, text=self._text(one, scope, day)) for one in values)
+        pending.settle(first)
 
     def _allocation(
         self,
@@ -178,6 +221,10 @@ class ItemWriter(Committer):
             period=period,
             text=self.texts(value, plain, day, period),
         )
+
+    def _value(self, first: int, place: int) -> int:
+        """The value of an item, from that of the first item of its request."""
+        return first + self.assigner.numbers.step * place
 
     def _text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
         plain, period = parted(scope)
@@ -244,10 +291,10 @@ class ItemWriter(Committer):
         elif role.kind == "marker":
             if reason.old:  # without the old marker the next attempt asks again
                 self._repeat(scope, pending, reason.old)
-        elif pending.request.own_key:
-            pending.settle(_item_exists(pending))
+        elif own_key := pending.request.items[role.rider][1]:
+            pending.settle(_item_exists(pending, own_key))
         else:
-            self._number_taken(scope, pending, value, reason.old or {})
+            self._number_taken(scope, pending, self._value(value, role.rider), reason.old or {})
 
     def _number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int, old: Mapping[str, Any]) -> None:
         """The row `old` is stored under the value."""
@@ -274,12 +321,12 @@ class ItemWriter(Committer):
             return
         value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
         day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
-        pending.settle(self._allocation(scope, pending, value, day, replayed=True))  # an earlier answer stays
+        self._allocate(scope, pending, value, day, replayed=True)  # an earlier answer stays
         self.assigner.handed_out(scope, value)
 
 
-def _item_exists(pending: Pending[PutRequest]) -> ItemExists:
-    key = dynamodb.unmarshal(pending.request.own_key or {})
+def _item_exists(pending: Pending[PutRequest], own_key: Mapping[str, Any]) -> ItemExists:
+    key = dynamodb.unmarshal(own_key)
     return ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from ..commits import Pending
@@ -68,6 +69,16 @@ class Numbers:
     def after(self, last_value: int, count: int) -> range:
         """The next `count` values."""
         return range(last_value + self.step, last_value + self.step * (count + 1), self.step)
+
+    def firsts(self, pendings: Sequence[Pending[Any]], last_value: int) -> tuple[Sequence[int], int]:
+        """The first value of each request, where each takes as many as it counts, and the last value of all."""
+        count = sum(pending.request.count for pending in pendings)
+        if count == len(pendings):
+            values: Sequence[int] = self.after(last_value, count)
+        else:
+            before = accumulate((pending.request.count for pending in pendings[:-1]), initial=0)
+            values = [last_value + self.step * (taken + 1) for taken in before]
+        return values, last_value + self.step * count
 
     def up_to(self, bound: int, last_value: int) -> int:
         """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""

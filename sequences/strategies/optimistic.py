@@ -8,11 +8,12 @@ from typing import Any
 from .. import expressions
 from ..commits import Committer, Pending, PreparedWrite
 from ..exceptions import WriteCancelled
+from ..expressions import CounterRow
 from ..retries import Deadline, new_token
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
 from .options import one_of
-from .stored_counter import StoredCounter
+from .stored_counter import CounterState, StoredCounter
 
 __all__ = ["OptimisticCounter"]
 
@@ -56,9 +57,7 @@ class _ReadThenWrite(CounterCommitter):
 
     def __init__(self, counter: StoredCounter, *, by_put: bool) -> None:
         super().__init__(counter)
-        self._build, self._operation = (
-            (expressions.put_counter, "put_item") if by_put else (expressions.advance_counter, "update_item")
-        )
+        self._by_put = by_put
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
@@ -70,15 +69,20 @@ class _ReadThenWrite(CounterCommitter):
             pending.charge(read_units=(read_units + state.read_units) / len(fitting))
         taken = numbers.step * sum(pending.request.count for pending in fitting)
         row = counter.row(last_value + taken, new_token())
-        request = self._build(counter.table, counter.key(scope), row, seen=state.last_value)
         return PreparedWrite(
-            operation=self._operation,
-            request=expressions.single_write(request),
+            operation="put_item" if self._by_put else "update_item",
+            request=expressions.single_write(self._write(scope, state, row)),
             pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,
             life=life,
         )
+
+    def _write(self, scope: Scope, state: CounterState, row: CounterRow) -> dict[str, Any]:
+        table, key = self.counter.table, self.counter.key(scope)
+        if self._by_put:
+            return expressions.put_counter(table, key, row, seen=state.last_value, thawed=state.thawed)
+        return expressions.advance_counter(table, key, row, seen=state.last_value)
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])

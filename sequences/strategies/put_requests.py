@@ -19,6 +19,7 @@ def put_request(
     item: Mapping[str, Any],
     token: str | None,
     *,
+    more: Sequence[Mapping[str, Any]] = (),
     also: Sequence[Action] = (),
     day: datetime.date | None = None,
     own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None],
@@ -26,27 +27,34 @@ def put_request(
 ) -> PutRequest:
     """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
 
-    `own_key` gives the key that an item brings, and `digest` what a repeat must have alike.
+    `more` has the items that follow it. `own_key` gives the key that an item brings, and `digest` what a repeat must
+    have alike.
     """
-    if not isinstance(item, Mapping):
-        raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
-    wire = marshal(item)
+    wire = _wire(item)
     key, size = own_key(wire), item_size(wire)
     if also != ():
         size += check_actions(also)
+    request = PutRequest(item=wire, token=token or "", size=size, own_key=key, also=tuple(also), day=day)
+    if more:
+        request.more = tuple((wire, own_key(wire)) for wire in map(_wire, more))
+        request.count += len(request.more)
+        request.size += sum(item_size(wire) for wire, _ in request.more)
     if token is None:
-        return PutRequest(item=wire, token=new_token(), size=size, own_key=key, also=tuple(also), day=day)
-    return PutRequest(
-        item=wire,
-        token=token,
-        size=size,
-        own_key=key,
-        marked=True,
-        digest=digest(wire),
-        request_id=new_token(),
-        also=tuple(also),
-        day=day,
-    )
+        request.token = new_token()
+    else:
+        request.marked, request.request_id = True, new_token()
+        request.digest = digest(wire) if not more else _digest_of_all(request, digest)
+    return request
+
+
+def _wire(item: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
+    return marshal(item)
+
+
+def _digest_of_all(request: PutRequest, digest: Callable[[Mapping[str, Any]], str]) -> str:
+    return digest({"#items": {"L": [{"S": digest(wire)} for wire, _ in request.items]}})
 
 
 def reservation(

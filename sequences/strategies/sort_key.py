@@ -21,6 +21,8 @@ __all__ = ["SortKeyMaximum"]
 
 logger = logging.getLogger(__name__)
 
+MOST_INCREMENTS = 2
+
 
 class SortKeyMaximum(Strategy):
     """Find the highest sort key of the scope's item collection, and put the item under the next one if it is free.
@@ -44,6 +46,9 @@ class SortKeyMaximum(Strategy):
     charged for the whole last item, though it reads only its key: 1 read unit (0.5 when not consistent) for each 4 KB,
     so 5 for 20 KB. In a group: 1/n requests and 2 write units a KB. With an idempotency token: 2 write units a KB, and
     2 for the marker.
+
+    After a lost race it reads the highest number again. With `OPTIONS={"on_conflict": "increment"}` it tries the next
+    number first, and reads from the third lost race in a row on.
     """
 
     gapless = True
@@ -69,16 +74,18 @@ class SortKeyMaximum(Strategy):
             raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one.")
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
+        self._increments: LRU[int] = LRU()  # lost races since the last write
 
     def forget(self) -> None:
         self._tails.clear()
         self._lost_race_at.clear()
+        self._increments.clear()
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         tail, read_units = self._tail(scope, deadline.send)
         last_value = max(tail, self.numbers.before_start)
         fitting = self.numbers.fitting(pendings, last_value)
-        return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
+        return Assignment(fitting, self.numbers.firsts(fitting, last_value)[0], read_units)
 
     def _tail(self, scope: Scope, send: Send) -> tuple[int, float]:
         """The highest number, remembered or read, and the read units that it cost."""
@@ -90,7 +97,7 @@ class SortKeyMaximum(Strategy):
         number, read_units = self.layout.highest(scope, send, consistent=consistent)
         if number is None:
             if self.option["scope_must_exist"]:
-                raise ScopeNotFound(f"{scope!r} does not exist in {self.alias!r}: create it before you use it.")
+                raise ScopeNotFound.of(self.alias, scope, "create it before you use it")
             return self.numbers.before_start, read_units
         if remembered and number < remembered.last_value and not self.lives.changed(send):
             logger.warning(
@@ -102,14 +109,20 @@ class SortKeyMaximum(Strategy):
     def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, last_value)
         self._lost_race_at.forget(scope)
+        self._increments.forget(scope)
 
     def _remember(self, scope: Scope, number: int) -> None:
         self._tails.put(scope, Hint(number, self.timing.clock()))
 
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
-        """A lost race: go on after the number that is taken, or read the highest number again."""
+        """A lost race: go on after the number that is taken, or read the highest number again.
+
+        Going on costs a write for each number that others have taken: too many where the tail is far behind.
+        """
         self._lost_race_at.put(scope, self.timing.clock())
-        if self.option["on_conflict"] == "increment":
+        increments = self._increments.get(scope) or 0
+        if self.option["on_conflict"] == "increment" and increments < MOST_INCREMENTS:
+            self._increments.put(scope, increments + 1)
             self._remember(scope, value)
         else:
             self._tails.forget(scope)
@@ -126,7 +139,8 @@ class SortKeyMaximum(Strategy):
 
     def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Ignore hints from before our last lost race: they are stale."""
-        if hint.at > (self._lost_race_at.get(scope) or 0.0):
+        lost_at = self._lost_race_at.get(scope)
+        if lost_at is None or hint.at > lost_at:
             self._tails.put(scope, hint)
 
     def last_value(self, scope: Scope) -> int | None:

@@ -18,12 +18,12 @@ from ..expressions import CounterRow, KeySchema
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter, Scope, parted
 from . import remedies
-from .history import History
 from .layout import ItemLayout, Send, scope_of_text, scope_text
 from .lives import TableLives
 from .lru import LRU
 from .numbers import Numbers
 from .options import Option, boolean
+from .switch_note import SwitchNote
 
 __all__ = ["COUNTER_OPTIONS", "CounterState", "StoredCounter", "counter_schema"]
 
@@ -48,6 +48,7 @@ class CounterState:
 
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
+    `thawed` is the mark of the last thaw, which stays: a freeze from before it must not come into force any more.
     """
 
     last_value: int | None
@@ -56,6 +57,7 @@ class CounterState:
     at: float = 0.0
     stored: int | None = None
     frozen: Mapping[str, Any] | None = None
+    thawed: str | None = None
 
     @classmethod
     def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:
@@ -64,7 +66,7 @@ class CounterState:
         last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
-        return cls(last_value, highest, read_units, frozen=frozen)
+        return cls(last_value, highest, read_units, frozen=frozen, thawed=item.get("thawed"))
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.
@@ -93,7 +95,7 @@ class StoredCounter:
         layout: ItemLayout,
         numbers: Numbers,
         lives: TableLives,
-        history: History,
+        switch_note: SwitchNote,
         *,
         check_items: bool,
         wall: Callable[[], float],
@@ -106,7 +108,7 @@ class StoredCounter:
         self.layout = layout
         self.numbers = numbers
         self.lives = lives
-        self.history = history
+        self.switch_note = switch_note
         lives.tables = [table, *(lives.tables if check_items else [])]
         self._checks_items = check_items
         self.wall = wall
@@ -165,7 +167,7 @@ class StoredCounter:
     def _may_follow(self, state: CounterState, send: Send) -> bool:
         """Whether items that the counter does not know may come from the other strategy of a switch."""
         untouched = state.highest is None or state.highest == state.last_value
-        return untouched and self.layout.in_collections and self.history.is_switching(send)
+        return untouched and self.layout.in_collections and self.switch_note.is_switching(send)
 
     def _beyond_items(
         self, scope: Scope, state: CounterState, send: Send, *, even_frozen: bool = False
@@ -236,7 +238,7 @@ class StoredCounter:
         state, behind = self.state(scope, send), self._behind.get(scope)
         if behind is None:
             return state
-        expected = self.history.is_switching(send)
+        expected = self.switch_note.is_switching(send)
         state = self._beyond_items(scope, state, send)
         if state.stored is None:
             state = replace(state, stored=behind)

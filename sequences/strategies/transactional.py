@@ -71,8 +71,8 @@ class TransactionalCounter(Strategy):
         state = (None if counter.is_behind(scope) else self._states.get(scope)) or counter.standing(scope, send)
         last_value = counter.last_value(state)
         fitting = self.numbers.fitting(pendings, last_value)
-        values = self.numbers.after(last_value, len(fitting))
-        row = counter.row(values[-1], new_token())
+        values, last_value = self.numbers.firsts(fitting, last_value)
+        row = counter.row(last_value, new_token())
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
         return Assignment(fitting, values, read_units + state.read_units, action, row.token)
 

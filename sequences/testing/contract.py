@@ -22,7 +22,7 @@ from .. import dynamodb
 from ..audit.reading import pages
 from ..exceptions import IdempotencyMismatch, OperationNotSupported
 from ..registry import strategies
-from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many, put_next_together
 from ..strategies.base import Strategy
 from .callers import at_once, by_threads, put_some, repeat, take_some
 
@@ -179,6 +179,34 @@ class StrategyContract:
         if strategies[name].gapless:
             assert values == values_from_start(name, 250)
         judge_items(name, scope, [values])
+
+    def test_together(self, name: str, scope: str) -> None:
+        """`put_next_together` stores all items under values that follow each other; a repeat gets the same ones."""
+        put_next(name, {}, scope=scope)
+        items = [{"title": f"{n}"} for n in range(20)]
+        first, again = (put_next_together(name, items, scope=scope, idempotency_token="a token") for _ in range(2))
+        values = [allocation.value for allocation in first]
+        step = strategies[name].config.step
+        assert values == [values[0] + step * n for n in range(20)]
+        assert [stored(name, scope)[value]["title"] for value in values] == [f"{n}" for n in range(20)]
+        assert [allocation.value for allocation in again] == values
+        assert {(one.replayed, two.replayed) for one, two in zip(first, again, strict=True)} == {(False, True)}
+        assert put_next(name, {}, scope=scope).value not in values
+        with pytest.raises(IdempotencyMismatch, match="'a token'"):
+            put_next_together(name, items[:-1], scope=scope, idempotency_token="a token")
+
+    def test_together_beside_others(self, name: str, scope: str) -> None:
+        """What 8 threads put together stays together, beside single items."""
+
+        def put(n: int) -> list[int]:
+            if n % 2:
+                return put_some(name, scope, 3)
+            return [allocation.value for allocation in put_next_together(name, [{}] * 5, scope=scope)]
+
+        told = at_once(8, put)
+        step = strategies[name].config.step
+        assert all(b - a == step for values in told[::2] for a, b in pairwise(values))
+        judge_items(name, scope, told)
 
     def test_repeats(self, name: str, scope: str) -> None:
         """A repeat with the same token gets the first value, says so, and stores nothing."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sequences import host_lock, put_next
+from sequences import host_memory, put_next
 from sequences.exceptions import IdempotencyMismatch
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
@@ -37,7 +37,7 @@ def settle_in() -> bool:
     """Make the client, and in every other process turn host locks off. Returns whether they are off."""
     leaves = int(multiprocessing.current_process().name.rpartition("-")[2]) % 2 == 0
     if leaves:
-        vars(host_lock)["SUPPORTED"] = False
+        vars(host_memory)["SUPPORTED"] = False
     repeat("sort-key", "settling in", f"{os.getpid()}")
     return leaves
 

@@ -30,7 +30,7 @@ from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from tickets import services
-from tickets.types import TicketCreated, TicketKey
+from tickets.types import TicketKey, TicketStored
 
 PREFIX = "machine_"
 DAY_SECONDS = 24 * 3600
@@ -119,7 +119,7 @@ class Tickets(RuleBasedStateMachine):
         self.tokens += 1
         return Request(f"request {self.tokens}", title, project)
 
-    def send(self, request: Request, *, title: str | None = None, token: bool = True) -> TicketCreated:
+    def send(self, request: Request, *, title: str | None = None, token: bool = True) -> TicketStored:
         """File a ticket for this request."""
         return services.create_ticket(
             self.keys[request.project],

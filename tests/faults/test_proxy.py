@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from zlib import crc32
 
 import botocore.exceptions
@@ -13,7 +14,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 from project.proof.faults.clients import bare_client
-from project.proof.faults.control import Proxy
+from project.proof.faults.control import Proxy, proxy_before
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
 from project.proof.faults.proxy import altered
 from sequences.lab.engine import Engine
@@ -22,6 +23,13 @@ LOST = (
     botocore.exceptions.ConnectionClosedError,
     botocore.exceptions.HTTPClientError,
 )
+
+
+@pytest.fixture(scope="module")
+def _proxy(engine: Engine) -> Iterator[Proxy]:
+    """A proxy that no strategy knows: it counts the requests of these tests alone."""
+    with proxy_before(engine.endpoint) as proxy:
+        yield proxy
 
 
 @pytest.fixture

@@ -147,11 +147,11 @@ true, monotonic = time.time, time.monotonic
 worker.post_fork(None, Seventh)
 import project.wsgi
 worker.post_worker_init(Seventh)
-from sequences import host_lock
+from sequences import host_memory
 from sequences.registry import strategies
 clock.set_offset(Path(os.environ[worker.CLOCK]), 7200)
 strategy = strategies["tickets"]
-print(round((strategy.wall() - true()) / 10) * 10, strategy.option["deadline"], host_lock.SUPPORTED)
+print(round((strategy.wall() - true()) / 10) * 10, strategy.option["deadline"], host_memory.SUPPORTED)
 assert strategy.timing.clock is monotonic
 """
 

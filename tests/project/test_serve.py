@@ -4,9 +4,11 @@ import os
 import re
 import signal
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -98,14 +100,39 @@ def test_numbers_go_on_after_a_stop_and_a_start(site: Site) -> None:
     assert program.get("/api/projects/").content["results"] == samples
 
 
-def test_a_start_gives_a_new_password(site: Site) -> None:
-    """The password of the start before does not sign in any more."""
-    before = site.password
+def test_a_start_keeps_the_password_and_the_sessions(site: Site) -> None:
+    """After a new start, the password is the same, only its owner can read its file, and who signed in still is."""
+    before, browser = site.password, Browser(site)
+    browser.sign_in()
     site.stop()
     site.start()
-    assert site.password != before
-    login = {"username": "demo", "password": before}
-    assert Program(site).post("/api/auth/token/", **login).status == 400
+    kept = site.folder / ".local" / "demo_password"
+    assert site.password == before == kept.read_text()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert browser.get("/").url == f"{site.address}/"
+
+
+def test_every_request_is_one_line_of_the_log(site: Site) -> None:
+    """A line has the request's id, and nobody fills the log: not by HEAD, by a wrong host, or by an unknown address."""
+    asked = [
+        ("HEAD", "/problems/", {}, 200, "text/html; charset=utf-8"),
+        ("HEAD", "/api/projects/", {}, 401, "application/problem+json"),
+        ("GET", "/api/nothing/?token=secret", {}, 404, "application/problem+json"),
+        ("GET", "/api/projects/", {"Host": "evil.example"}, 400, "application/problem+json"),
+    ]
+    for number, (method, path, headers, status, kind) in enumerate(asked):
+        connection = HTTPConnection("127.0.0.1", site.port, timeout=60)
+        connection.request(method, path, headers={"X-Request-Id": f"walk-{number}", **headers})
+        response = connection.getresponse()
+        assert (response.status, response.headers["Content-Type"]) == (status, kind)
+        assert response.headers["X-Request-Id"] == f"walk-{number}"
+        assert (response.read() == b"") == (method == "HEAD")
+        assert method != "HEAD" or int(response.headers["Content-Length"]) > 0
+        connection.close()
+        site.wait_until_said(f"[walk-{number}]: {method} {path.partition('?')[0]} {status} ")
+    begun = next(number for number, line in enumerate(site.said) if "[walk-0]" in line)
+    said = [line for line in site.said[begun:] if line.strip()]
+    assert len(said) == len(asked), "".join(said)
 
 
 class Clerks:

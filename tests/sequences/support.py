@@ -412,10 +412,10 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     import django
     from django.conf import settings
 
-    from sequences import host_lock
+    from sequences import host_memory
 
     django.setup()
-    vars(host_lock)["SUPPORTED"] = False  # as on another machine, where only the conditions of the writes count
+    vars(host_memory)["SUPPORTED"] = False  # as on another machine, where only the conditions of the writes count
     settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, prefix
 
 

@@ -54,7 +54,8 @@ from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, names_tha
 
 pytestmark = pytest.mark.usefixtures("configured")
 
-TWINS = ["get_last_value", "get_next_value", "get_next_values", "put_next", "put_next_many"]
+PUTS = ["put_next", "put_next_each", "put_next_many", "put_next_together"]
+TWINS = ["get_last_value", "get_next_value", "get_next_values", *PUTS]
 TOGETHER = names_that("writes_together")
 RESERVING = names_that("supports_reserve")
 

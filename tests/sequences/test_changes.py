@@ -25,11 +25,14 @@ from sequences import (
     get_next_values,
     put_next,
     put_next_many,
+    put_next_together,
 )
 from sequences.audit import AuditReport, audit
 from sequences.exceptions import (
     CancellationReason,
     InvalidChange,
+    InvalidPeriod,
+    InvalidScope,
     InvalidSequence,
     OperationNotSupported,
     ScopeNotFound,
@@ -202,8 +205,10 @@ class TestAdvance:
     def test_a_scope_that_must_exist(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Where a scope must have a row first, a change makes none."""
         install("sort-key", scope_must_exist=True)
-        with pytest.raises(ScopeNotFound):
+        with pytest.raises(ScopeNotFound, match="create it before you change it"):
             changes.advance("sort-key", to=10, scope=scope, **WHO)
+        with pytest.raises(ScopeNotFound, match=r"^'sort-key' counts in scopes alone: name one\.$"):
+            changes.advance("sort-key", to=10, **WHO)
 
     def test_dry_run(self, scope: str, wire: Wire) -> None:
         """A dry run tells the same change, and writes nothing."""
@@ -427,6 +432,34 @@ class TestRecover:
         assert [(change.scope, change.after) for change in made] == [(None, 12), ("a", 12), ("b", 12)]
         dynamodb.delete_table(dynamodb.table_name("marks"))
 
+    def test_a_repeat_after_a_failure(self, tables: str, install: Callable[..., Strategy]) -> None:
+        """What fails midway says how to repeat it, so that no scope is moved by its margin twice."""
+        install("atomic", MAXIMUM=105)
+        for scope, count in (("a", 2), ("b", 9), ("c", 3)):
+            get_next_values(count, "atomic", scope=scope)
+        with pytest.raises(SequenceExhausted) as error:
+            changes.recover("atomic", **WHO)
+        (said,) = error.value.__notes__
+        since = said.partition("since=")[2].partition(",")[0]
+        assert said == (
+            "Of the scopes, 1 is done. To go on without moving what is done again, repeat this with "
+            f"since={since}, or --since {since}."
+        )
+        install("atomic")
+        made = changes.recover("atomic", since=datetime.fromisoformat(since), **WHO)
+        assert [(change.scope, change.before, change.after) for change in made] == [
+            ("a", 102, 102),
+            ("b", 9, 109),
+            ("c", 3, 103),
+        ]
+        assert changes.recover("atomic", scope="a", **WHO)[0].after == 202
+
+    @pytest.mark.parametrize("since", ["2026-01-01", datetime(2026, 1, 1), 5])  # noqa: DTZ001
+    def test_since_when(self, scope: str, since: Any) -> None:
+        """What is no moment, or has no time zone, is refused."""
+        with pytest.raises(InvalidChange, match=r"^since is .*; it must be a datetime with a time zone"):
+            changes.recover("atomic", scope=scope, since=since, **WHO)
+
 
 def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
     """Lose the counter and the items, as a restore does, and the markers."""
@@ -554,17 +587,32 @@ class TestFreeze:
             put_next(name, {}, scope=scope)
         assert len(sent(wire)) == 1
 
-    def test_a_freeze_that_was_held_up(self, scope: str, wire: Wire) -> None:
-        """A freeze that arrives after a later thaw does nothing."""
-        put_next("atomic", {}, scope=scope)
-        changes.freeze("atomic", scope=scope, **WHO)
+    @pytest.mark.parametrize("name", COUNTERS)
+    def test_a_freeze_that_was_held_up(self, name: str, scope: str, wire: Wire) -> None:
+        """A freeze that arrives after a later thaw does nothing, also when numbers were taken meanwhile."""
+        put_next(name, {}, scope=scope)
+        changes.freeze(name, scope=scope, **WHO)
         (late,) = wire.bodies("TransactWriteItems")[-1:]
-        changes.thaw("atomic", scope=scope, **WHO)
+        changes.thaw(name, scope=scope, **WHO)
+        told = put_next_many(name, [{}] * 9, scope=scope)  # more than a block
         history = late["TransactItems"][1]["Put"]
         history["Item"]["scope"]["S"] += "0"  # the same freeze, which nobody has stored yet
         with pytest.raises(SequenceError):
             dynamodb.call("transact_write_items", {**late, "ClientRequestToken": "held up"})
-        assert put_next("atomic", {}, scope=scope).value == 2
+        assert put_next(name, {}, scope=scope).value > told[-1].value
+
+    def test_a_thaw_that_a_put_has_not_seen(self, scope: str, wire: Wire) -> None:
+        """A put of the whole counter that read it before a thaw does not undo the mark of the thaw."""
+        put_next("optimistic-put", {}, scope=scope)
+
+        def pause() -> None:
+            changes.freeze("optimistic-put", scope=scope, **WHO)
+            changes.thaw("optimistic-put", scope=scope, **WHO)
+
+        wire.before("PutItem", pause)
+        assert put_next("optimistic-put", {}, scope=scope).value == 2
+        thaw = sent(wire)[-1]
+        assert read_counter("optimistic-put", scope)["thawed"] == thaw["ClientRequestToken"]
 
     def test_a_lost_answer_before_the_freeze(self, scope: str, wire: Wire) -> None:
         """A write whose answer was lost before the freeze is found again, and not stored twice."""
@@ -586,6 +634,38 @@ class TestFreeze:
         wire.before("TransactWriteItems", lose)
         with pytest.raises(SequenceUnavailable, match="is frozen") as gave_up:
             put_next("transactional", {}, scope=scope)
+        assert gave_up.value.outcome_unknown
+
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_a_number_that_the_freeze_has_taken(self, scope: str, wire: Wire, token: str | None) -> None:
+        """A write whose number is a void row now can never be stored: it is refused, although an answer was lost."""
+        operation = "TransactWriteItems" if token else "PutItem"
+        put_next("sort-key", {}, scope=scope)
+
+        def lose() -> None:
+            changes.freeze("sort-key", scope=scope, **WHO)
+            wire.lose(operation)
+
+        wire.before(operation, lose)
+        with pytest.raises(SequenceFrozen):
+            put_next("sort-key", {}, scope=scope, idempotency_token=token)
+        assert [*stored("sort-key", scope)] == [1, 2]
+
+    @pytest.mark.parametrize("before", [[], [{}]])
+    def test_an_item_of_its_own_under_a_frozen_counter(self, scope: str, wire: Wire, before: list[Any]) -> None:
+        """A key of the caller's own may become free again, so that the write may still be stored after a thaw."""
+        own = {"pk": f"own {scope}", "sk": 1}
+        put_next("transactional", {}, scope=scope)
+
+        def lose() -> None:
+            changes.freeze("transactional", scope=scope, **WHO)
+            dynamodb.call("put_item", {"TableName": strategies["transactional"].schema.table, "Item": row})
+            wire.lose("TransactWriteItems")
+
+        row = dynamodb.marshal(own)
+        wire.before("TransactWriteItems", lose)
+        with pytest.raises(SequenceUnavailable, match="is frozen") as gave_up:
+            put_next_together("transactional", [*before, own], scope=scope)
         assert gave_up.value.outcome_unknown
 
 
@@ -652,6 +732,36 @@ class TestVoid:
             with pytest.raises(InvalidChange, match=f"up to its last value, which is {last}"):
                 changes.void(name, value, scope=scope, **WHO)
         assert len(stored(name, scope)) == 1
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_what_no_counter_has_handed_out(self, name: str, scope: str) -> None:
+        """Below an imported row, a number that the counter has not reached cannot be void; the row itself can."""
+        put_some(name, scope, 3)
+        import_row(name, scope, 9)
+        with pytest.raises(
+            InvalidChange, match=r"^value is 7; no item has it, and the counter, at 3, has not handed it"
+        ):
+            changes.void(name, 7, scope=scope, **WHO)
+        changes.void(name, 9, scope=scope, **WHO)
+        assert [*stored(name, scope)] == [1, 2, 3, 9]
+
+    def test_a_value_in_a_block(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """A value without an item may be in a block: it can be void when a freeze has emptied the blocks."""
+        clock = Clock()
+        install("block", wall=clock, watch_seconds=10)
+        other = make("block")
+        assert other.next_value(scope) == 1
+        words = r"^value is 5; no item has it yet, and a process may hold it in its block: freeze the scope, wait 20 s"
+        with pytest.raises(InvalidChange, match=words):
+            changes.void("block", 5, scope=scope, **WHO)
+        changes.freeze("block", scope=scope, **WHO)
+        clock.now += 19
+        with pytest.raises(InvalidChange, match=words):
+            changes.void("block", 5, scope=scope, **WHO)
+        clock.now += 2
+        changes.void("block", 5, scope=scope, **WHO)
+        assert [*stored("block", scope)] == [5]
+        other.stop()
 
     def test_an_item_without_room(self, scope: str) -> None:
         """An item that is too large for the signature is refused with what the engine says."""
@@ -743,6 +853,56 @@ def until_frozen(name: str, scope: str) -> list[int]:
             told.append(put_next(name, {}, scope=scope).value)
         except SequenceFrozen:
             return told
+
+
+class TestHistory:
+    @pytest.mark.parametrize("limit", [0, -1, True, 1.0, "5"])
+    def test_a_wrong_limit(self, limit: Any, wire: Wire) -> None:
+        """A limit that is no whole number from 1 is refused, unsent."""
+        wire.clear()
+        with pytest.raises(InvalidChange, match=r"^limit is .*; it must be a whole number from 1\.$"):
+            changes.history("atomic", limit=limit)
+        assert wire.sent == []
+
+    @pytest.mark.parametrize("cursor", ["", "abc", "2026-01-01T00:00:00+00:00#t", 5])
+    def test_a_foreign_cursor(self, cursor: Any) -> None:
+        """What is no cursor of a page of this history is refused."""
+        with pytest.raises(InvalidChange, match=r"^cursor is .*; it must be one that a page of this history has given"):
+            changes.history("atomic", cursor=cursor)
+
+    def test_the_cursor_of_another_sequence(self, scope: str) -> None:
+        """Each sequence has cursors of its own, which lead to the next page."""
+        for _ in range(2):
+            changes.seed("atomic", get_next_value("atomic", scope=scope) + 1, scope=scope, **WHO)
+        (newest,), cursor = changes.history("atomic", limit=1)
+        (older,), _ = changes.history("atomic", limit=1, cursor=cursor)
+        assert newest.at > older.at
+        with pytest.raises(InvalidChange, match=r"^cursor is "):
+            changes.history("transactional", cursor=cursor)
+
+    def test_a_wrong_period(self, install: Callable[..., Strategy]) -> None:
+        """A period that the sequence cannot have is refused, here and where a change is of every scope."""
+        install("atomic", PERIOD="year")
+        for ask in (partial(changes.history, "atomic"), partial(changes.recover, "atomic", **WHO)):
+            with pytest.raises(InvalidPeriod, match="The period is '2026-13'; it must be a year such as '2026'"):
+                ask(period="2026-13")
+
+    def test_a_wrong_scope(self, wire: Wire) -> None:
+        """A scope that no item can have is refused, unsent."""
+        wire.clear()
+        with pytest.raises(InvalidScope):
+            changes.history("atomic", scope="#5")
+        assert wire.sent == []
+
+    def test_in_the_command(self) -> None:
+        """The command says what is wrong with its arguments."""
+        for wrong, said in (
+            ("--limit=0", "limit is 0"),
+            ("--cursor=x", "cursor is 'x'"),
+            ("--period=x", "The period is 'x'"),
+        ):
+            with pytest.raises(CommandError, match=said):
+                written("history", "atomic", wrong)
 
 
 class TestAudit:
@@ -838,6 +998,20 @@ class TestCommand:
         who = ("--scope", scope, "--by", "ana", "--reason", "a test")
         assert "switch" in written("switch", "sort-key-increment", "--to", "TransactionalCounter", *who)
         assert "switch" in written("switch", "sort-key-increment", "--finish", *who)
+
+    def test_a_recovery_that_fails_midway(self, tables: str, install: Callable[..., Strategy]) -> None:
+        """The command says how to repeat it, and the repeat leaves what is done."""
+        who = ("--by", "ana", "--reason", "a test")
+        install("atomic", MAXIMUM=105)
+        for scope, count in (("a", 2), ("b", 9)):
+            get_next_values(count, "atomic", scope=scope)
+        with pytest.raises(CommandError, match=r"raise MAXIMUM.* Of the scopes, 1 is done.* --since ") as error:
+            written("recover", "atomic", *who)
+        install("atomic")
+        again = str(error.value).rpartition("--since ")[2].rstrip(".")
+        assert "a: recover at 102," in written("recover", "atomic", "--since", again, *who)
+        with pytest.raises(CommandError, match="since: 'yesterday'; give a moment such as 2026-"):
+            written("recover", "atomic", "--since", "yesterday", *who)
 
 
 class TestPeriods:

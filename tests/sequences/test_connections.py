@@ -21,6 +21,7 @@ import pytest
 from botocore import auth
 from urllib3 import PoolManager, ProxyManager, Timeout
 from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError, SSLError
+from urllib3.util.wait import wait_for_read
 
 from project.proof.faults.proxy import free_port
 from sequences.dynamodb import connections
@@ -103,6 +104,9 @@ kpIiHwYZKbQ6Uy0UutTxvLkCm0P+GMPAqjoi4MGouA==
 """
 
 
+LARGE = b"0123456789" * 400_000  # more than the system takes at once
+
+
 class _Server(BaseHTTPRequestHandler):
     """Answers with what it was asked, and notes from which port each request came."""
 
@@ -110,19 +114,30 @@ class _Server(BaseHTTPRequestHandler):
     closes = False
     extra = b""
     pause = 0.0
+    in_chunks = False
+    may_read = threading.Event()
+    may_read.set()
     ports: list[int]
     paths: list[str]
 
     def do_POST(self) -> None:
+        if not self.may_read.wait(5):
+            self.ports.append(0)  # nobody gave up
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         self.ports.append(self.client_address[1])
         self.paths.append(self.path)
-        body = self.rfile.read(int(self.headers["Content-Length"]))
         time.sleep(self.pause)
         with suppress(OSError):  # the client has hung up
             self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body + self.extra)
+            if self.in_chunks:
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                time.sleep(0.05)
+                self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+            else:
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body + self.extra)
         self.close_connection = self.closes
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
@@ -154,7 +169,7 @@ class TestPool:
     def test_one_connection(self, server: ThreadingHTTPServer) -> None:
         """Requests one after the other go over one connection."""
         with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
-            assert [self.ask(pool, body).body for body in (b"a", b"b" * 100_000, b"")] == [b"a", b"b" * 100_000, b""]
+            assert [self.ask(pool, body).body for body in (b"a", LARGE, b"")] == [b"a", LARGE, b""]
         assert len(set(server.RequestHandlerClass.ports)) == 1  # type: ignore[attr-defined]
 
     def test_a_connection_that_the_server_closed(self, server: ThreadingHTTPServer) -> None:
@@ -164,6 +179,7 @@ class TestPool:
             handler.closes = True
             self.ask(pool)
             idle = pool.pool.get()
+            assert wait_for_read(idle.sock, 30.0)
             assert idle.sock.recv(1) == b""  # the end has arrived
             pool.pool.put(idle)
             self.ask(pool)
@@ -182,7 +198,7 @@ class TestPool:
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
         with LEAN_POOLS["https"]("127.0.0.1", server.server_port, ca_certs=certificate) as pool:
-            assert [self.ask(pool, body).body for body in (b"a", b"b" * 100_000)] == [b"a", b"b" * 100_000]
+            assert [self.ask(pool, body).body for body in (b"a", LARGE)] == [b"a", LARGE]
         with LEAN_POOLS["https"]("127.0.0.1", server.server_port) as pool, pytest.raises(SSLError):
             self.ask(pool)
         assert len(set(server.RequestHandlerClass.ports)) == 1  # type: ignore[attr-defined]
@@ -205,6 +221,32 @@ class TestPool:
             with pytest.raises(ReadTimeoutError):
                 pool.urlopen("POST", "/", body=b"hello", headers={"Content-Length": "5"}, retries=False, **options)
             handler.pause = 0.0
+
+    def test_a_server_that_does_not_read(self, server: ThreadingHTTPServer) -> None:
+        """Sending, too, takes no longer than the time of the request."""
+        handler: Any = server.RequestHandlerClass
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
+            self.ask(pool)
+            handler.may_read = threading.Event()
+            with within(0.05), pytest.raises(ReadTimeoutError):
+                self.ask(pool, LARGE * 3)
+            assert 0 not in handler.ports
+            handler.may_read.set()
+
+    def test_in_chunks(self, server: ThreadingHTTPServer) -> None:
+        """An answer in chunks is waited for, and read by http.client."""
+        server.RequestHandlerClass.in_chunks = True  # type: ignore[attr-defined]
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
+            assert self.ask(pool, LARGE).body == LARGE
+
+    def test_by_turns_with_urllib3(self, server: ThreadingHTTPServer) -> None:
+        """A request that urllib3 sends may follow a lean one on its connection, and the other way round."""
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port) as pool:
+            for _ in range(2):
+                assert self.ask(pool, LARGE).body == LARGE
+                reply = pool.urlopen("POST", "/", body=LARGE, headers={}, timeout=30.0)
+                assert reply.data == LARGE
+        assert len(set(server.RequestHandlerClass.ports)) == 1  # type: ignore[attr-defined]
 
     def test_nobody_listens(self) -> None:
         """A server that is away is an error of connecting, after which botocore says that nothing was sent."""

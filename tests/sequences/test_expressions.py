@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,8 +40,8 @@ REQUESTS = {
     "addition": expressions.add_to_counter("counters", KEY, highest_seen=3, **ADDITION),
     "first advance": expressions.advance_counter("counters", KEY, ROW, seen=None),
     "advance": expressions.advance_counter("counters", KEY, ROW, seen=6),
-    "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None),
-    "put of a counter": expressions.put_counter("counters", KEY, ROW, seen=6),
+    "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None, thawed=None),
+    "put of a counter": expressions.put_counter("counters", KEY, ROW, seen=6, thawed="t"),
 }
 WRITES = {name: request for name, request in REQUESTS.items() if "query" not in name}
 
@@ -189,7 +190,7 @@ class TestKeys:
     def test_read(self) -> None:
         """Reads of items are consistent, one by one or many at once."""
         assert expressions.read_item("t", KEY)["ConsistentRead"] is True
-        request = expressions.read_many(SCHEMA, "p", [1, 2], attributes=["token"])["RequestItems"]["items"]
+        request = expressions.read_many(SCHEMA, [("p", 1), ("p", 2)], attributes=["token"])["RequestItems"]["items"]
         assert request["ConsistentRead"] is True
         assert request["Keys"] == [SCHEMA.key("p", 1), SCHEMA.key("p", 2)]
 
@@ -233,18 +234,19 @@ class TestCounters:
             f"(({missing}) OR ({in_order})) AND {ours}",
         ]
 
-    @pytest.mark.parametrize("build", [expressions.advance_counter, expressions.put_counter])
+    @pytest.mark.parametrize("build", [expressions.advance_counter, partial(expressions.put_counter, thawed="t")])
     def test_optimistic_writes(self, build: Any) -> None:
-        """A counter is written if it is still as it was seen, or still not there."""
+        """A counter is written if it is still as it was seen, or still not there. A put needs the same last thaw."""
+        thawed = " AND #thawed = :thawed" if isinstance(build, partial) else ""
         still = "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)"
-        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == still
-        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == still
+        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == still + thawed
+        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == still + thawed
         missing = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
-        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == missing
+        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == missing + thawed
 
     def test_a_counters_fields(self) -> None:
         """A counter holds its last value twice, who wrote it, and when."""
-        item = expressions.put_counter("counters", KEY, ROW, seen=None)["Item"]
+        item = expressions.put_counter("counters", KEY, ROW, seen=None, thawed=None)["Item"]
         assert unmarshal(item) == {
             "sequence": "orders",
             "scope": "a",

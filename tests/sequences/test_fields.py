@@ -490,6 +490,7 @@ class TestChecks:
         ("given", "id_", "problem", "hint"),
         [
             ({"sequence": "nothing"}, "E101", "There is no sequence 'nothing'", ""),
+            ({"sequence": "nothing", "date": "day"}, "E101", "There is no sequence 'nothing'", ""),
             ({"sequence": ["orders"]}, "E101", r"sequence=\['orders'\]", ""),
             ({"sequence": "invoices"}, "E102", "hands out a number only together with", "Set on_commit=True"),
             ({"sequence": "receipts"}, "E102", r"\(SortKeyMaximum\) hands out", "such as AtomicCounter"),

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from itertools import pairwise, product
 from string import Formatter
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import assume, given, settings
@@ -183,6 +184,16 @@ class TestWriting:
         """What changes within the period needs the date."""
         with pytest.raises(ValueError, match="date is missing; FORMAT has parts of the date"):
             of(template, period).text(42, None, None, name)
+
+    def test_the_day_of_a_period_is_found_once(self) -> None:
+        """Texts without a date compare the days of their period once, and then remember it."""
+        yearly = of("INV-{year}-{value}", YEAR)
+        with mock.patch.object(Period, "name", autospec=True, side_effect=Period.name) as name:
+            assert yearly.text(1, None, None, "2026") == "INV-2026-1"
+            asked = name.call_count
+            assert asked >= 365
+            assert yearly.text(2, None, None, "2026") == "INV-2026-2"
+            assert name.call_count == asked
 
     def test_the_check_digit_covers_dates_and_value(self) -> None:
         """The check digit is that of the digits of date parts and value in their order, without literals and scope."""

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 
-from sequences import host_lock, put_next
+from sequences import host_lock, host_memory, put_next
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
 from sequences.testing.callers import at_once, put_some
@@ -52,16 +52,16 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system without abstract sockets."""
-    monkeypatch.setattr(host_lock, "SUPPORTED", False)
+    monkeypatch.setattr(host_memory, "SUPPORTED", False)
 
 
 @pytest.fixture
 def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """The temporary directory, empty."""
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-    host_lock._path.cache_clear()
+    host_memory._path.cache_clear()
     yield tmp_path
-    host_lock._path.cache_clear()
+    host_memory._path.cache_clear()
 
 
 def open_files() -> int:
@@ -285,15 +285,14 @@ class TestDoingWithout:
         assert sorted(stored(name, scope)) == list(range(1, 9))
 
     @pytest.mark.parametrize("name", ["sort-key", "transactional"])
-    def test_a_disk_that_fails(self, configured: str, scope: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A turn's file that cannot be read or written costs a read and never a number."""
-
-        def fail(*args: object) -> None:
-            raise OSError(errno.ENOSPC, "the disk is full")
-
-        monkeypatch.setattr(os, "pread", fail)
-        monkeypatch.setattr(os, "pwrite", fail)
+    def test_a_full_disk(
+        self, configured: str, scope: str, name: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A disk without room for the memory costs a read and never a number."""
+        full = mock.Mock(side_effect=OSError(errno.ENOSPC, "the disk is full"))
+        monkeypatch.setattr(os, "posix_fallocate", full)
         assert put_some(name, scope, 3) == [1, 2, 3]
+        assert full.called
 
     def test_without_a_folder(self, topic: str, own_folder: Path) -> None:
         """If no folder can be made there are no host locks."""
@@ -352,23 +351,50 @@ class TestHints:
         """A hint that was overwritten while it was read is ignored."""
         with hold_host_lock(topic) as turn:
             turn.leave_hint(42, 2.5)
-            turn._write(host_lock._NUMBER.size + 32, (43).to_bytes(8, "little"))
+            assert turn._memory is not None
+            turn._memory[turn._offset + 40] += 1  # the last byte of the value comes first
             assert turn.hint() is None
             turn.leave_hint(44, 2.5)
             assert turn.hint() == (44, 2.5)
 
-    def test_one_file(self, topic: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_one_file(self, topic: str, own_folder: Path) -> None:
         """However many names there are, they have one file, which is small, private, and closed again."""
-        monkeypatch.setattr(host_lock, "SLOTS", 8)
         before = open_files()
         for n in range(100):
             with hold_host_lock(f"{topic}{n}") as turn:
                 turn.leave_hint(n, 1.0)
         (folder,) = own_folder.iterdir()
         (file,) = folder.iterdir()
-        assert file.stat().st_size <= 8 * host_lock._SLOT_BYTES
+        assert file.stat().st_size == host_memory.BYTES
         assert {path.stat().st_mode & 0o777 for path in (folder, file)} == {0o700, 0o600}
-        assert open_files() == before
+        assert open_files() <= before + 1  # the mapping keeps one
+
+    def test_between_two_looks_no_file_is_opened(
+        self, topic: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A process looks for the file every LOOK_SECONDS only: between, it reads and writes memory."""
+        memory = host_memory.shared_memory()
+        assert memory is not None
+        monkeypatch.setattr(host_memory, "LOOK_SECONDS", 30.0)
+        monkeypatch.setattr(os, "open", mock.Mock(side_effect=OSError))
+        assert host_memory.shared_memory() is memory
+
+    def test_a_file_that_is_deleted(self, topic: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """After LOOK_SECONDS this process is in the file that others have made anew; before that, in the old one."""
+        with hold_host_lock(topic) as turn:
+            turn.leave_hint(42, 2.5)
+        (folder,) = own_folder.iterdir()
+        (folder / "turns").unlink()
+        monkeypatch.setattr(host_memory, "LOOK_SECONDS", 30.0)
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() == (42, 2.5)
+        monkeypatch.setattr(host_memory, "LOOK_SECONDS", 0.0)
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() is None
+            turn.leave_hint(43, 2.5)
+        with hold_host_lock(topic) as turn:
+            assert turn.hint() == (43, 2.5)
+        assert (folder / "turns").exists()
 
 
 def test_threads_have_names() -> None:

@@ -90,11 +90,30 @@ class TestWhatIsRemembered:
         """With "increment" the number that was found taken is the next tail, and nothing is read."""
         install("sort-key-increment", clock=clock)
         put_some("sort-key-increment", scope, 1)
-        import_row("sort-key-increment", scope, 2)
-        import_row("sort-key-increment", scope, 3)
-        wire.clear()
-        assert put_some("sort-key-increment", scope, 1) == [4]
-        assert wire.operations == ["PutItem"] * 3
+        for last in (1, 4):  # each write begins anew
+            import_row("sort-key-increment", scope, last + 1)
+            import_row("sort-key-increment", scope, last + 2)
+            wire.clear()
+            assert put_some("sort-key-increment", scope, 1) == [last + 3]
+            assert wire.operations == ["PutItem"] * 3
+
+    @pytest.mark.parametrize("count", [1, 5])
+    def test_far_behind_the_table(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire, count: int
+    ) -> None:
+        """With "increment" a tail that is far behind is read after the third lost race, also by a group."""
+        name = "sort-key-increment"
+        install(name, clock=clock)
+        put_some(name, scope, 1)
+        for _ in range(2):  # again after that, as each write begins anew
+            last = max(stored(name, scope))
+            for value in range(last + 1, last + 31):
+                import_row(name, scope, value)
+            wire.clear()
+            values = [put.value for put in put_next_many(name, [{}] * count, scope=scope)]
+            assert values == [*range(last + 31, last + 31 + count)]
+            assert wire.operations.count("Query") == 1
+            assert len(wire.operations) == (5 if count == 1 else 3)
 
     def test_a_restored_table(
         self,

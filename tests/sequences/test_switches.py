@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from project.proof.faults.control import Proxy
-from sequences import changes
+from sequences import changes, dynamodb
 from sequences.audit import audit
 from sequences.exceptions import InvalidChange, OperationNotSupported, SequenceFrozen, SequenceWentBack
 from sequences.registry import parse_config, strategies
@@ -16,7 +16,7 @@ from sequences.strategies import Strategy
 from sequences.switches import SWITCHED, finish_switch, switch
 from sequences.testing import engine_at
 from tests.sequences.running import FAULTS, Writers, put
-from tests.sequences.support import read_counter, set_counter, stored, tapped, wait_until
+from tests.sequences.support import Clock, delete_row, read_counter, set_counter, stored, tapped, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -25,10 +25,10 @@ NAME = "transactional"
 BOTH = ("SortKeyMaximum", "TransactionalCounter")
 
 
-def process(strategy: str) -> Strategy:
+def process(strategy: str, **clocks: Any) -> Strategy:
     """A fresh process that has one of the strategies for the sequence NAME."""
     kind: Any = SWITCHED[strategy]
-    made: Strategy = kind(parse_config(NAME, {"STRATEGY": f"{kind.__module__}.{kind.__name__}"}))
+    made: Strategy = kind(parse_config(NAME, {"STRATEGY": f"{kind.__module__}.{kind.__name__}"}), **clocks)
     return made
 
 
@@ -115,6 +115,23 @@ class TestSteps:
         with pytest.raises(SequenceWentBack, match="--past 9"):
             switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
 
+    def test_an_audit_meanwhile(self, now: Callable[[str], Strategy], scope: str) -> None:
+        """During a switch items above the counter count; without one they are stray rows."""
+        old = now("SortKeyMaximum")
+        put(old, scope)
+        switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
+        new = now("TransactionalCounter")
+        for writer in (new, old, old):
+            put(writer, scope)
+        delete_row(NAME, scope, 3)
+        report = audit(strategies[NAME], scope)
+        assert (report.strays.total, report.last_value, report.carried, report.missing) == (0, 4, 3, 1)
+        assert any("a switch is under way" in note for note in report.notes)
+        finish_switch(NAME, scope="nobody", **WHO)
+        report = audit(now("TransactionalCounter"), scope)
+        assert (report.strays.total, report.last_value, report.carried, report.missing) == (1, 2, 2, 0)
+        assert not any("a switch is under way" in note for note in report.notes)
+
     def test_what_stops_both(self, now: Callable[[str], Strategy], scope: str) -> None:
         """During a switch, freeze and advance reach the writers of both strategies, whichever made them."""
         writers = [now(strategy) for strategy in BOTH]
@@ -154,7 +171,26 @@ class TestSteps:
         with tapped() as wire:
             assert [put(each, scope) for each in (new, old, new, old, new)] == [2, 3, 4, 5, 6]
         asked = [body["Key"] for body in wire.bodies("GetItem")]
-        assert asked.count(new.history.switch_key) == 1
+        assert asked.count(new.switch_note.key) == 1
+
+    def test_how_long_a_process_follows(self, now: Callable[[str], Strategy], scope: str, clock: Clock) -> None:
+        """A process that has followed items goes on for a minute of its clock, and then looks for the switch again."""
+        old = now("SortKeyMaximum")
+        for part in ("a", "b", "c"):
+            put(old, f"{scope} {part}")
+        switch(NAME, to="TransactionalCounter", scope=f"{scope} a", **WHO)
+        finish_switch(NAME, scope="nobody", **WHO)
+        new = process("TransactionalCounter", timing=clock.timing())
+        with pytest.raises(SequenceWentBack):
+            put(new, f"{scope} b")
+        switch(NAME, to="TransactionalCounter", scope=f"{scope} a", **WHO)
+        assert put(new, f"{scope} b") == 2
+        finish_switch(NAME, scope="nobody", **WHO)
+        clock.now += 59
+        assert put(new, f"{scope} a") == 2
+        clock.now += 2
+        with pytest.raises(SequenceWentBack):
+            put(new, f"{scope} c")
 
     @pytest.mark.parametrize("to", BOTH)
     def test_a_frozen_scope(self, now: Callable[[str], Strategy], scope: str, to: str) -> None:
@@ -163,6 +199,21 @@ class TestSteps:
         changes.freeze(NAME, scope=scope, **WHO)
         with pytest.raises(SequenceFrozen):
             switch(NAME, to=to, scope=scope, **WHO)
+        assert "to" not in strategies[NAME].switch_note.read(dynamodb.call)  # it has not begun
+
+    def test_a_dry_run(self, now: Callable[[str], Strategy], scope: str) -> None:
+        """A dry run of a switch tells what the switch does, and begins nothing."""
+        old = now("TransactionalCounter")
+        put(old, scope)
+        changes.advance(NAME, to=10, scope=scope, **WHO)
+        told = [
+            [(change.kind, change.before, change.after) for change in made]
+            for made in (
+                switch(NAME, to="SortKeyMaximum", scope=scope, dry_run=True, **WHO),
+                switch(NAME, to="SortKeyMaximum", scope=scope, **WHO),
+            )
+        ]
+        assert told == [[("switch", None, None), ("switch", 1, 10)]] * 2
 
     def test_what_does_not_fit(self) -> None:
         """Other strategies, steps and layouts are refused with what is wrong."""

@@ -36,6 +36,13 @@ WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 Install = Callable[..., Strategy]
 
 
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """Watches that end with their test: a strategy is a circle of objects, which would go on looking for a while."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture
 def allocator(install: Install) -> BlockAllocator:
     """The allocator of the sequence "block", with blocks of 10; a test lets it look."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django import Settings
 from rest_framework.test import APIClient
@@ -15,13 +15,17 @@ from sequences.exceptions import NotWritten, OutcomeUnknown, StorageError
 from tickets import services
 from tickets.types import Project, Ticket
 
+PERMISSIONS = ["add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice"]
+PERMISSIONS += ["view_sequence", "take_value"]
 WRITES = {"put_item", "update_item", "transact_write_items"}
 
 
 @pytest.fixture
 def ann(db: None) -> User:
-    """A person who may sign in, without other permissions."""
-    return User.objects.create_user("ann")
+    """A person with all permissions that pages and REST ask for; not one of the staff."""
+    user = User.objects.create_user("ann")
+    user.user_permissions.set(Permission.objects.filter(codename__in=PERMISSIONS))
+    return user
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def api(ann: User) -> APIClient:
 @pytest.fixture
 def abc(tables: str) -> Project:
     """A project without tickets."""
-    return services.create_project(key="ABC", name="Alphabet", by="ann")
+    return services.create_project(key="ABC", name="Alphabet", by="ann").value
 
 
 @pytest.fixture

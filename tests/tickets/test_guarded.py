@@ -1,5 +1,7 @@
 """Guarded changes of the sequence of tickets, as tickets show them."""
 
+from collections.abc import Callable
+
 import pytest
 from django.test import Client
 
@@ -7,6 +9,8 @@ from sequences.changes import advance, freeze, thaw, void
 from sequences.exceptions import SequenceFrozen
 from tickets import services
 from tickets.selectors import get_ticket
+from tickets.timeline.selectors import list_events
+from tickets.timeline.services import add_comment
 from tickets.types import Project, Status, Ticket, TicketKey
 
 
@@ -35,6 +39,25 @@ def test_a_voided_ticket_is_void(ticket: Ticket) -> None:
     void("tickets", ticket.key.number, scope=ticket.key.project, by="root", reason="Filed by mistake.")
     shown = get_ticket(ticket.key)
     assert (shown.status, shown.void and shown.void.by) == (Status.VOID, "root")
+
+
+def test_a_frozen_timeline(ticket: Ticket) -> None:
+    """While the timeline of a ticket is frozen the ticket is not moved, changed or commented on; then it goes on."""
+    services.create_project(key="XYZ", name="Rest", by="ann")
+    freeze("timeline", scope="ABC#1", by="root", reason="Under inquiry.")
+    acts: list[Callable[[], object]] = [
+        lambda: services.move_ticket(ticket.key, to="XYZ", by="bob"),
+        lambda: services.update_ticket(ticket.key, version=1, changes={"title": "x"}, by="bob"),
+        lambda: services.void_ticket(ticket.key, by="bob"),
+        lambda: add_comment(ticket.key, text="x", by="bob"),
+    ]
+    for act in acts:
+        with pytest.raises(SequenceFrozen, match="Under inquiry"):
+            act()
+    assert get_ticket(ticket.key) == ticket
+    thaw("timeline", scope="ABC#1", by="root", reason="Done.")
+    moved = services.move_ticket(ticket.key, to="XYZ", by="bob").ticket
+    assert [(event.number, event.kind) for event in list_events(moved).results] == [(1, "skipped"), (2, "move")]
 
 
 def test_a_frozen_project(abc: Project, browser: Client) -> None:

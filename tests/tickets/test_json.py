@@ -26,6 +26,7 @@ ELSEWHERE = NOON.astimezone(timezone(timedelta(hours=5.5)))
         CHANGED,
         EMPTY,
         {**EMPTY, "status": Status.VOID, "void": Void(by="bob", at=NOON, reason="A duplicate.")},
+        {**EMPTY, "void": Void(by="bob", at=NOON, reason=""), "sealed_until": ELSEWHERE, "comments": 3},
         {"created_at": ELSEWHERE, "void": Void(by="", at=ELSEWHERE, reason="")},
         {"created_at": NOON.replace(tzinfo=None)},
         {
@@ -39,7 +40,7 @@ def test_a_ticket_is_what_its_serializer_declares(fields: dict[str, Any]) -> Non
     """Every kind of ticket has the fields, in their order, and the values that the schema of the API promises."""
     ticket = Ticket(key=TicketKey(project="ABC", number=42), **{**ABOUT, **FILED, **fields})
     declared = serializers.Serializer.to_representation(TicketSerializer(), ticket)
-    for name in ("void", "moved"):
+    for name in ("void", "sealed_until", "moved"):
         if getattr(ticket, name) is None:
             assert declared.pop(name) is None
     assert list(TicketSerializer(ticket).data.items()) == list(declared.items())
@@ -47,7 +48,7 @@ def test_a_ticket_is_what_its_serializer_declares(fields: dict[str, Any]) -> Non
 
 def test_fields_are_built_once() -> None:
     """All requests of one kind share the fields, and none sees the values or the errors of another."""
-    wrong, right = NewTicket(data={"title": None}), NewTicket(data={"title": "x"})
+    wrong, right = NewTicket(data={}), NewTicket(data={"title": "x"})
     assert (wrong.is_valid(), right.is_valid()) == (False, True)
     assert (set(wrong.errors), right.errors) == ({"title"}, {})
     assert (wrong.validated_data, right.validated_data) == ({}, {"title": "x"})
@@ -68,6 +69,7 @@ def test_fields_are_built_once() -> None:
     ],
 )
 @pytest.mark.parametrize("wanted", ["application/json", "application/json; indent=2", None])
-def test_the_bytes_are_those_of_the_framework(data: Any, wanted: str | None) -> None:
+@pytest.mark.parametrize("context", [{}, {"indent": 4}, None])
+def test_the_bytes_are_those_of_the_framework(data: Any, wanted: str | None, context: Any) -> None:
     """Texts, numbers of any size, moments, messages and indented answers are as the REST framework writes them."""
-    assert JSONRenderer().render(data, wanted, {}) == renderers.JSONRenderer().render(data, wanted, {})
+    assert JSONRenderer().render(data, wanted, context) == renderers.JSONRenderer().render(data, wanted, context)

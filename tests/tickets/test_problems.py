@@ -16,10 +16,11 @@ from rest_framework.test import APIClient
 
 from sequences import exceptions as sequences
 from sequences.exceptions import CancellationReason
+from sequences.rest.problems import NumberTooLarge
 from tickets import exceptions as tickets
-from tickets import selectors, services
+from tickets import selectors, services, store
 from tickets.problems import KNOWN, PROBLEMS
-from tickets.types import Project, Status, Ticket, TicketKey
+from tickets.types import Access, Opening, Role, Status, Ticket, TicketKey
 
 SECRET = "arn:aws:dynamodb:table/secret"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,7 +28,7 @@ CURRENT = Ticket(
     key=TicketKey(project="ABC", number=1), title="As it is now", description="", status=Status.OPEN, assignee="",
     labels=(), reporter="bob", created_at=NOW, updated_at=NOW, version=7,
 )  # fmt: skip
-PROJECT = Project(key="XYZ", name="Rest", description="")
+OPEN = Access(partition="ABC", open=Opening.FILE, archived=False, version=1)
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,25 @@ CASES = [
     Case(tickets.NotFound("It is not there."), 404, "It is not there."),
     Case(tickets.ProjectNotFound("XYZ"), 404, "There is no project XYZ."),
     Case(tickets.TicketNotFound("ABC-9"), 404, "There is no ticket ABC-9."),
+    Case(tickets.MemberNotFound("bob", "ABC"), 404, "bob is no member of project ABC."),
+    Case(tickets.NotAllowed.without_role(Role.MEMBER, "ABC", Role.READER), 403, "This needs the role member"),
+    Case(tickets.ProjectArchived("ABC"), 409, "Project ABC is archived"),
+    Case(tickets.LastOwner("ann", "ABC"), 409, "ann is the only owner"),
+    Case(tickets.TooManyMembers("ABC", 1000), 409, "at most 1,000 members"),
     Case(tickets.ProjectExists("ABC"), 409, "There is a project ABC already."),
     Case(tickets.ChangeRefused("It cannot be changed.", CURRENT), 409, "It cannot be changed."),
     Case(tickets.StaleVersion(CURRENT), 409, "at version 7 now. This request changed nothing."),
-    Case(tickets.StaleVersion(CURRENT, outcome_unknown=True), 409, "Your change may be one of the", unknown=True),
-    Case(tickets.ProjectChanged("ABC", PROJECT), 409, "Project ABC is project XYZ now"),
-    Case(tickets.ProjectChanged("XYZ", PROJECT), 409, "Project XYZ was changed meanwhile"),
+    Case(tickets.StaleVersion(CURRENT, "Comment 3"), 409, "Comment 3 was changed meanwhile"),
+    Case(tickets.StaleTag(CURRENT), 412, "at version 7 now. This request changed nothing."),
+    Case(tickets.VersionRequired(), 428, "Say which version you have read"),
+    Case(tickets.NotAllowed("Only an owner can do this."), 403, "Only an owner can do this."),
+    Case(tickets.CommentNotFound("ABC-1", 7), 404, "ABC-1 has no comment 7."),
+    Case(tickets.ContentGone(CURRENT), 409, "cannot be restored"),
+    Case(tickets.CommentVoided(CURRENT, "Comment 3"), 409, "Comment 3 was withdrawn"),
+    Case(tickets.ProjectChanged("ABC", "XYZ"), 409, "Project ABC is project XYZ now"),
+    Case(tickets.ProjectChanged("XYZ", "XYZ"), 409, "Project XYZ was changed meanwhile"),
     Case(tickets.TicketMoved(TicketKey(project="XYZ", number=7), CURRENT), 409, "XYZ-7 has moved: it is ABC-1 now."),
     Case(tickets.TicketVoided(CURRENT), 409, "ABC-1 was voided"),
-    Case(tickets.ValuesTooLarge("orders", 2**53 - 1), 409, "orders has passed 9007199254740991", tell=True),
     Case(sequences.SequenceError(SECRET), 503, "This cannot be done.", tell=True),
     Case(sequences.InvalidSequence(SECRET), 503, "not set up", tell=True),
     Case(sequences.InvalidScope("The scope is empty."), 400, "The scope is empty."),
@@ -87,6 +98,7 @@ CASES = [
     Case(sequences.ItemExists(SECRET), 409, "stored under this key already"),
     Case(sequences.IdempotencyMismatch(SECRET), 422, "sent before with other content, which was stored"),
     Case(sequences.SequenceExhausted(SECRET), 409, "used up", tell=True),
+    Case(NumberTooLarge("9007199254740992 is larger."), 409, "9007199254740992 is larger.", tell=True),
     Case(sequences.SequenceWentBack(SECRET), 409, "set back", tell=True),
     Case(sequences.SequenceFrozen(SECRET), 503, "has frozen these numbers", 60),
     Case(gave_up(sequences.GaveUp), 503, "cannot be reached", 5),
@@ -106,10 +118,10 @@ CASES = [
 # Errors without an entry of their own: they mean the same as their parent.
 LIKE_THEIR_PARENTS = {
     tickets.ProjectNotFound: tickets.NotFound,
+    tickets.MemberNotFound: tickets.NotFound,
     tickets.TicketNotFound: tickets.NotFound,
+    tickets.CommentNotFound: tickets.NotFound,
     tickets.StaleVersion: tickets.ChangeRefused,
-    tickets.TicketMoved: tickets.ChangeRefused,
-    tickets.TicketVoided: tickets.ChangeRefused,
     sequences.SequenceUnavailable: sequences.GaveUp,
     sequences.WriteCancelled: sequences.StorageError,
     sequences.StorageRefused: sequences.StorageError,
@@ -136,6 +148,8 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
 
         monkeypatch.setattr(selectors, "list_projects", raise_it)
         monkeypatch.setattr(services, "create_ticket", raise_it)
+        monkeypatch.setattr(selectors, "present_key", lambda key: key)
+        monkeypatch.setattr(store, "find_access", lambda _: OPEN)
 
     return fail
 
@@ -147,7 +161,7 @@ def errors_of(module: ModuleType) -> set[type[Exception]]:
 
 def text_of(response: Any) -> str:
     """The text of an answer, as its reader sees it."""
-    if response["Content-Type"] == "application/json":
+    if response["Content-Type"] == "application/problem+json":
         return " ".join(json.dumps(response.json(), ensure_ascii=False).split())
     return html.unescape(response.content.decode())
 
@@ -167,7 +181,7 @@ def assert_means(case: Case, response: Any) -> None:
 
 def test_every_error_is_in_the_table() -> None:
     """Every error has an entry of its own, or its parent's on purpose; and a case here."""
-    errors = errors_of(sequences) | errors_of(tickets)
+    errors = errors_of(sequences) | errors_of(tickets) | {NumberTooLarge}
     entries = {kind: next(parent for parent in kind.__mro__ if parent in PROBLEMS) for kind in errors}
     assert {kind: entry for kind, entry in entries.items() if entry is not kind} == LIKE_THEIR_PARENTS
     assert {type(case.error) for case in CASES} == errors
@@ -185,7 +199,7 @@ def test_json_says_it(api: APIClient, fail: Fail, case: Case) -> None:
     """REST answers a read and a write with the same problem."""
     fail(case.error)
     for response in (api.get("/api/projects/"), api.post("/api/projects/ABC/tickets/", {"title": "Printer"})):
-        assert response["Content-Type"] == "application/json"
+        assert response["Content-Type"] == "application/problem+json"
         assert_means(case, response)
         if case.status == 503:
             assert response.json()["outcome_unknown"] is case.unknown
@@ -213,14 +227,14 @@ def test_a_form_says_it_and_keeps_what_was_typed(browser: Client, fail: Fail, ca
     assert kept == typed
 
 
-@every_case
+@every_problem
 def test_what_only_an_administrator_can_help_with_is_logged(
     api: APIClient, fail: Fail, case: Case, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The cause of what the reader cannot help stands in the log, once; a reader's own mistake does not."""
     fail(case.error)
     api.get("/api/projects/")
-    lines = [record.getMessage() for record in caplog.records if record.name == "tickets.problems"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "sequences.rest.problems"]
     wanted = [f"/api/projects/ could not be served: {case.error}"]
     assert lines == (wanted if case.tell or case.retry_after else [])
 

@@ -44,7 +44,7 @@ def keys_listed() -> list[str]:
 class TestRenaming:
     def test_a_project_keeps_its_tickets_and_their_numbers(self, ticket: Ticket) -> None:
         """After a rename the tickets have the new key, and the numbers go on."""
-        assert rename() == Project(key="XYZ", name="Alphabet", description="")
+        assert rename() == Project(key="XYZ", name="Alphabet", description="", version=2)
         assert selectors.get_project("XYZ").key == "XYZ"
         assert keys_listed() == ["XYZ"]
         assert selectors.get_ticket(XYZ_1).title == ticket.title
@@ -56,10 +56,10 @@ class TestRenaming:
         rename()
         assert selectors.get_project("ABC").key == "XYZ"
         assert selectors.get_ticket(ABC_1).key == XYZ_1
-        assert services.update_ticket(ABC_1, version=1, changes={"title": "Out"}, by="ann").key == XYZ_1
+        assert services.update_ticket(ABC_1, version=1, changes={"title": "Out"}, by="ann").ticket.key == XYZ_1
         assert str(file("next", "ABC").ticket.key) == "XYZ-2"
         assert [str(one.key) for one in selectors.list_tickets("ABC").results] == ["XYZ-2", "XYZ-1"]
-        assert services.void_ticket(ABC_1, by="ann").key == XYZ_1
+        assert services.void_ticket(ABC_1, by="ann").ticket.key == XYZ_1
         assert services.update_project("ABC", changes={"name": "Letters"}, by="ann").name == "Letters"
 
     def test_a_former_key_is_never_given_away(self, abc: Project) -> None:
@@ -125,9 +125,9 @@ class TestRenaming:
 
     def test_a_name_is_changed_alone(self, abc: Project) -> None:
         """A project that was never renamed gets another name under its key, again and again."""
-        for name in ("Letters", "Signs"):
+        for version, name in ((2, "Letters"), (3, "Signs")):
             changed = services.update_project("ABC", changes={"name": name}, by="bob")
-            assert changed == Project(key="ABC", name=name, description="")
+            assert changed == Project(key="ABC", name=name, description="", version=version)
             assert selectors.get_project("ABC") == changed
             assert selectors.list_projects().results == (changed,)
 
@@ -135,7 +135,7 @@ class TestRenaming:
         """The project and its entry in the list have the same new fields."""
         changes = {"key": "XYZ", "name": "Letters", "description": "A to C."}
         changed = services.update_project("ABC", changes=changes, by="bob")
-        assert changed == Project(key="XYZ", name="Letters", description="A to C.")
+        assert changed == Project(key="XYZ", name="Letters", description="A to C.", version=2)
         assert selectors.get_project("XYZ") == changed
         assert selectors.list_projects().results == (changed,)
 
@@ -149,17 +149,16 @@ class TestRenaming:
         assert lines == ["project ABC renamed to XYZ by bob"]
 
     def test_wrong_fields_are_refused(self, abc: Project) -> None:
-        """What is no key, no name, no field, or no change at all, changes nothing."""
+        """What is no key, no name or no field changes nothing."""
         for changes, field in (
             ({"key": "a"}, "key"),
             ({"name": ""}, "name"),
             ({"owner": "x"}, "owner"),
-            ({}, "__all__"),
         ):
             with pytest.raises(InvalidInput) as refused:
                 services.update_project("ABC", changes=changes, by="ann")
             assert set(refused.value.message_dict) == {field}
-        assert selectors.get_project("ABC") == abc
+        assert services.update_project("ABC", changes={}, by="ann") == selectors.get_project("ABC") == abc
 
     def test_an_unknown_project_is_not_found(self, abc: Project) -> None:
         """What does not exist cannot be renamed."""
@@ -211,7 +210,7 @@ class TestOtherProcesses:
             lambda: selectors.get_ticket(XYZ_1).project,
             lambda: selectors.list_tickets("XYZ").results[0].project,
             lambda: file("x", "XYZ").ticket.project,
-            lambda: services.update_ticket(XYZ_1, version=1, changes={"title": "x"}, by="ann").project,
+            lambda: services.update_ticket(XYZ_1, version=1, changes={"title": "x"}, by="ann").ticket.project,
             lambda: services.rename_project("XYZ", new_key="XYZ", by="ann").key,
         ],
     )
@@ -271,7 +270,7 @@ class TestOtherProcesses:
         with pytest.raises(ProjectChanged, match="Project ABC is project DEF now"):
             rename()
         assert selectors.get_project("ABC").key == "DEF"
-        assert services.create_project(key="XYZ", name="Rest", by="ann").key == "XYZ"
+        assert services.create_project(key="XYZ", name="Rest", by="ann").value.key == "XYZ"
 
     def test_many_renames_at_the_same_moment_leave_one_key(self, ticket: Ticket) -> None:
         """Of eight who rename a project at the same moment one wins, and the keys of the others stay free."""
@@ -304,37 +303,43 @@ class TestOtherProcesses:
 class TestREST:
     def test_a_change_answers_with_the_project(self, api: APIClient, abc: Project) -> None:
         """A project gets another key, and is read by both."""
-        response = api.patch("/api/projects/ABC/", {"key": "XYZ", "description": "A to C."})
+        response = api.patch("/api/projects/ABC/", {"key": "XYZ", "description": "A to C.", "version": 1})
         assert response.status_code == 200
-        assert response.json() == {"key": "XYZ", "name": "Alphabet", "description": "A to C."}
-        assert api.get("/api/projects/ABC/").json() == api.get("/api/projects/XYZ/").json() == response.json()
+        about = {"key": "XYZ", "name": "Alphabet", "description": "A to C."}
+        assert response.json() == {**about, "open": "no", "archived": False, "version": 2}
+        assert api.get("/api/projects/ABC/", follow=True).json() == response.json()
+        assert api.get("/api/projects/XYZ/").json() == response.json()
 
     def test_former_keys_work_in_all_addresses(self, api: APIClient, ticket: Ticket) -> None:
         """Tickets are filed, read, listed, changed and withdrawn by the former key, and answered by the new one."""
         rename()
-        filed = api.post("/api/projects/ABC/tickets/", {"title": "x"})
+        filed = api.post("/api/projects/ABC/tickets/", {"title": "x"}, follow=True)
+        assert filed.redirect_chain == [("/api/projects/XYZ/tickets/", 308)]
         assert (filed.status_code, filed.json()["key"]) == (201, "XYZ-2")
         assert filed["Location"] == "http://testserver/api/tickets/XYZ-2/"
-        assert api.get("/api/tickets/ABC-1/").json()["key"] == "XYZ-1"
-        assert [one["key"] for one in api.get("/api/projects/ABC/tickets/").json()["results"]] == ["XYZ-2", "XYZ-1"]
-        assert api.patch("/api/tickets/ABC-1/", {"version": 1, "title": "y"}).json()["project"] == "XYZ"
-        assert api.delete("/api/tickets/ABC-1/").json()["key"] == "XYZ-1"
+        one, all_of_them = "/api/tickets/ABC-1/", "/api/projects/ABC/tickets/"
+        assert api.get(one, follow=True).json()["key"] == "XYZ-1"
+        listed = api.get(all_of_them, {"limit": 5}, follow=True).json()["results"]
+        assert [ticket["key"] for ticket in listed] == ["XYZ-2", "XYZ-1"]
+        assert api.patch(one, {"version": 1, "title": "y"}, follow=True).json()["project"] == "XYZ"
+        assert api.delete(one, headers={"If-Match": "*"}, follow=True).json()["key"] == "XYZ-1"
 
     def test_a_list_goes_on_after_a_rename(self, api: APIClient, ticket: Ticket) -> None:
         """The address of the next page, taken before a rename, still leads to it."""
         file("x")
         following = api.get("/api/projects/ABC/tickets/?limit=1").json()["next"]
         rename()
-        assert [one["key"] for one in api.get(following).json()["results"]] == ["XYZ-1"]
+        there = api.get(following)["Location"]
+        assert [one["key"] for one in api.get(there).json()["results"]] == ["XYZ-1"]
 
     @pytest.mark.parametrize(
         ("body", "status"),
-        [({}, 400), ({"key": "xyz"}, 400), ({"key": "DEF"}, 409), ({"owner": "ann"}, 400), ({"key": None}, 400)],
+        [({"key": "xyz"}, 400), ({"key": "DEF"}, 409), ({"owner": "ann"}, 400), ({"key": None}, 400)],
     )
     def test_a_wrong_change_is_refused(self, api: APIClient, abc: Project, body: dict[str, str], status: int) -> None:
         """A key that is none, or is taken, and an unknown field, change nothing."""
         services.create_project(key="DEF", name="Other", by="ann")
-        assert api.patch("/api/projects/ABC/", body).status_code == status
+        assert api.patch("/api/projects/ABC/", {**body, "version": 1}).status_code == status
         assert keys_listed() == ["ABC", "DEF"]
 
 
@@ -343,7 +348,7 @@ class TestPages:
         """The page of a project leads to the form, which shows the project as it is."""
         assert 'href="/ABC/edit/"' in browser.get("/ABC/").content.decode()
         typed = {field.html_name: field.value() for field in browser.get("/ABC/edit/").context["form"]}
-        assert typed == {"key": "ABC", "name": "Alphabet", "description": ""}
+        assert typed == {"key": "ABC", "name": "Alphabet", "description": "", "open": "no", "version": 1}
         response = browser.post("/ABC/edit/", {**typed, "key": "xyz"}, follow=True)
         assert response.redirect_chain == [("/XYZ/", 302)]
         assert "XYZ-1" in response.content.decode()
@@ -353,7 +358,7 @@ class TestPages:
         """Every page of a former key leads to the same page of the present one."""
         rename()
         response = browser.get(f"/ABC{rest}", follow=True)
-        assert response.redirect_chain == [(f"/XYZ{rest}", 302)]
+        assert response.redirect_chain == [(f"/XYZ{rest}", 308)]
         assert "/ABC" not in response.content.decode()
         assert "XYZ" in response.content.decode()
 
@@ -363,6 +368,15 @@ class TestPages:
         assert browser.post("/ABC/new/", {"title": "x"})["Location"] == "/XYZ-2/"
         assert browser.post("/ABC-1/void/", {"version": "1"})["Location"] == "/XYZ-1/"
         assert browser.post("/ABC-2/edit/", {"title": "y", "status": "done", "version": "1"})["Location"] == "/XYZ-2/"
+
+    def test_a_late_rename_undoes_nothing(self, browser: Client, api: APIClient, abc: Project) -> None:
+        """A rename that names a former key is refused, by form and by REST: it is not sent on to the present one."""
+        rename()
+        for version in (1, 2):
+            assert api.patch("/api/projects/ABC/", {"key": "OTHER", "version": version}).status_code == 409
+            page = browser.post("/ABC/edit/", {"key": "OTHER", "name": "x", "version": version})
+            assert page.status_code == 409
+        assert keys_listed() == ["XYZ"]
 
     def test_processes_that_disagree_do_not_send_to_and_fro(self, browser: Client, ticket: Ticket) -> None:
         """A process that has not heard that a project took its former key again shows it where it is."""
@@ -375,7 +389,7 @@ class TestPages:
     def test_a_key_that_is_taken_stands_beside_the_field(self, browser: Client, abc: Project) -> None:
         """A key that another project has is said at the field, and what was typed is kept."""
         services.create_project(key="DEF", name="Other", by="ann")
-        response = browser.post("/ABC/edit/", {"key": "DEF", "name": "Letters"})
+        response = browser.post("/ABC/edit/", {"key": "DEF", "name": "Letters", "version": 1})
         assert response.status_code == 409
         assert "DEF" in response.context["form"].errors["key"][0]
         assert 'value="Letters"' in response.content.decode()

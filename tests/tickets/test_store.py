@@ -31,7 +31,7 @@ def test_every_read_is_consistent(abc: Project, ticket: Ticket, requests: Reques
     assert store.find_project("ABC") == abc
     assert store.find_ticket(ticket.key) == ticket
     assert len(store.find_projects(None, 5).rows) == 1
-    assert len(store.find_tickets("ABC", None, 5, attributes=store.SUMMARY).rows) == 1
+    assert len(store.find_tickets("ABC", None, 5, attributes=store.SUMMARY, newest_first=True).rows) == 1
     assert [operation for operation, _ in requests] == ["get_item", "get_item", "query", "query"]
     assert [request["ConsistentRead"] for _, request in requests] == [True] * 4
 
@@ -43,7 +43,7 @@ def test_places_in_the_register_stay() -> None:
 
 def test_a_list_reads_one_row_more(requests: Requests) -> None:
     """One row more than wanted tells whether the list goes on; more would only cost."""
-    store.find_tickets("ABC", None, 5, attributes=store.SUMMARY)
+    store.find_tickets("ABC", None, 5, attributes=store.SUMMARY, newest_first=True)
     assert requests[0][1]["Limit"] == 6
 
 
@@ -57,6 +57,6 @@ def test_a_refusal_that_is_not_about_our_conditions_says_nothing_of_the_rows(
 
     monkeypatch.setattr(dynamodb, "call", cancel)
     with pytest.raises(WriteCancelled):
-        store.insert_project(abc, created_at=ticket.created_at, token="t")
+        store.insert_project(abc, owner="ann", created_at=ticket.created_at, token="t")
     with pytest.raises(WriteCancelled):
-        store.change_ticket(ticket.key, content={"title": "x"}, version=1, at=ticket.created_at, by="ann")
+        store.change_comment("ABC#1", 1, {"text": "x"}, author="ann", version=1)

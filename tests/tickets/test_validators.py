@@ -1,12 +1,20 @@
 """The limits of the fields of projects and tickets."""
 
+import re
+import unicodedata
+
+import jsonschema_rs
 import pytest
 from django.core.exceptions import ValidationError
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tickets import validators
+from tickets.api.limits import OF_TEXTS, limits
 from tickets.converters import ProjectKeyConverter
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.types import Status, TicketKey
+from tickets.validators import Text
 
 
 @pytest.mark.parametrize(
@@ -45,7 +53,7 @@ def test_what_breaks_a_limit_is_refused(field: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "cleaned"),
     [
-        ("title", f"  {'x' * 200} ", "x" * 200),
+        ("title", f"  {'x' * 197} ", "x" * 197),
         ("title", "Ünïcödé 🎫", "Ünïcödé 🎫"),
         ("description", "one\r\ntwo\n\tthree", "one\ntwo\n\tthree"),
         ("description", None, ""),
@@ -58,6 +66,80 @@ def test_what_breaks_a_limit_is_refused(field: str, value: object) -> None:
 def test_what_keeps_to_the_limits_is_cleaned(field: str, value: object, cleaned: object) -> None:
     """A value within its limits loses the spaces around it, its carriage returns and its doubles."""
     assert validators.TICKET[field].clean(value) == cleaned
+
+
+ONE_LINERS = [validators.TICKET["title"], validators.PROJECT["name"], validators.TICKET["assignee"]]
+UNSEEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u0301\ufe0f\u3164\u115f\uffa0\u2800\u00a0\u2003\U000e0041"
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@given(st.sampled_from(ONE_LINERS), st.text(UNSEEN, min_size=1))
+def test_a_text_of_which_nothing_is_seen_is_refused(field: validators.Text, text: str) -> None:
+    """A text of spaces, joiners, marks and fillers alone is not a title, a name or an assignee."""
+    if text.strip():
+        with pytest.raises(ValidationError, match="Nothing can be seen"):
+            field.clean(text)
+
+
+@given(st.text(UNSEEN), st.sampled_from("aß中م🎫"), st.text(UNSEEN))
+def test_one_character_that_is_seen_is_enough(before: str, seen: str, after: str) -> None:
+    """Joiners and marks may stand beside what they join and mark."""
+    assert validators.TICKET["description"].clean(before + seen + after) == (before + seen + after).strip()
+
+
+@given(st.sampled_from(ONE_LINERS), st.text("abc"), st.sampled_from(DIRECTIONS), st.text("abc"))
+def test_what_turns_the_text_around_it_is_refused(
+    field: validators.Text, before: str, control: str, after: str
+) -> None:
+    """No title, name or assignee holds a control of direction, and the message names the character."""
+    with pytest.raises(ValidationError, match=f"U\\+{ord(control):04X} cannot be used"):
+        field.clean(f"x{before}{control}{after}x")
+
+
+@given(st.sampled_from(DIRECTIONS))
+def test_labels_cannot_turn_either(control: str) -> None:
+    """A label follows the rules of titles."""
+    for label in (f"bug{control}", "\u200b"):
+        with pytest.raises(ValidationError):
+            validators.TICKET["labels"].clean([label])
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["👩‍👩‍👧‍👦 family", "🏳️‍🌈", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "👍🏽", "e\u0301", "می‌خواهم", "שלום \u200fC++", "क्‍ष", "🎫"],
+)
+def test_joined_emoji_and_other_scripts_stay(title: str) -> None:
+    """Emoji joined of others, flags, skin tones, combined letters, Persian, Hebrew and Hindi are kept as they are."""
+    assert validators.TICKET["title"].clean(title) == title
+
+
+def test_a_description_may_turn() -> None:
+    """A text of its own lines may hold controls of direction: nothing stands beside it."""
+    assert validators.TICKET["description"].clean(f"a{DIRECTIONS}b") == f"a{DIRECTIONS}b"
+
+
+def test_the_controls_of_direction_are_those_of_unicode() -> None:
+    """Of the characters that embed, override or isolate a direction, none is forgotten."""
+    turning = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
+    characters = [*map(chr, range(0x11000))]
+    found = [character for character in characters if unicodedata.bidirectional(character) in turning]
+    assert found == [character for character in characters if re.match(f"[{validators.DIRECTIONS}]", character)]
+
+
+@given(
+    st.sampled_from([Text(least=1, most=9), Text(most=9), Text(least=1, most=9, lines=True), Text(most=9, lines=True)]),
+    st.text(f"{UNSEEN}{DIRECTIONS} \t\n\x00\x85\u2028ab,é🎫", max_size=9) | st.text(max_size=9),
+)
+def test_the_document_says_what_is_taken(field: Text, text: str) -> None:
+    """Who knows the document knows which texts are taken; but not of all unseen characters beyond 16 bits."""
+    assume(not re.search(f"[{validators.TAGS}]", text))
+    document = {"components": {"schemas": OF_TEXTS}, **limits(field)}
+    try:
+        field.clean(text)
+    except ValidationError:
+        assert not jsonschema_rs.is_valid(document, text)
+    else:
+        assert jsonschema_rs.is_valid(document, text)
 
 
 @pytest.mark.parametrize("key", ["AB", "A1", "ABCDEFGHIJ"])

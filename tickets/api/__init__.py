@@ -4,9 +4,11 @@ A request passes these modules:
 
     urls             the addresses
     authentication   who sends the request
+    permissions      who may do what: the meaning of the `needs` of each view
     views            validate, call, serialize, respond
     serializers      the shapes of JSON; the limits of the fields are in `tickets.validators`
     pagination       cursors in addresses
     exceptions       errors as JSON; their meanings are in `tickets.problems`
+    schema           what the document of the API says about errors
     renderers        JSON as bytes
 """

@@ -2,6 +2,8 @@
 
 A process remembers a token and its user for `TOKEN_SECONDS`. It forgets all tokens as soon as it saves or deletes a
 token or a user itself. It notices every other change, such as one by another process, within these seconds.
+
+When a token was used last is written after the answer of a request that had to look it up, once an hour.
 """
 
 from copy import copy
@@ -12,45 +14,85 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.signals import request_finished
 from django.db import transaction
 from django.db.models.signals import post_delete, post_save
+from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication
-from rest_framework.authtoken.models import Token, TokenProxy
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from tickets.accounts.api.throttling import require_unknown_allowed
+from tickets.accounts.models import ApiToken
+from tickets.accounts.selectors import find_token, use_is_news
+from tickets.accounts.tokens import digest_of
 
 MOST_TOKENS = 10_000
+SCHEMES = {"bearer", "token"}
+CHALLENGE = 'Bearer realm="tickets"'
 
 
 @dataclass(frozen=True, slots=True)
 class KnownToken:
     """A token with its user, as they were in the database, and the time at which they are looked up again."""
 
-    token: Token
+    token: ApiToken
     until: float
 
 
-class TokenAuthentication(authentication.TokenAuthentication):
-    """The REST framework's, with a memory. Only tokens that open the API are remembered."""
+class TokenAuthentication(authentication.BaseAuthentication):
+    """`Authorization: Bearer ...`, or `Token ...`. Only tokens that open the API are remembered, by their digests."""
 
     known: ClassVar[dict[str, KnownToken]] = {}
+    used: ClassVar[set[int]] = set()
+    """The tokens whose use is to be written down."""
 
-    def authenticate_credentials(self, key: str) -> tuple[AbstractBaseUser, Token]:
-        """The user and the token, copied for this request: requests share no objects."""
-        known, now = TokenAuthentication.known, monotonic()
-        found = known.get(key)
-        if found is None or found.until <= now:
-            _, looked_up = super().authenticate_credentials(key)
-            found = KnownToken(looked_up, now + settings.TOKEN_SECONDS)
+    def authenticate_header(self, request: Request) -> str:
+        """What the answer to a request without credentials asks for."""
+        return CHALLENGE
+
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, ApiToken] | None:
+        """The user and the token, copied for this request: requests share no objects. None without a token."""
+        scheme, _, text = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")
+        if scheme.lower() not in SCHEMES:
+            return None
+        known = TokenAuthentication.known
+        digest = digest_of(text.strip())
+        found = known.get(digest)
+        if found is None or found.until <= monotonic():
+            found = self._look_up(request, text.strip())
             if len(known) >= MOST_TOKENS:
                 known.clear()
-            known[key] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change
+            known[digest] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change
         token = copy(found.token)
         token.user = copy(token.user)
         return token.user, token
+
+    def _look_up(self, request: Request, text: str) -> KnownToken:
+        require_unknown_allowed(request)
+        now, token = monotonic(), find_token(text)
+        if token is None:
+            raise AuthenticationFailed("This token is wrong, expired or revoked.", "wrong_token")
+        if use_is_news(token):
+            TokenAuthentication.used.add(token.pk)
+        return KnownToken(token, now + min(settings.TOKEN_SECONDS, token.seconds_left(timezone.now())))
 
     @classmethod
     def forget(cls) -> None:
         """Look every token up again."""
         TokenAuthentication.known = {}
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """How the description of the API names it."""
+
+    target_class = TokenAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """A bearer token."""
+        return {"type": "http", "scheme": "bearer"}
 
 
 def forget_tokens(*, using: str, **_: Any) -> None:
@@ -59,6 +101,14 @@ def forget_tokens(*, using: str, **_: Any) -> None:
     transaction.on_commit(TokenAuthentication.forget, using=using)
 
 
-for sender in (Token, TokenProxy, get_user_model()):
+def write_uses(**_: Any) -> None:
+    """Write down which tokens were used. Runs after an answer, and mostly there is nothing to write."""
+    if TokenAuthentication.used:
+        used, TokenAuthentication.used = TokenAuthentication.used, set()
+        ApiToken.objects.filter(pk__in=used).update(last_used_at=timezone.now())
+
+
+request_finished.connect(write_uses)
+for sender in (ApiToken, get_user_model()):
     post_save.connect(forget_tokens, sender=sender)
     post_delete.connect(forget_tokens, sender=sender)

@@ -14,10 +14,12 @@ from rest_framework.utils.serializer_helpers import BindingDict
 from sequences import get_last_value
 from sequences.capabilities import flags
 from sequences.registry import strategies
+from sequences.rest.fields import NumberField
+from sequences.rest.views import NextValues
 from tickets import validators
-from tickets.types import Moved, Project, Status, Ticket, Void
-
-LARGEST_NUMBER = 2**53 - 1  # many JSON readers round larger numbers
+from tickets.api.limits import Limited
+from tickets.bulk import MOST_EACH, MOST_TOGETHER
+from tickets.types import Member, Moved, Opening, Project, Role, Status, Ticket, Void
 
 T = TypeVar("T")
 
@@ -38,6 +40,8 @@ def _fields(shape: type[Shape[Any]]) -> BindingDict:
 class Request(Shape[Any]):
     """The body of a request. Only declared fields are allowed."""
 
+    default_error_messages = {"invalid": "The body must be a JSON object."}
+
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """The values of the fields. Each unknown field is an error."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
@@ -46,82 +50,107 @@ class Request(Shape[Any]):
         return dict(super().to_internal_value(data))
 
 
-class Text(serializers.CharField):
-    """A text whose characters are left to the services: they refuse more than the REST framework does."""
-
-    def run_validators(self, value: str) -> None:
-        """Nothing is refused here."""
-
-
-def text(validator: validators.Validator, **options: Any) -> Text:
-    """A text field. Its limits are left to the validator. An optional field may be null, which means an empty text."""
-    optional = not options.get("required", True)
-    return Text(allow_blank=True, allow_null=optional, trim_whitespace=False, help_text=validator.hint, **options)
-
-
-def label_list(**options: Any) -> serializers.ListField:
-    """A list of texts. Its limits are left to the validator."""
-    validator = validators.TICKET["labels"]
-    return serializers.ListField(child=Text(allow_blank=True), help_text=validator.hint, **options)
-
-
 class NewProject(Request):
     """A new project."""
 
-    key = text(validators.PROJECT["key"])
-    name = text(validators.PROJECT["name"])
-    description = text(validators.PROJECT["description"], required=False)
+    key = Limited(validators.PROJECT["key"])
+    name = Limited(validators.PROJECT["name"])
+    description = Limited(validators.PROJECT["description"], required=False)
+    open = Limited(validators.PROJECT["open"], required=False)
 
 
 class ProjectChange(Request):
-    """The fields to change. The old key keeps leading to the project."""
+    """The fields to change, and the version that the change is based on, unless `If-Match` says it.
 
-    key = text(validators.PROJECT["key"], required=False)
-    name = text(validators.PROJECT["name"], required=False)
-    description = text(validators.PROJECT["description"], required=False)
+    The old key keeps leading to the project.
+    """
+
+    version = NumberField(min_value=1, required=False)
+    key = Limited(validators.PROJECT["key"], required=False)
+    name = Limited(validators.PROJECT["name"], required=False)
+    description = Limited(validators.PROJECT["description"], required=False)
+    open = Limited(validators.PROJECT["open"], required=False)
+
+
+class MemberRole(Request):
+    """The role of a member."""
+
+    role = Limited(validators.MEMBER["role"])
 
 
 class NewTicket(Request):
     """A new ticket."""
 
-    title = text(validators.TICKET["title"])
-    description = text(validators.TICKET["description"], required=False)
-    status = text(validators.TICKET["status"], required=False)
-    assignee = text(validators.TICKET["assignee"], required=False)
-    labels = label_list(required=False)
+    title = Limited(validators.TICKET["title"])
+    description = Limited(validators.TICKET["description"], required=False)
+    status = Limited(validators.TICKET["status"], required=False)
+    assignee = Limited(validators.TICKET["assignee"], required=False)
+    labels = Limited(validators.TICKET["labels"], required=False)
+
+
+class Tickets(serializers.Field[Any, Any, Any, Any]):
+    """Tickets as they were sent. Their fields are left to the service, which tells the good from the wrong ones."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The same."""
+        return data
+
+
+class NewTickets(Request):
+    """Many new tickets: all or nothing, or each on its own."""
+
+    mode = serializers.ChoiceField(["all_or_nothing", "each"])
+    tickets = Tickets()
+
+
+class NewTicketsTogether(Request):
+    """Up to 99 new tickets: all of them or nothing."""
+
+    mode = serializers.ChoiceField(["all_or_nothing"])
+    tickets = serializers.ListField(child=NewTicket(), min_length=1, max_length=MOST_TOGETHER)
+
+
+class NewTicketsEach(Request):
+    """Up to 500 new tickets, each on its own. One that breaks a limit gets a problem in its place."""
+
+    mode = serializers.ChoiceField(["each"])
+    tickets = serializers.ListField(child=serializers.JSONField(), min_length=1, max_length=MOST_EACH)
 
 
 class TicketChange(Request):
-    """The fields to change, and the version of the ticket that the change is based on."""
+    """The fields to change, and the version that the change is based on, unless `If-Match` says it. Null removes."""
 
-    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER)
-    title = text(validators.TICKET["title"], required=False)
-    description = text(validators.TICKET["description"], required=False)
-    status = text(validators.TICKET["status"], required=False)
-    assignee = text(validators.TICKET["assignee"], required=False)
-    labels = label_list(required=False)
+    version = NumberField(min_value=1, required=False)
+    title = Limited(validators.TICKET["title"], required=False)
+    description = Limited(validators.TICKET["description"], required=False)
+    status = Limited(validators.TICKET["status"], required=False)
+    assignee = Limited(validators.TICKET["assignee"], required=False)
+    labels = Limited(validators.TICKET["labels"], required=False, null=())
 
 
 class TicketVoiding(Request):
-    """The reason for voiding a ticket, and optionally the version that the caller has read."""
+    """The reason for voiding a ticket, and the version that the caller has read, unless `If-Match` says it."""
 
-    reason = text(validators.VOID["reason"], required=False)
-    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
+    reason = Limited(validators.VOID["reason"], required=False)
+    version = NumberField(min_value=1, required=False)
+
+
+class TicketRestoring(Request):
+    """The reason for restoring a ticket, and optionally the version that the caller has read."""
+
+    reason = Limited(validators.VOID["reason"], required=False)
+    version = NumberField(min_value=1, required=False)
 
 
 class TicketMove(Request):
     """The project to move a ticket to, and optionally the version that the caller has read."""
 
-    project = text(validators.MOVE["to"])
-    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
+    project = Limited(validators.MOVE["to"])
+    version = NumberField(min_value=1, required=False)
 
 
-class NextValues(Request):
+class TakeValues(NextValues, Request):
     """How many values to take, in which scope, and for which date, if the sequence counts periods."""
-
-    count = serializers.IntegerField(min_value=1, max_value=1000, default=1)
-    scope = serializers.CharField(allow_null=True, trim_whitespace=False, default=None)
-    date = serializers.DateField(allow_null=True, default=None)
 
 
 class ProjectSerializer(Shape[Project]):
@@ -130,6 +159,16 @@ class ProjectSerializer(Shape[Project]):
     key = serializers.CharField()
     name = serializers.CharField()
     description = serializers.CharField()
+    open = serializers.ChoiceField([choice.value for choice in Opening])
+    archived = serializers.BooleanField()
+    version = serializers.IntegerField()
+
+
+class MemberSerializer(Shape[Member]):
+    """A member of a project."""
+
+    user = serializers.CharField()
+    role = serializers.ChoiceField([role.value for role in Role])
 
 
 class VoidSerializer(Shape[Void]):
@@ -143,13 +182,16 @@ class VoidSerializer(Shape[Void]):
 class MovedSerializer(Shape[Moved]):
     """The key to which a ticket has gone, by whom and when."""
 
-    to = serializers.CharField()
+    to = serializers.CharField(allow_null=True)
     by = serializers.CharField()
     at = serializers.DateTimeField()
 
 
 class TicketSerializer(Shape[Ticket]):
     """A ticket. A void ticket has no content; its `void` says by whom it was withdrawn, when and why.
+
+    Its content can be restored until `sealed_until`. One that an operator has made void keeps its content, and has no
+    `sealed_until`. `comments` counts withdrawn ones, too.
 
     A list has an entry without content for the number that a ticket has left; its `moved` says where it went.
     """
@@ -166,11 +208,14 @@ class TicketSerializer(Shape[Ticket]):
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     version = serializers.IntegerField()
+    updated_by = serializers.CharField()
+    comments = serializers.IntegerField()
     void = VoidSerializer(required=False)
+    sealed_until = serializers.DateTimeField(required=False)
     moved = MovedSerializer(required=False)
 
     def to_representation(self, ticket: Ticket) -> dict[str, Any]:
-        """The fields above, without asking each of them: a list has hundreds. `void` and `moved` only if it is that."""
+        """The fields above, without asking each of them: a list has hundreds. The last ones only if there are such."""
         shown = {
             "key": str(ticket.key),
             "project": ticket.project,
@@ -184,11 +229,16 @@ class TicketSerializer(Shape[Ticket]):
             "created_at": moment(ticket.created_at),
             "updated_at": moment(ticket.updated_at),
             "version": ticket.version,
+            "updated_by": ticket.updated_by,
+            "comments": ticket.comments,
         }
         if ticket.void:
             shown["void"] = {"by": ticket.void.by, "at": moment(ticket.void.at), "reason": ticket.void.reason}
+        if ticket.sealed_until:
+            shown["sealed_until"] = moment(ticket.sealed_until)
         if ticket.moved:
-            shown["moved"] = {"to": str(ticket.moved.to), "by": ticket.moved.by, "at": moment(ticket.moved.at)}
+            to = str(ticket.moved.to) if ticket.moved.to else None
+            shown["moved"] = {"to": to, "by": ticket.moved.by, "at": moment(ticket.moved.at)}
         return shown
 
 
@@ -203,9 +253,29 @@ def _(ticket: Ticket) -> Any:
     return TicketSerializer(ticket).data
 
 
+@as_json.register
+def _(project: Project) -> Any:
+    return ProjectSerializer(project).data
+
+
 def moment(at: datetime) -> str:
     """A moment as the API writes it: in UTC."""
-    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
+    return f"{(at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat().removesuffix('+00:00')}Z"
+
+
+class BulkResult(Shape[Any]):
+    """What became of one of many tickets: its status as if it came alone, and the ticket or the problem."""
+
+    status = serializers.IntegerField()
+    ticket = TicketSerializer(required=False)
+    replayed = serializers.BooleanField(required=False)
+    problem = serializers.DictField(required=False)
+
+
+class BulkSerializer(Shape[Any]):
+    """What became of many tickets, in their order."""
+
+    results = BulkResult(many=True)
 
 
 class SequenceSerializer(Shape[Any]):
@@ -221,17 +291,14 @@ class SequenceSerializer(Shape[Any]):
     takes_own_keys = serializers.BooleanField()
     writes_together = serializers.BooleanField()
     scope = serializers.CharField(allow_null=True)
-    last_value = serializers.IntegerField(allow_null=True)
+    last_value = serializers.IntegerField(
+        allow_null=True,
+        help_text="It has up to 38 digits and is exact; readers whose numbers are all floating-point, such as those of "
+        "JavaScript, round it above 2^53 - 1.",
+    )
 
     def to_representation(self, name: str) -> dict[str, Any]:
         """The strategy's flags, and the last value of the scope in the context (None if the context has no scope)."""
         strategy, scope = type(strategies[name]), self.context.get("scope")
         place = {"scope": scope, "last_value": get_last_value(name, scope=scope)}
         return {"name": name, "strategy": strategy.__name__, **flags(strategy), **place}
-
-
-class ValuesSerializer(Shape[Any]):
-    """Values that were handed out, in increasing order, and the text of each as the sequence's FORMAT writes it."""
-
-    values = serializers.ListField(child=serializers.IntegerField())
-    texts = serializers.ListField(child=serializers.CharField())

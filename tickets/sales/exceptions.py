@@ -5,6 +5,7 @@ NotFound
 `-- InvoiceNotFound
 ChangeRefused           carries the order as it is now
 |-- StaleOrder          somebody else took the next step meanwhile
+|-- OrderVoided         an operator has withdrawn the order
 |-- NoDraft             the order has no draft that could be issued
 `-- OrderInvoiced       the order has an invoice already
 """
@@ -36,6 +37,13 @@ class StaleOrder(ChangeRefused):
             "nothing. If you still want it, send it again for that version.",
             current,
         )
+
+
+class OrderVoided(ChangeRefused):
+    """An operator has withdrawn the order. Nothing was stored."""
+
+    def __init__(self, current: Order) -> None:
+        super().__init__(f"{current.text} was voided. No invoice can be made of it any more.", current)
 
 
 class NoDraft(ChangeRefused):

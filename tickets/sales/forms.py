@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from sequences.storage import new_token
-from tickets.forms import ServiceForm, one_line
+from tickets.forms import ServiceForm, VersionedForm
 from tickets.sales import validators
 from tickets.sales.types import Order
 
@@ -42,22 +42,36 @@ class LineInputs(forms.Widget):
         return f"{id_}-0-{CELLS[0]}"
 
 
+class LinesField(forms.Field):
+    """The lines of an order."""
+
+    widget = LineInputs
+
+    def to_python(self, value: Any) -> list[dict[str, Any]]:
+        """The lines that were typed, with their quantities as numbers."""
+        return [
+            {**line, "quantity": validators.typed_number(line["quantity"]), "price": line["price"].strip()}
+            for line in value
+        ]
+
+
 class OrderForm(ServiceForm):
     """A new order."""
 
     validated_by = validators.ORDER
-    customer = forms.CharField(required=False, widget=one_line(required=True, autofocus=True))
-    lines = forms.Field(required=False, widget=LineInputs)
+    customer = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
+    lines = LinesField(required=False)
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
-class IssueForm(ServiceForm):
+class IssueForm(VersionedForm):
     """The date of an invoice that is issued from the draft that was read."""
 
     validated_by = validators.ISSUE
     current_template = "tickets/sales/current.html"
-    date = forms.CharField(required=False, label="Date of the invoice", widget=forms.TextInput({"type": "date"}))
-    version = forms.IntegerField(min_value=1, max_value=2**53 - 1, widget=forms.HiddenInput)
+    date = forms.CharField(
+        required=False, empty_value=None, label="Date of the invoice", widget=forms.TextInput({"type": "date"})
+    )
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
     @classmethod

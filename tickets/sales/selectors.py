@@ -14,9 +14,9 @@ from sequences.exceptions import InvalidText
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.sales import store
-from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound
+from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, Skipped, YearPage
-from tickets.sales.validators import YEAR, today
+from tickets.sales.validators import YEAR, today, typed_number
 from tickets.tables import Slice
 from tickets.types import Page, Void
 
@@ -59,7 +59,9 @@ def get_draft(number: int) -> Order:
 
 
 def require_draft(order: Order) -> None:
-    """Raise NoDraft or OrderInvoiced for an order whose invoice cannot be issued."""
+    """Raise OrderVoided, NoDraft or OrderInvoiced for an order whose invoice cannot be issued."""
+    if order.void:
+        raise OrderVoided(order)
     if order.invoice:
         raise OrderInvoiced(order)
     if not order.draft:
@@ -101,12 +103,11 @@ def list_invoices(
     The page says which of the numbers that it passed have no invoice. One query for each page; if numbers have no row,
     another one for each 100 changes of the sequence. Lines are read only if `whole`.
     """
-    year = today().year if year is None else validators.clean({"year": year}, YEAR)["year"]
+    year = today().year if year is None else validators.clean({"year": typed_number(year)}, YEAR)["year"]
     name = store.invoices_of(year)
-    after = position_of(cursor, name)
     attributes = store.INVOICE if whole else store.INVOICE_SUMMARY
-    found = store.find_invoices(year, after, limit, attributes=attributes)
-    gaps = tuple(_missing(found, after))
+    found = store.find_invoices(year, position_of(cursor, name), limit, attributes=attributes)
+    gaps = tuple(_missing(found))
     skips = _skipped_by_changes(year) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
     voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
@@ -114,18 +115,19 @@ def list_invoices(
         year=year,
         results=tuple(store.invoice_from_row(row) for row in found.rows if store.is_invoice(row)),
         skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
-        next_cursor=cursor_at(found.end, name),
-        newest=found.rows[0]["sk"] if after is None and found.rows else after and after - 1,
+        next_cursor=cursor_at(found.next, name),
+        previous_cursor=cursor_at(found.previous, name),
+        newest=found.rows[0]["sk"] if found.begins is None and found.rows else found.begins and found.begins - 1,
         oldest=1 if found.end is None else found.end,
-        from_newest=after is None,
+        from_newest=found.begins is None,
         to_first=found.end is None,
         missing=tuple(part for part in parts if isinstance(part, Missing)),
     )
 
 
-def _missing(found: Slice, after: int | None) -> Iterator[Missing]:
+def _missing(found: Slice) -> Iterator[Missing]:
     """The numbers between the rows of a page that have no row, newest first; at the end of the list, down to 1."""
-    last = after
+    last = found.begins
     for number in [*(row["sk"] for row in found.rows), *([0] if found.end is None else [])]:
         if last is not None and number < last - 1:
             yield Missing(first=number + 1, last=last - 1)

@@ -20,10 +20,10 @@ from tickets.repeats import stored_already, token_of
 from tickets.sales import selectors, store
 from tickets.sales.exceptions import StaleOrder
 from tickets.sales.selectors import INVOICES, ORDERS
-from tickets.sales.types import CURRENCY, Draft, Invoice, Order, Stored
+from tickets.sales.types import CURRENCY, Draft, Invoice, Order
 from tickets.sales.validators import ISSUE, ORDER, VOID
 from tickets.tables import to_row
-from tickets.types import Void
+from tickets.types import Stored, Void
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def create_order(
 def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None) -> Stored[Order]:
     """Draft the invoice of an order. A draft has no number. An order that has a draft keeps it.
 
-    Raises OrderNotFound, and OrderInvoiced if the order has an invoice that is not void. One write.
+    Raises OrderNotFound, OrderVoided, and OrderInvoiced if the order has an invoice that is not void. One write.
     """
     token = token_of(by, idempotency_token) or new_token()
     return store.draft_order(number, Draft(by=by, at=timezone.now()), token=token)
@@ -70,8 +70,8 @@ def issue_invoice(
 
     A draft is issued once, whoever tries: the invoice is stored and the draft used up in one transaction. The numbers
     of a year are 1, 2, 3 and so on, without gaps. A repeat with the same token issues nothing and returns the invoice,
-    for ever. Raises OrderNotFound, NoDraft, OrderInvoiced, StaleOrder if the order is not at `version`, and
-    IdempotencyMismatch if the token was used for another date. One read and one write.
+    for ever. Raises OrderNotFound, OrderVoided, NoDraft, OrderInvoiced, StaleOrder if the order is not at `version`,
+    and IdempotencyMismatch if the token was used for another date. One read and one write.
     """
     day = validators.clean({"date": date}, ISSUE)["date"]
     token = token_of(by, idempotency_token) or new_token()

@@ -32,17 +32,28 @@ from sequences.storage import (
     update_version,
     write_once,
 )
-from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound
-from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Skipped, Stored
-from tickets.tables import Row, Rows, Slice, to_row
-from tickets.types import Void
+from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
+from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Skipped
+from tickets.tables import Position, Row, Rows, Slice, to_row
+from tickets.types import Stored, Void
 
 TABLE = "sales"
 ORDERS = "orders##"
 YEARS = "#years"
 CENT = Decimal("0.01")
 # The attributes in lists, and all attributes.
-ORDER_SUMMARY = ("text", "customer", "total", "created_by", "created_at", "version", "draft", "invoice", "issued")
+ORDER_SUMMARY = (
+    "text",
+    "customer",
+    "total",
+    "created_by",
+    "created_at",
+    "version",
+    "draft",
+    "invoice",
+    "issued",
+    "void",
+)
 INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
 ORDER = (*ORDER_SUMMARY, "lines")
 INVOICE = (*INVOICE_SUMMARY, "lines")
@@ -57,9 +68,9 @@ def find_order(number: int) -> Order | None:
     return order_from_row(row) if row and is_order(row) else None
 
 
-def find_orders(after: int | None, limit: int, *, attributes: Sequence[str]) -> Slice:
+def find_orders(at: Position | None, limit: int, *, attributes: Sequence[str]) -> Slice:
     """Orders, newest first, with the named attributes. One query of `limit` rows."""
-    found = _rows.query(ORDERS, attributes, after=after, limit=limit, newest_first=True)
+    found = _rows.query(ORDERS, attributes, at=at, limit=limit, newest_first=True)
     return replace(found, rows=tuple(filter(is_order, found.rows)))
 
 
@@ -69,14 +80,14 @@ def find_invoice(year: int, number: int) -> Invoice | None:
     return invoice_from_row(row) if row and is_invoice(row) else None
 
 
-def find_invoices(year: int, after: int | None, limit: int, *, attributes: Sequence[str]) -> Slice:
+def find_invoices(year: int, at: Position | None, limit: int, *, attributes: Sequence[str]) -> Slice:
     """Invoices of a year, newest first, with the named attributes. One query of `limit` rows."""
-    return _rows.query(invoices_of(year), attributes, after=after, limit=limit, newest_first=True)
+    return _rows.query(invoices_of(year), attributes, at=at, limit=limit, newest_first=True)
 
 
-def find_years(after: int | None, limit: int) -> Slice:
+def find_years(at: Position | None, limit: int) -> Slice:
     """The years that may have invoices, oldest first. One query."""
-    return _rows.query(YEARS, (), after=after, limit=limit, newest_first=False)
+    return _rows.query(YEARS, (), at=at, limit=limit, newest_first=False)
 
 
 def require_year(year: int) -> None:
@@ -96,19 +107,23 @@ def require_year(year: int) -> None:
 def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
     """Give an order a draft. An order that has one already stays as it is, and is returned as replayed.
 
-    Raises OrderNotFound, and OrderInvoiced if another request has drafted what is issued by now. One write.
+    Raises OrderNotFound, OrderVoided, and OrderInvoiced if another request has drafted what is issued by now. One
+    write.
     """
     schema = _rows.schema
     values = marshal({"draft": {**to_row({"by": draft.by, "at": draft.at}), "token": token}})
     request = update_version(schema, schema.key(ORDERS, number), values, version=None, unless="draft")
-    request["ConditionExpression"] += " AND attribute_exists(customer)"  # as `is_order` asks
+    request["ConditionExpression"] += " AND attribute_exists(customer) AND attribute_not_exists(#void)"
+    request["ExpressionAttributeNames"]["#void"] = "void"
     try:
         answer = write_once("update_item", request, token=token)
     except WriteCancelled as cancelled:
         old = _found(cancelled)
         if old is None or not is_order(old):
             raise OrderNotFound(number) from cancelled
-        order, ours = order_from_row(old), old["draft"]["token"] == token
+        order, ours = order_from_row(old), "draft" in old and old["draft"]["token"] == token
+        if order.void and not ours:
+            raise OrderVoided(order) from cancelled
         if order.is_invoiced and not ours:
             raise OrderInvoiced(order) from cancelled
         return Stored(value=order, replayed=not (ours and cancelled.after_unknown))
@@ -122,14 +137,17 @@ def invoice_row(order: Order, *, day: date, at: datetime, by: str) -> dict[str, 
 
 
 def issuing(order: Order, *, year: int, token: str) -> Update:
-    """The change of an order that rides with its invoice, if the draft is still as it was read: at this version."""
+    """The change of an order that rides with its invoice, if the draft is still as it was read: at this version.
+
+    Nor is the order void.
+    """
     return Update(
         TABLE,
         {"pk": ORDERS, "sk": order.number},
         update="SET #invoice = :text, #issued = list_append(if_not_exists(#issued, :none), :issued), "
         "#version = #version + :one",
-        condition="#version = :version",
-        names={f"#{name}": name for name in ("invoice", "issued", "version")},
+        condition="#version = :version AND attribute_not_exists(#void)",
+        names={f"#{name}": name for name in ("invoice", "issued", "version", "void")},
         values={
             ":text": TEXT,
             ":issued": [{"year": year, "number": VALUE, "text": TEXT, "token": token}],
@@ -215,6 +233,7 @@ def order_from_row(row: Row) -> Order:
         draft=Draft(by=draft["by"], at=datetime.fromisoformat(draft["at"])) if draft else None,
         is_invoiced="invoice" in row,
         issued=tuple(_issued_from_row(one) for one in row.get("issued", ())),
+        void=void_from_row(row["void"]) if "void" in row else None,
     )
 
 

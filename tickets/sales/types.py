@@ -5,7 +5,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from operator import itemgetter
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from tickets.types import Page, Void
 
@@ -70,6 +70,8 @@ class Issued:
 class Order:
     """One order. Its content never changes; `version` grows by 1 with each step of its invoice.
 
+    One that an operator made void (`manage.py sequences void`) keeps its content, and gets no other invoice.
+
     `draft` stays when the draft is issued, and goes when the invoice is voided. `issued` has all invoices of the order,
     oldest first; all but one that is in force are void. A list leaves out the lines.
     """
@@ -85,6 +87,7 @@ class Order:
     draft: Draft | None
     is_invoiced: bool = False
     issued: tuple[Issued, ...] = ()
+    void: Void | None = None
 
     @property
     def invoice(self) -> InvoiceKey | None:
@@ -121,14 +124,6 @@ class Invoice:
     issued_by: str
     issued_at: datetime
     void: Void | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stored(Generic[T]):
-    """What a request stored. `replayed` means that nothing was stored now, as it was there already."""
-
-    value: T
-    replayed: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

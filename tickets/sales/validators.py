@@ -11,14 +11,26 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from tickets import validators
-from tickets.exceptions import InvalidInput
+from tickets.exceptions import InvalidInput, WrongPart
 from tickets.sales.types import Line
 from tickets.validators import Text, Validator
+
+AMOUNT = "[0-9]{1,9}([.,][0-9]{1,2})?"
 
 
 def today() -> date:
     """The day that it is in the time zone of the site."""
     return timezone.localdate(timezone=timezone.get_default_timezone())
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number; 2.0 is one, as JSON has one kind of numbers."""
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
+
+
+def typed_number(text: Any) -> Any:
+    """The number that somebody typed; the same if it is none."""
+    return int(text) if isinstance(text, str) and re.fullmatch(r"\s*[0-9]{1,15}\s*", text, re.ASCII) else text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,16 +46,18 @@ class Whole:
         return f"A whole number from {self.least} to {self.most:,}."
 
     def clean(self, value: Any) -> int:
-        """The number, which may be given as digits."""
-        digits = str(value).strip() if isinstance(value, str | int) else ""
-        if not re.fullmatch("[0-9]{1,15}", digits, re.ASCII) or not self.least <= int(digits) <= self.most:
+        """The number."""
+        if not is_whole(value) or not self.least <= value <= self.most:
             raise ValidationError(f"This must be a whole number from {self.least} to {self.most:,}.")
-        return int(digits)
+        return int(value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Money:
-    """An amount of euros and cents from 0 to `most`. A binary fraction is refused, as it cannot hold every cent."""
+    """An amount of euros and cents from 0 to `most`, a power of ten.
+
+    A binary fraction is refused, as it cannot hold every cent.
+    """
 
     most: Decimal
 
@@ -52,15 +66,19 @@ class Money:
         """The limits in words."""
         return f'Euros with up to two decimals, like "12.50", at most {self.most:,}.'
 
+    @property
+    def pattern(self) -> str:
+        """The limits of an amount as text, as a regular expression, for programs."""
+        return f"^([0-9]{{1,{self.most.adjusted()}}}([.,][0-9]{{1,2}})?|{self.most}([.,]00?)?)$"
+
     def clean(self, value: Any) -> Decimal:
         """The amount with two decimals. Both a point and a comma are read as the decimal sign."""
-        text = str(value).strip() if isinstance(value, str | int | Decimal) else ""
-        if not re.fullmatch(r"[0-9]{1,9}([.,][0-9]{1,2})?", text, re.ASCII):
+        text = str(int(value)) if is_whole(value) else str(value) if isinstance(value, str | Decimal) else ""
+        if not re.fullmatch(AMOUNT, text):
             raise ValidationError('This must be an amount as text with up to two decimals, like "12.50".')
-        amount = Decimal(text.replace(",", ".")).quantize(Decimal("0.01"))
-        if amount > self.most:
+        if not re.fullmatch(self.pattern, text):
             raise ValidationError(f"At most {self.most:,}.")
-        return amount
+        return Decimal(text.replace(",", ".")).quantize(Decimal("0.01"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,10 +94,10 @@ class Day:
 
     def clean(self, value: Any) -> date:
         """The day; today in the time zone of the site if none is given."""
-        if value is None or value == "":
+        if value is None:
             return today()
         try:
-            day = date.fromisoformat(value) if isinstance(value, str) else value
+            day = validators.calendar_day(value) if isinstance(value, str) else value
             if type(day) is not date:
                 raise ValueError
         except ValueError as error:
@@ -108,13 +126,13 @@ class Lines:
         lines = list(value)
         if not 1 <= len(lines) <= self.most:
             raise ValidationError(f"1 to {self.most} lines are allowed, these are {len(lines)}.")
-        cleaned, complaints = [], list[str]()
-        for number, line in enumerate(lines, 1):
+        cleaned, complaints = [], list[WrongPart]()
+        for index, line in enumerate(lines):
             try:
                 cleaned.append(self._clean_line(line))
             except InvalidInput as error:
                 complaints += [
-                    f"Line {number}, {validators.readable(field)}: {text}"
+                    WrongPart(f"Line {index + 1}, {validators.readable(field)}: {text}", index, field)
                     for field, texts in error.message_dict.items()
                     for text in texts
                 ]

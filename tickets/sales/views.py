@@ -5,12 +5,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from tickets import addresses
+from tickets.doors import door
 from tickets.sales import selectors, services
+from tickets.sales.exceptions import InvoiceNotFound
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
+from tickets.sales.permissions import (
+    ADD_INVOICE,
+    ADD_ORDER,
+    ISSUE_INVOICE,
+    VIEW_INVOICE,
+    VIEW_ORDER,
+    VOID_INVOICE,
+)
 from tickets.sales.validators import EARLIEST, today
 from tickets.views import FORM_METHODS, author, form_page, sent
 
 
+@door(VIEW_ORDER)
 @require_safe
 def order_list(request: HttpRequest) -> HttpResponse:
     """The orders, newest first."""
@@ -18,6 +30,7 @@ def order_list(request: HttpRequest) -> HttpResponse:
     return render(request, "tickets/sales/order_list.html", {"page": page})
 
 
+@door(ADD_ORDER)
 @require_http_methods(FORM_METHODS)
 def order_new(request: HttpRequest) -> HttpResponse:
     """The form for a new order. "More lines" shows it again with more rows."""
@@ -32,18 +45,21 @@ def order_new(request: HttpRequest) -> HttpResponse:
     return form_page(request, "tickets/sales/order_new.html", form)
 
 
+@door(VIEW_ORDER)
 @require_safe
 def order(request: HttpRequest, number: int) -> HttpResponse:
     """An order, and how far its invoice is."""
     return render(request, "tickets/sales/order.html", {"order": selectors.get_order(number)})
 
 
+@door(VIEW_ORDER)
 @require_safe
 def order_by_text(request: HttpRequest, text: str) -> HttpResponse:
     """The way to an order by its text, in any spelling that people use."""
     return redirect("sales:order", selectors.order_number(text))
 
 
+@door(ADD_INVOICE)
 @require_http_methods(FORM_METHODS)
 def order_draft(request: HttpRequest, number: int) -> HttpResponse:
     """Draft the invoice of an order. Who only opens the address, as after signing in anew, comes to the order."""
@@ -53,6 +69,7 @@ def order_draft(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("sales:order", number)
 
 
+@door(ISSUE_INVOICE)
 @require_http_methods(FORM_METHODS)
 def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     """The form that issues the drafted invoice of an order."""
@@ -72,12 +89,14 @@ def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     return form_page(request, "tickets/sales/order_issue.html", form, number=number)
 
 
+@door(VIEW_INVOICE)
 @require_safe
 def invoices(request: HttpRequest) -> HttpResponse:
     """The way to the invoices of this year."""
     return redirect("sales:invoice_year", today().year)
 
 
+@door(VIEW_INVOICE)
 @require_safe
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     """The invoices of a year, newest first, and what the page shows about their numbers."""
@@ -86,6 +105,7 @@ def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     return render(request, "tickets/sales/invoice_year.html", {"page": page, "years": years})
 
 
+@door(VIEW_INVOICE)
 @require_safe
 def invoice(request: HttpRequest, text: str) -> HttpResponse:
     """An invoice, by its text in any spelling that people use. A void one is struck out."""
@@ -95,6 +115,7 @@ def invoice(request: HttpRequest, text: str) -> HttpResponse:
     return render(request, "tickets/sales/invoice.html", {"invoice": found})
 
 
+@door(VOID_INVOICE)
 @require_http_methods(FORM_METHODS)
 def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
     """The form that voids an invoice. One that is void leads to its page."""
@@ -115,10 +136,15 @@ def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
     return form_page(request, "tickets/sales/invoice_void.html", form, text=text)
 
 
+@door(None)
 @require_safe
 def find(request: HttpRequest) -> HttpResponse:
-    """The way to an order or an invoice by its text."""
-    found = selectors.find(request.GET.get("text", ""))
-    if isinstance(found, int):
-        return redirect("sales:order", found)
-    return redirect("sales:invoice", found)
+    """The way to what somebody has typed: the text of an order or an invoice, or the key of a ticket or a project."""
+    typed = request.GET.get("text", "")
+    try:
+        found = selectors.find(typed)
+    except InvoiceNotFound:
+        if path := addresses.path_of(typed):
+            return redirect(path)
+        raise
+    return redirect("sales:order" if isinstance(found, int) else "sales:invoice", found)

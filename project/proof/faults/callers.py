@@ -20,7 +20,7 @@ __all__ = ["MOST_ATTEMPTS", "SAYS_REPLAYED", "Caller", "ask_api", "ask_web", "me
 
 MOST_ATTEMPTS = 100
 REPEATED = 0.05
-SAYS_REPLAYED = "Idempotency-Replayed"
+SAYS_REPLAYED = "Idempotent-Replayed"
 HEAL = {409, 429}
 
 

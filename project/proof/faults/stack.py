@@ -19,6 +19,7 @@ from typing import Any
 
 import urllib3
 
+from project.commands.serve import WORKER
 from project.paths import ROOT
 from project.proof.faults import clock, worker
 from project.proof.faults.control import Proxy, proxy_before
@@ -161,7 +162,7 @@ def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
 
 
 def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
-    options = {"bind": f"{HOST}:{port}", "workers": workers, "threads": threads, "timeout": 120}
+    options = {"bind": f"{HOST}:{port}", "worker-class": WORKER, "workers": workers, "threads": threads, "timeout": 120}
     flags = [f"--{name}={value}" for name, value in options.items()]
     return [
         sys.executable,
@@ -189,5 +190,6 @@ def _environment(folder: Path, endpoint: str) -> dict[str, str]:
         worker.CLOCK: str(folder / "clock"),
         "SECRET_KEY": "the key of one run" * 4,
         "TABLE_PREFIX": PREFIX,
+        "THROTTLE": "off",
     }
     return {**os.environ, **own}

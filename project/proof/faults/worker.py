@@ -39,10 +39,10 @@ def estrange() -> None:
     """Make this process a stranger: without host locks, and with a short deadline."""
     from django.conf import settings
 
-    from sequences import host_lock
+    from sequences import host_memory
     from sequences.registry import strategies
 
-    vars(host_lock)["SUPPORTED"] = False
+    vars(host_memory)["SUPPORTED"] = False
     sequences: dict[str, Any] = dict(settings.SEQUENCES)
     for entry in sequences.values():
         entry["OPTIONS"] = {**entry.get("OPTIONS", {}), "deadline": HASTY_SECONDS}

@@ -154,15 +154,17 @@ def running_sites() -> Iterator[tuple[Site, Site]]:
 
 @contextmanager
 def running_peer(ours: Stack, socket_folder: str) -> Iterator[Stack]:
-    """Our stack with the peer's site in place of ours, on the same gunicorn with the same flags. It is signed in."""
-    own = {"DJANGO_SETTINGS_MODULE": "peer.settings", "PGHOST": socket_folder}
-    environment = {name: value for name, value in ours.environment.items() if name != "PYTHONPATH"} | own
+    """Our stack with the peer's site in place of ours, on the same gunicorn with its own threads. It is signed in."""
+    settings = {"DJANGO_SETTINGS_MODULE": "peer.settings", "PGHOST": socket_folder}
+    environment = {name: value for name, value in ours.environment.items() if name != "PYTHONPATH"} | settings
     for command in (["migrate", "--run-syncdb"], ["createsuperuser", "--noinput"]):
         django = [str(PEERS_PYTHON), "-m", "django", *command, "-v0"]
         subprocess.run(django, cwd=SITE, env=environment, check=True)
     port, folder = free_port(), ours.folder / "peer"
     folder.mkdir()
-    flags = [flag for flag in ours.command if flag.startswith("--") and not flag.startswith("--bind=")]
+    flags = [
+        flag for flag in ours.command if flag.startswith("--") and not flag.startswith(("--bind=", "--worker-class="))
+    ]
     peer = replace(
         ours,
         folder=folder,

@@ -17,7 +17,7 @@ def clerk(ann: User) -> User:
     """Ann as a member of the staff who may see orders, and no invoices."""
     ann.is_staff = True
     ann.save()
-    ann.user_permissions.add(Permission.objects.get(codename="view_order"))
+    ann.user_permissions.set(Permission.objects.filter(codename="view_order"))
     return ann
 
 

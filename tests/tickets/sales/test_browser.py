@@ -27,7 +27,7 @@ def page(
 ) -> Iterator[Any]:
     """A page of Chromium, with Ann signed in."""
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    User.objects.create_user("ann", password="ann's password")
+    User.objects.create_superuser("ann", password="ann's password")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(base_url=live_server.url)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from sequences import format_value, parse
+from sequences.actions import Update
 from sequences.changes import advance, void
-from sequences.exceptions import IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
+from sequences.exceptions import AlsoRefused, IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
 from tests.tickets.sales.support import LINES, delete_invoice, drafted, issued, numbers_of
 from tests.tickets.test_services import requests_from_now
 from tickets.exceptions import InvalidInput, NotFound
@@ -21,11 +22,17 @@ from tickets.sales.validators import today
 from tickets.types import Void
 
 
+def unreadable(*given: object) -> None:
+    """A read that finds no engine."""
+    raise NotWritten("It cannot be read.")
+
+
 class TestOrders:
     def test_an_order_has_a_number_at_once(self, tables: str) -> None:
         """Orders are numbered from 1001, and named by that number."""
         made = [services.create_order(customer="Ada", lines=LINES, by="ann").value for _ in range(2)]
         assert [(order.number, order.text) for order in made] == [(1001, "ORD-1001"), (1002, "ORD-1002")]
+        assert [order.version for order in made] == [1, 1]
         assert [selectors.get_order(order.number) for order in made] == made
         assert selectors.list_orders().results == tuple(reversed(made))
 
@@ -46,6 +53,13 @@ class TestOrders:
         with pytest.raises(IdempotencyMismatch):
             services.create_order(customer="Bob", lines=LINES, by="ann", idempotency_token="t")
         assert len(selectors.list_orders().results) == 1
+
+    def test_an_order_that_is_stored_is_not_denied(self, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A repeat that cannot read the order does not say that nothing was stored."""
+        services.create_order(customer="Ada", lines=LINES, by="ann", idempotency_token="t")
+        monkeypatch.setattr(selectors, "get_order", unreadable)
+        with pytest.raises(SequenceUnavailable, match="may have been stored"):
+            services.create_order(customer="Ada", lines=LINES, by="ann", idempotency_token="t")
 
     @pytest.mark.parametrize(
         ("line", "problem"),
@@ -240,13 +254,22 @@ class TestIssuing:
     def test_an_invoice_that_is_stored_is_not_denied(self, draft: Order, monkeypatch: pytest.MonkeyPatch) -> None:
         """A repeat that cannot read the invoice does not say that nothing was stored."""
         services.issue_invoice(draft.number, by="ann", idempotency_token="t")
-
-        def refuse(year: int, number: int) -> None:
-            raise NotWritten("It cannot be read.")
-
-        monkeypatch.setattr(store, "find_invoice", refuse)
+        monkeypatch.setattr(store, "find_invoice", unreadable)
         with pytest.raises(SequenceUnavailable, match="may have been stored"):
             services.issue_invoice(draft.number, by="ann", idempotency_token="t")
+
+    def test_a_refusal_that_the_order_does_not_explain(self, draft: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the order is as it was read and its change is refused all the same, that is the error."""
+        issuing = store.issuing
+
+        def refused(order: Order, **given: Any) -> Update:
+            action = issuing(order, **given)
+            return replace(action, condition=f"{action.condition} AND #version <> :version")
+
+        monkeypatch.setattr(store, "issuing", refused)
+        with pytest.raises(AlsoRefused):
+            services.issue_invoice(draft.number, by="ann")
+        assert numbers_of(today().year) == []
 
     def test_another_process_knows_no_years(self, invoice: Invoice, monkeypatch: pytest.MonkeyPatch) -> None:
         """A year that another process has made known is known already."""
@@ -298,6 +321,14 @@ class TestVoiding:
         assert again.value.void is not None
         assert (again.value.void.reason, again.replayed) == ("Doubled.", True)
         assert selectors.get_order(invoice.order).state == State.OPEN
+
+    def test_a_void_is_logged_once(self, invoice: Invoice, caplog: pytest.LogCaptureFixture) -> None:
+        """The log says who made an invoice void, and nothing of a repeat."""
+        with caplog.at_level("INFO", "tickets"):
+            for by in ("bob", "ann"):
+                services.void_invoice(invoice.key.text, reason="Wrong.", by=by)
+        said = [record.getMessage() for record in caplog.records if "voided" in record.getMessage()]
+        assert said == [f"invoice {invoice.key.text} voided by bob"]
 
     def test_two_who_void_at_once_agree(self, invoice: Invoice, monkeypatch: pytest.MonkeyPatch) -> None:
         """If somebody else voids it between the read and the write, their reason stays."""
@@ -451,6 +482,17 @@ class TestYears:
         assert page.entries == [page.results[0], page.skipped[0], page.results[1]]
         with pytest.raises(InvoiceNotFound):
             selectors.get_invoice(format_value(2, "invoices", period=str(this_year)))
+
+    def test_a_void_number_among_the_skipped(self, tables: str, this_year: int) -> None:
+        """Numbers that a change has passed have its reason, but for one among them that has a reason of its own."""
+        issued()
+        advance("invoices", to=5, by="eve", reason="Printed on paper.")
+        issued()
+        void("invoices", 3, period=str(this_year), by="ann", reason="Torn.")
+        page = selectors.list_invoices()
+        found = sorted((one.first, one.last, one.void.reason) for one in page.skipped)
+        assert found == [(2, 2, "Printed on paper."), (3, 3, "Torn."), (4, 5, "Printed on paper.")]
+        assert page.missing == ()
 
     def test_an_empty_year_has_no_invoices(self, tables: str) -> None:
         """A year without invoices is an empty page."""

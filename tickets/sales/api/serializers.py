@@ -5,10 +5,12 @@ How shapes are made is described in `tickets.api.serializers`.
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from tickets.api.serializers import LARGEST_NUMBER, Request, Shape, VoidSerializer, as_json, moment, text
+from sequences.rest.fields import NumberField
+from tickets.api.limits import Limited, Schema, limits, or_null
+from tickets.api.pagination import PageQuery
+from tickets.api.serializers import Request, Shape, VoidSerializer, as_json, moment
 from tickets.sales import validators
 from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, Skipped, State
 
@@ -16,25 +18,16 @@ from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, 
 class LineSerializer(Shape[Line]):
     """Some pieces of one thing, and the price of one piece."""
 
-    text = serializers.CharField(help_text=validators.LINE["text"].hint)
-    quantity = serializers.IntegerField(help_text=validators.LINE["quantity"].hint)
-    price = serializers.CharField(help_text=validators.LINE["price"].hint)
-
-
-@extend_schema_field(LineSerializer(many=True))
-class Lines(serializers.Field[Any, Any, Any, Any]):
-    """Lines as they were sent. Their limits are left to the validator."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """The same."""
-        return data
+    text = serializers.CharField()
+    quantity = serializers.IntegerField()
+    price = serializers.CharField()
 
 
 class NewOrder(Request):
     """A new order."""
 
-    customer = text(validators.ORDER["customer"])
-    lines = Lines(help_text=validators.ORDER["lines"].hint)
+    customer = Limited(validators.ORDER["customer"])
+    lines = Limited(validators.ORDER["lines"])
 
 
 class Drafting(Request):
@@ -44,18 +37,18 @@ class Drafting(Request):
 class Issuing(Request):
     """The date of an invoice, and optionally the version of the order that the caller has read."""
 
-    date = text(validators.ISSUE["date"], required=False)
-    version = serializers.IntegerField(min_value=1, max_value=LARGEST_NUMBER, required=False)
+    date = Limited(validators.ISSUE["date"], required=False)
+    version = NumberField(min_value=1, required=False)
 
 
 class InvoiceVoiding(Request):
     """The reason for voiding an invoice."""
 
-    reason = text(validators.VOID["reason"])
+    reason = Limited(validators.VOID["reason"])
 
 
-class YearQuery(Shape[Any]):
-    """The parameter of an address that chooses a year."""
+class YearQuery(PageQuery):
+    """The parameters of an address that choose a page of a year."""
 
     year = serializers.IntegerField(min_value=1000, max_value=9999, required=False, help_text="This year if left out.")
 
@@ -68,7 +61,10 @@ class DraftSerializer(Shape[Draft]):
 
 
 class OrderSerializer(Shape[Order]):
-    """An order. `invoice` is the text of its invoice, null until it is issued; `voided` has those that were voided."""
+    """An order. `invoice` is the text of its invoice, null until it is issued; `voided` has those that were voided.
+
+    One that an operator has made void keeps its content; its `void` says by whom, when and why.
+    """
 
     number = serializers.IntegerField()
     text = serializers.CharField()
@@ -83,6 +79,7 @@ class OrderSerializer(Shape[Order]):
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
     version = serializers.IntegerField()
+    void = VoidSerializer(allow_null=True)
 
     def to_representation(self, order: Order) -> dict[str, Any]:
         """The fields above, without asking each of them."""
@@ -100,6 +97,7 @@ class OrderSerializer(Shape[Order]):
             "created_by": order.created_by,
             "created_at": moment(order.created_at),
             "version": order.version,
+            "void": VoidSerializer(order.void).data if order.void else None,
         }
 
 
@@ -166,7 +164,30 @@ class InvoicePage(Shape[Any]):
 
     results = InvoiceSerializer(many=True)
     next = serializers.URLField(allow_null=True)
+    prev = serializers.URLField(allow_null=True)
     numbers = NumbersSerializer()
+
+
+@limits.register
+def _(whole: validators.Whole) -> Schema:
+    return {"type": "integer", "minimum": whole.least, "maximum": whole.most}
+
+
+@limits.register
+def _(money: validators.Money) -> Schema:
+    return {"type": ["string", "integer"], "pattern": money.pattern, "minimum": 0, "maximum": int(money.most)}
+
+
+@limits.register
+def _(_: validators.Day) -> Schema:
+    return or_null({"type": "string", "format": "date"})
+
+
+@limits.register
+def _(lines: validators.Lines) -> Schema:
+    fields = {name: {**limits(each), "description": each.hint} for name, each in lines.each.items()}
+    line = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    return {"type": "array", "items": line, "minItems": 1, "maxItems": lines.most}
 
 
 def line_as_json(line: Line) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
-from tickets.api.pagination import PageQuery, page_response, wanted_page
-from tickets.api.views import IDEMPOTENCY_KEY, author, key_of, page_of, sent
+from sequences.rest.idempotency import replay_headers
+from tickets.api.pagination import PageQuery, asked, page_response
+from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.versions import IF_NONE_MATCH, UNCHANGED, tagged
 from tickets.sales import selectors, services
 from tickets.sales.api.serializers import (
     Drafting,
@@ -22,18 +24,28 @@ from tickets.sales.api.serializers import (
     OrderSerializer,
     YearQuery,
 )
-from tickets.sales.types import Stored
+from tickets.sales.permissions import (
+    ADD_INVOICE,
+    ADD_ORDER,
+    ISSUE_INVOICE,
+    VIEW_INVOICE,
+    VIEW_ORDER,
+    VOID_INVOICE,
+)
+from tickets.types import Stored
 
 
 class OrderList(APIView):
     """The orders."""
 
+    needs = {"GET": VIEW_ORDER, "POST": ADD_ORDER}
+
     @extend_schema("orders_list", parameters=[PageQuery], responses=page_of(OrderSerializer))
     def get(self, request: Request) -> Response:
         """One page of orders, newest first."""
-        return page_response(request, selectors.list_orders(**wanted_page(request)), OrderSerializer)
+        return page_response(request, selectors.list_orders(**asked(request)), OrderSerializer)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=NewOrder, responses={201: OrderSerializer})
+    @extend_schema(parameters=REPEATABLE, request=NewOrder, responses={201: OrderSerializer})
     def post(self, request: Request) -> Response:
         """Store an order under the next number."""
         made = services.create_order(**sent(request, NewOrder), by=author(request), idempotency_token=key_of(request))
@@ -43,16 +55,21 @@ class OrderList(APIView):
 class OrderDetail(APIView):
     """One order."""
 
-    @extend_schema(responses=OrderSerializer)
+    needs = {"GET": VIEW_ORDER}
+
+    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: OrderSerializer, 304: UNCHANGED})
     def get(self, request: Request, number: int) -> Response:
         """The order, and how far its invoice is."""
-        return Response(OrderSerializer(selectors.get_order(number)).data)
+        order = selectors.get_order(number)
+        return tagged(request, OrderSerializer(order).data, order.version)
 
 
 class OrderInvoice(APIView):
     """The draft of an order's invoice."""
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=None, responses={201: OrderSerializer})
+    needs = {"POST": ADD_INVOICE}
+
+    @extend_schema(parameters=REPEATABLE, request=None, responses={201: OrderSerializer})
     def post(self, request: Request, number: int) -> Response:
         """Draft the invoice of the order. A draft has no number. An order that has a draft keeps it."""
         nothing = sent(request, Drafting)
@@ -63,7 +80,9 @@ class OrderInvoice(APIView):
 class OrderInvoiceIssue(APIView):
     """The issuing of an order's invoice."""
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=Issuing, responses={201: InvoiceSerializer})
+    needs = {"POST": ISSUE_INVOICE}
+
+    @extend_schema(parameters=REPEATABLE, request=Issuing, responses={201: InvoiceSerializer})
     def post(self, request: Request, number: int) -> Response:
         """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once."""
         content = sent(request, Issuing)
@@ -74,12 +93,12 @@ class OrderInvoiceIssue(APIView):
 class InvoiceList(APIView):
     """The invoices of a year."""
 
-    @extend_schema("invoices_list", parameters=[YearQuery, PageQuery], responses=InvoicePage)
+    needs = {"GET": VIEW_INVOICE}
+
+    @extend_schema("invoices_list", parameters=[YearQuery], responses=InvoicePage)
     def get(self, request: Request) -> Response:
         """One page of a year's invoices, newest first, and which of the numbers that it passed have no invoice."""
-        query = YearQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        page = selectors.list_invoices(query.validated_data.get("year"), **wanted_page(request))
+        page = selectors.list_invoices(**asked(request, YearQuery))
         response = page_response(request, page, InvoiceSerializer)
         response.data["numbers"] = NumbersSerializer(page).data
         return response
@@ -88,16 +107,20 @@ class InvoiceList(APIView):
 class InvoiceDetail(APIView):
     """One invoice."""
 
-    @extend_schema(responses=InvoiceSerializer)
+    needs = {"GET": VIEW_INVOICE}
+
+    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: InvoiceSerializer, 304: UNCHANGED})
     def get(self, request: Request, text: str) -> Response:
         """The invoice, by its text in any spelling that people use."""
-        return Response(InvoiceSerializer(selectors.get_invoice(text)).data)
+        return tagged(request, InvoiceSerializer(selectors.get_invoice(text)).data)
 
 
 class InvoiceVoid(APIView):
     """The voiding of an invoice."""
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=InvoiceVoiding, responses=InvoiceSerializer)
+    needs = {"POST": VOID_INVOICE}
+
+    @extend_schema(parameters=REPEATABLE, request=InvoiceVoiding, responses=InvoiceSerializer)
     def post(self, request: Request, text: str) -> Response:
         """Make the invoice void. It keeps its number and its content. One that is void already stays as it is."""
         voided = services.void_invoice(text, **sent(request, InvoiceVoiding), by=author(request))
@@ -117,4 +140,4 @@ def invoice_response(request: Request, made: Stored[Any], *, status: int) -> Res
 
 
 def _headers(made: Stored[Any], location: str) -> dict[str, str]:
-    return {"Location": location, **({"Idempotency-Replayed": "true"} if made.replayed else {})}
+    return {"Location": location, **replay_headers(made.replayed)}

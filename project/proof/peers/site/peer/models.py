@@ -43,6 +43,8 @@ class Ticket(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     version = models.PositiveIntegerField(default=1)
+    updated_by = models.CharField(max_length=150)
+    comments = models.PositiveIntegerField(default=0)
 
     class Meta:  # noqa: D106 - Django's model options
         constraints = [models.UniqueConstraint(fields=["project", "number"], name="one_ticket_for_each_number")]

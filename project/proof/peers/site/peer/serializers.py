@@ -34,5 +34,7 @@ class TicketSerializer(serializers.ModelSerializer[Ticket]):
             "created_at",
             "updated_at",
             "version",
+            "updated_by",
+            "comments",
         ]
-        read_only_fields = ["number", "reporter", "version"]
+        read_only_fields = ["number", "reporter", "version", "updated_by", "comments"]

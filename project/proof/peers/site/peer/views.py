@@ -27,8 +27,10 @@ class NewestFirst(CursorPagination):
     page_size = 50
 
     def get_paginated_response(self, data: Any) -> Response:
-        """The page, with the address of the next page."""
-        return Response({"results": data, "next": self.get_next_link()})
+        """The page, with the addresses of the pages beside it, and the ticket to which it has looked."""
+        next_page = self.get_next_link()
+        looked_to = data[-1]["key"] if next_page else None
+        return Response({"results": data, "next": next_page, "prev": self.get_previous_link(), "looked_to": looked_to})
 
 
 class ProjectList(CreateAPIView[Project]):
@@ -60,7 +62,7 @@ class TicketList(ListCreateAPIView[Ticket]):
             with transaction.atomic():
                 number = get_next_value(project)
                 reporter = self.request.user.get_username()
-                serializer.save(project_id=project, number=number, reporter=reporter)
+                serializer.save(project_id=project, number=number, reporter=reporter, updated_by=reporter)
         except IntegrityError as error:
             raise NotFound from error
         logger.info("ticket %s-%s created by %s", project, number, reporter)

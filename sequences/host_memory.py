@@ -1,0 +1,76 @@
+"""A small memory that the processes of one user on one host share: a file in the temporary directory, mapped.
+
+To read and write it takes no call of the system, before which another thread would run first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+__all__ = ["shared_memory"]
+
+SUPPORTED = sys.platform == "linux"
+BYTES = 65536
+LOOK_SECONDS = 1.0  # how often a process looks whether the file is still there
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapped:
+    path: str
+    inode: int
+    memory: memoryview
+    looked_at: float
+
+
+class _Here:
+    """What this process has mapped."""
+
+    mapped: _Mapped | None = None
+
+
+def shared_memory() -> memoryview | None:
+    """The memory, at first all zeros; None on a system without it.
+
+    If the file was deleted, as by what cleans the temporary directory, the processes meet again in a new one within
+    LOOK_SECONDS.
+    """
+    path, known, now = _path(), _Here.mapped, time.monotonic()
+    if path is None or not SUPPORTED:
+        return None
+    if known is None or known.path != path or now - known.looked_at > LOOK_SECONDS:
+        try:
+            known = _Here.mapped = _look(path, known, now)
+        except OSError:  # as on a full disk
+            return None
+    return known.memory
+
+
+def _look(path: str, known: _Mapped | None, now: float) -> _Mapped:
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        inode = os.fstat(file).st_ino
+        if known is not None and (known.path, known.inode) == (path, inode):
+            return replace(known, looked_at=now)
+        os.posix_fallocate(file, 0, BYTES)  # a write to a page for which the disk has no room would end the process
+        return _Mapped(path, inode, memoryview(mmap.mmap(file, BYTES)), now)
+    finally:
+        os.close(file)
+
+
+@cache
+def _path() -> str | None:
+    """The file, in a folder that only this user can enter; None if there is none."""
+    with contextlib.suppress(OSError):  # gettempdir raises it if no directory is writable
+        folder = Path(tempfile.gettempdir()) / f"sequences-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
+            return str(folder / "turns")
+    return None

@@ -1,0 +1,53 @@
+"""Request ids: every request has one, which its answer and every line of its log carry.
+
+MIDDLEWARE = ["sequences.rest.request_ids.RequestIds", ...]  # first, so that all others are within it
+LOGGING = {"filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}}, ...}
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.http import HttpRequest, HttpResponse
+
+__all__ = ["HEADER", "RequestIdFilter", "RequestIds", "current_request_id"]
+
+HEADER = "X-Request-Id"
+SANE = re.compile("[A-Za-z0-9._-]{1,128}")  # others could forge lines of the log
+
+_current: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def current_request_id() -> str:
+    """The id of the request that is being served; empty outside one."""
+    return _current.get()
+
+
+class RequestIds:
+    """Takes the caller's `X-Request-Id`, or makes one, and answers with it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on under its id."""
+        sent = request.headers.get(HEADER, "")
+        request_id = sent if SANE.fullmatch(sent) else uuid.uuid4().hex
+        before = _current.set(request_id)
+        try:
+            response = self.get_response(request)
+        finally:
+            _current.reset(before)
+        response[HEADER] = request_id
+        return response
+
+
+class RequestIdFilter(logging.Filter):
+    """Gives each line of the log the attribute `request_id`, "-" outside a request. Put it on handlers."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every line pass."""
+        record.request_id = current_request_id() or "-"
+        return True

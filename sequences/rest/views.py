@@ -1,0 +1,86 @@
+"""A view that hands out the next values of a sequence.
+
+    path("sequences/<str:name>/next/", NextValuesView.as_view())
+
+Who may take values is decided by its `permission_classes`: subclass it, and open it with care, because a value that
+somebody took is gone.
+"""
+
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ..exceptions import SequenceError
+from ..registry import strategies
+from ..services import reserve_values
+from ..storage import personal_token
+from ..texts import format_value
+from .fields import DayField, NumberField, TextField
+from .idempotency import idempotency_key, replay_headers
+
+__all__ = ["NextValues", "NextValuesView", "ValuesSerializer", "require_sequence"]
+
+
+class NextValues(serializers.Serializer[Any]):
+    """How many values to take, in which scope, and for which date, if the sequence counts periods."""
+
+    count = NumberField(min_value=1, max_value=1000, default=1)
+    scope = TextField(allow_null=True, default=None)
+    date = DayField(allow_null=True, default=None)
+
+
+class ValuesSerializer(serializers.Serializer[Any]):
+    """Values that were handed out, in increasing order, and the text of each as the sequence's FORMAT writes it."""
+
+    values = serializers.ListField(child=NumberField())
+    texts = serializers.ListField(child=serializers.CharField())
+
+
+class NextValuesView(APIView):
+    """The next values of one sequence, whose strategy can reserve them."""
+
+    asked: type[serializers.Serializer[Any]] = NextValues
+
+    def post(self, request: Request, name: str) -> Response:
+        """Take values; each is handed out once. A repeat with the same `Idempotency-Key` gets the same ones."""
+        require_sequence(name)
+        asked = self.asked(data=request.data)
+        asked.is_valid(raise_exception=True)
+        wanted, token = asked.validated_data, personal_token(request.user.get_username(), idempotency_key(request))
+        place = {"scope": wanted["scope"], "date": wanted["date"]}
+        with _dates_of(name, wanted["date"]):
+            taken = reserve_values(wanted["count"], name, **place, idempotency_token=token)
+        texts = [format_value(value, name, **place) for value in taken.values]
+        answer = ValuesSerializer({"values": taken.values, "texts": texts})
+        return Response(answer.data, headers=replay_headers(taken.replayed))
+
+
+def require_sequence(name: str) -> None:
+    """Refuse a name that is not in the settings."""
+    if name not in strategies:
+        raise Http404(f"There is no sequence {name}.")
+
+
+@contextmanager
+def _dates_of(name: str, date: datetime.date | None) -> Iterator[None]:
+    """Around the taking of values: refuse a wrong date, and one that is missing.
+
+    Today would be another day for a repeat, and the texts would be others.
+    """
+    strategy = strategies[name]
+    if date is None and (strategy.period.kind != "never" or strategy.format.uses_dates):
+        raise ValidationError({"date": "The numbers of this sequence depend on it: send the date of the document."})
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, SequenceError):
+            raise
+        raise ValidationError({"date": str(error)}) from error

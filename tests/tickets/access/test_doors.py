@@ -1,0 +1,257 @@
+"""Every address with every method, for people of every role, in their own project and in one that they may not see.
+
+The table says what each address takes. An address without a row fails.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from rest_framework.test import APIClient
+
+from tests.tickets.access.conftest import PEOPLE
+from tickets.access import members
+from tickets.addresses import ANY_SPELLING
+from tickets.types import Project, Role, TicketKey
+
+
+class Takes(Enum):
+    """What an address takes that is about no project."""
+
+    NOTHING = 0
+    SIGN_IN = 1
+    PERMISSION = 2
+
+
+NOTHING, SIGN_IN, PERMISSION = Takes
+READER, REPORTER, MEMBER, OWNER = Role
+Row = Mapping[str, Takes | Role]
+
+READ: Row = {"GET": READER}
+SOLD: Row = {"GET": PERMISSION}
+SOLD_FORM: Row = {"GET": PERMISSION, "POST": PERMISSION}
+OWNED_FORM: Row = {"GET": OWNER, "POST": OWNER}
+TABLE: Mapping[str, Row] = {
+    "api:token": {"POST": NOTHING},
+    "api:token_list": {"GET": SIGN_IN, "POST": SIGN_IN},
+    "api:token_detail": {"GET": SIGN_IN, "DELETE": SIGN_IN},
+    "accounts:tokens": {"GET": SIGN_IN},
+    "accounts:token_new": {"GET": SIGN_IN, "POST": SIGN_IN},
+    "accounts:token_revoke": {"GET": SIGN_IN, "POST": SIGN_IN},
+    "accounts:password": {"GET": SIGN_IN, "POST": SIGN_IN},
+    "api:project_list": {"GET": SIGN_IN, "POST": PERMISSION},
+    "api:project": {"GET": READER, "PATCH": OWNER},
+    "api:project_archive": {"POST": OWNER},
+    "api:project_unarchive": {"POST": OWNER},
+    "api:member_list": READ,
+    "api:member": {"GET": READER, "PUT": OWNER, "DELETE": OWNER},
+    "api:ticket_list": {"GET": READER, "POST": REPORTER},
+    "api:ticket_bulk": {"POST": REPORTER},
+    "api:ticket_export": READ,
+    "api:ticket": {"GET": READER, "PATCH": MEMBER, "DELETE": OWNER},  # of another person's ticket
+    "api:ticket_move": {"POST": MEMBER},
+    "api:ticket_restore": {"POST": OWNER},
+    "api:comment_list": {"GET": READER, "POST": REPORTER},
+    "api:comment": {"GET": READER, "PATCH": REPORTER, "DELETE": REPORTER},
+    "api:history": READ,
+    "api:order_list": {"GET": PERMISSION, "POST": PERMISSION},
+    "api:order": SOLD,
+    "api:order_invoice": {"POST": PERMISSION},
+    "api:order_invoice_issue": {"POST": PERMISSION},
+    "api:invoice_list": SOLD,
+    "api:invoice": SOLD,
+    "api:invoice_void": {"POST": PERMISSION},
+    "api:sequence_list": SOLD,
+    "api:sequence": SOLD,
+    "api:sequence_next": {"POST": PERMISSION},
+    "api:schema": {"GET": SIGN_IN},
+    "api:docs": {"GET": SIGN_IN},
+    "tickets:project_list": {"GET": SIGN_IN},
+    "tickets:project_new": SOLD_FORM,
+    "tickets:project": READ,
+    "tickets:project_edit": OWNED_FORM,
+    "tickets:project_archive": OWNED_FORM,
+    "tickets:project_unarchive": OWNED_FORM,
+    "tickets:project_members": READ,
+    "tickets:project_member": OWNED_FORM,
+    "tickets:ticket_new": {"GET": REPORTER, "POST": REPORTER},
+    "tickets:ticket": READ,
+    "tickets:ticket_edit": {"GET": REPORTER, "POST": MEMBER},  # of another person's ticket
+    "tickets:ticket_progress": {"GET": REPORTER, "POST": MEMBER},  # of another person's ticket
+    "tickets:comment_edit": {"GET": REPORTER, "POST": REPORTER},
+    "tickets:comment_withdraw": {"GET": REPORTER, "POST": REPORTER},
+    "tickets:ticket_move": {"GET": MEMBER, "POST": MEMBER},
+    "tickets:ticket_void": {"GET": REPORTER, "POST": OWNER},  # of another person's ticket
+    "tickets:ticket_restore": OWNED_FORM,
+    "tickets:ticket_comment": {"GET": REPORTER, "POST": REPORTER},
+    "sales:order_list": SOLD,
+    "sales:order_new": SOLD_FORM,
+    "sales:order": SOLD,
+    "sales:order_draft": SOLD_FORM,
+    "sales:order_issue": SOLD_FORM,
+    "sales:order_by_text": SOLD,
+    "sales:invoices": SOLD,
+    "sales:invoice_year": SOLD,
+    "sales:invoice": SOLD,
+    "sales:invoice_void": SOLD_FORM,
+    "sales:find": {"GET": SIGN_IN},
+}
+BODIES: Mapping[str, Mapping[str, Any]] = {
+    "api:project PATCH": {"version": 1, "name": "Other"},
+    "api:ticket PATCH": {"version": 1, "title": "Other"},
+    "api:ticket DELETE": {"version": 1},
+    "api:comment DELETE": {"version": 1},
+    "tickets:ticket_edit POST": {"version": 1, "title": "Other", "status": "open"},
+    "tickets:ticket_progress POST": {"version": 1, "status": "done"},
+    "tickets:comment_withdraw POST": {"version": 1, "text": "x"},
+    "tickets:ticket_void POST": {"version": 1},
+}
+SAME = {"X-Request-Id": "same"}  # otherwise each answer has its own
+OUTSIDE = {
+    "login",
+    "logout",
+    "problems",
+    "admin/login/",
+    "api:index",
+    f"api:^(?:projects|tickets)/{ANY_SPELLING}$",
+    f"tickets:^{ANY_SPELLING}$",
+}  # they take nothing and tell nothing; the administration has tests of its own
+VALUES = {"number": 1001, "text": "INV-2026-1-5", "year": 2026, "name": "orders", "user": "gone"}
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+PASSED = {200, 201, 204, 302, 308, 400, 409}
+
+
+def patterns(
+    resolver: URLResolver, namespace: str = "", kinds: Mapping[str, Any] = {}
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The named addresses of the site without the administration, each with the converters of its parts."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLPattern):
+            yield f"{namespace}{pattern.name or pattern.pattern}", {**kinds, **pattern.pattern.converters}
+        elif pattern.app_name != "admin":
+            inner = f"{pattern.namespace}:" if pattern.namespace else namespace
+            yield from patterns(pattern, inner, {**kinds, **pattern.pattern.converters})
+
+
+ADDRESSES = dict(patterns(get_resolver()))
+
+
+def address(name: str, project: str) -> str:
+    """An address in a project."""
+    kinds = ADDRESSES[name]
+    key = TicketKey(project=project, number=1) if "TicketKey" in type(kinds.get("key")).__name__ else project
+    return reverse(name, kwargs={kind: key if kind == "key" else VALUES[kind] for kind in kinds})
+
+
+def need(name: str, method: str) -> Takes | Role | None:
+    """What the table says that a method takes; None for a method that the address does not have."""
+    return TABLE[name].get("GET" if method == "HEAD" else method)
+
+
+def in_project(name: str) -> bool:
+    """Whether an address is in a project."""
+    return "key" in ADDRESSES[name]
+
+
+def expected(name: str, method: str, person: str, *, sees: bool) -> set[int]:
+    """The statuses with which a person may be answered."""
+    rest, takes = name.startswith("api:"), need(name, method)
+    if takes is NOTHING:
+        return {400}
+    if person == "anonymous" and name != "api:token":
+        return {401} if rest and name != "api:docs" else {403 if method == "POST" and not rest else 302}
+    if in_project(name) and not sees:
+        return {404}
+    passed = allowed(takes, person)
+    return (
+        {*passed, 404} if "number" in ADDRESSES[name] and in_project(name) and 200 in passed else passed
+    )  # there is no such comment
+
+
+def allowed(takes: Takes | Role | None, person: str) -> set[int]:
+    """The statuses for a person who is signed in, and sees the project if there is one."""
+    match takes:
+        case Role():
+            return PASSED if rank(person) >= takes.rank else {403}
+        case Takes.PERMISSION:
+            return {*PASSED, 404} if person == "superuser" else {403}
+        case Takes.SIGN_IN:
+            return {*PASSED, 404}
+        case _:  # refused, told which methods there are, or led to the present key
+            return {200, 302, 308, 403, 405}
+
+
+def rank(person: str) -> int:
+    """The rank of a person in the shared project."""
+    return Role(person).rank if person in list(Role) else OWNER.rank
+
+
+def test_every_address_has_a_row() -> None:
+    """The table knows each address of REST and each page, and nothing else."""
+    assert set(ADDRESSES) - OUTSIDE == set(TABLE)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_who_comes_in(
+    name: str,
+    shared: Project,
+    hidden: Project,
+    program: Callable[[str], APIClient],
+    browser_of: Callable[[str], Client],
+) -> None:
+    """An address lets in who has what it takes; who may not see its project is told that there is none."""
+    rest, wrong = name.startswith("api:"), []
+    for person in ("anonymous", *PEOPLE):
+        client = program(person) if rest else browser_of(person)
+        for project in ("ABC", "NEW", "OLD") if in_project(name) else ("ABC",):
+            sees = person in ("staff", "superuser") or (project == "ABC" and person != "stranger")
+            for method in METHODS:
+                if name == "api:member":
+                    give_role("gone", project)
+                kind = {} if rest else {"content_type": "application/json"} if method in ("PUT", "PATCH") else {}
+                answer = getattr(client, method.lower())(
+                    address(name, project), BODIES.get(f"{name} {method}", {}), **kind
+                )
+                if answer.status_code not in expected(name, method, person, sees=sees):
+                    wrong.append(f"{person} {method} {project}: {answer.status_code}")
+                if answer.status_code == 302 and person != "anonymous":
+                    assert not answer["Location"].startswith("/login/")
+    assert wrong == []
+
+
+def give_role(user: str, project: str) -> None:
+    """Make somebody a reader who has an account."""
+    from django.contrib.auth.models import User
+
+    User.objects.get_or_create(username=user)
+    members.set_member(project, user, role="reader", by="owner")
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE if in_project(name)])
+def test_a_hidden_project_is_as_a_missing_one(
+    name: str, hidden: Project, program: Callable[[str], APIClient], browser_of: Callable[[str], Client]
+) -> None:
+    """The answer about a project that somebody may not see is, but for the key, the one about a missing project."""
+    client = program("stranger") if name.startswith("api:") else browser_of("stranger")
+    for method in ("get", "post"):
+        unseen, missing = (getattr(client, method)(address(name, key), headers=SAME) for key in ("NEW", "XXX"))
+        assert unseen.status_code == missing.status_code == 404
+        assert (
+            unseen.content.decode().replace("NEW", "XXX").split("csrf")[0] == missing.content.decode().split("csrf")[0]
+        )
+
+
+@pytest.mark.parametrize("page", ["/", "/ABC/", "/ABC/members/", "/ABC-1/"])
+@pytest.mark.parametrize("person", PEOPLE)
+def test_pages_offer_what_may_be_done(
+    shared: Project, browser_of: Callable[[str], Client], person: str, page: str
+) -> None:
+    """No link and no form of a page leads to where its reader is refused."""
+    browser = browser_of(person)
+    offered = set(re.findall('(?:href|action)="(/[^"]*)"', browser.get(page).content.decode())) - {"/logout/"}
+    assert "/" in offered
+    assert [address for address in offered if browser.get(address).status_code == 403] == []

@@ -1,0 +1,325 @@
+"""The members of projects: who can be one, who stays an owner, and what several changes at once do."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from sequences import dynamodb
+from tickets import selectors, services, store
+from tickets.access import members as service
+from tickets.access import memory
+from tickets.access.members import list_members, remove_member, set_member
+from tickets.exceptions import InvalidInput, LastOwner, MemberNotFound, ProjectChanged, ProjectNotFound, TooManyMembers
+from tickets.store.places import PROJECT_ROW, REGISTER, ROWS, place_in_register
+from tickets.tables import Rows, Slice
+from tickets.types import Opening, Project, Role, TicketKey
+
+Program = Callable[[str], APIClient]
+NEW_TICKET = {"title": "Printer"}
+
+
+def roles(project: str = "ABC") -> dict[str, str]:
+    """The members of a project."""
+    return {member.user: member.role.value for member in list_members(project)}
+
+
+def forget_members(key: str) -> None:
+    """Make a project look as one from before there were members."""
+    names = ["members", "members_version", "open", "archived", "version"]
+    for pk, sk in ((key, PROJECT_ROW), (REGISTER, place_in_register(key))):
+        dynamodb.call(
+            "update_item",
+            {
+                "TableName": ROWS.schema.table,
+                "Key": ROWS.schema.key(pk, sk),
+                "UpdateExpression": "REMOVE " + ", ".join(f"#{name}" for name in names),
+                "ExpressionAttributeNames": {f"#{name}": name for name in names},
+            },
+        )
+    for name in (store.OPEN, "@owner"):
+        key_of_entry = ROWS.schema.key(name, place_in_register(key))
+        dynamodb.call("delete_item", {"TableName": ROWS.schema.table, "Key": key_of_entry})
+    store.accesses.forget()
+
+
+class TestMembers:
+    def test_the_maker_is_the_first_owner(self, people: dict[str, User], tables: str) -> None:
+        """Who makes a project is its only member, and owns it."""
+        services.create_project(key="ABC", name="Alphabet", by="owner")
+        assert roles() == {"owner": "owner"}
+
+    def test_a_role_is_given_changed_and_taken_away(self, shared: Project) -> None:
+        """A new member is told from one whose role changes; the same role again changes nothing."""
+        assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
+        assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
+        assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
+        assert roles()["stranger"] == "member"
+        remove_member("ABC", "stranger", by="owner")
+        assert "stranger" not in roles()
+
+    def test_an_owner_stays(self, shared: Project) -> None:
+        """The last owner can neither leave nor get a lower role; after another one was made, they can."""
+        with pytest.raises(LastOwner):
+            remove_member("ABC", "owner", by="staff")
+        with pytest.raises(LastOwner):
+            set_member("ABC", "owner", role="member", by="staff")
+        set_member("ABC", "member", role="owner", by="owner")
+        remove_member("ABC", "owner", by="member")
+        assert "owner" not in roles()
+
+    @pytest.mark.parametrize(("user", "role"), [("nobody", "reader"), ("stranger", "king"), ("", "reader")])
+    def test_who_does_not_exist_is_refused(self, shared: Project, user: str, role: str) -> None:
+        """Neither an unknown person nor an unknown role is stored."""
+        before = roles()
+        with pytest.raises(InvalidInput):
+            set_member("ABC", user, role=role, by="owner")
+        assert roles() == before
+
+    def test_an_inactive_account_is_refused(self, shared: Project) -> None:
+        """An account that may not sign in gets no role."""
+        User.objects.filter(username="stranger").update(is_active=False)
+        with pytest.raises(InvalidInput):
+            set_member("ABC", "stranger", role="reader", by="owner")
+
+    def test_who_is_no_member_cannot_be_removed(self, shared: Project) -> None:
+        """To take away a role that nobody has is not found, as is a project that does not exist."""
+        with pytest.raises(MemberNotFound):
+            remove_member("ABC", "stranger", by="owner")
+        with pytest.raises(ProjectNotFound):
+            remove_member("XYZ", "owner", by="owner")
+
+    def test_a_full_project_says_so(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A project takes no more members than it can have; those whom it has can still change."""
+        monkeypatch.setattr(service, "MOST_MEMBERS", 4)
+        with pytest.raises(TooManyMembers, match="at most 4 members"):
+            set_member("ABC", "stranger", role="reader", by="owner")
+        assert set_member("ABC", "reader", role="member", by="owner")[1] is False
+
+    def test_a_thousand_members_fit(self, shared: Project) -> None:
+        """The row of a project holds the most members that there can be, with the longest names."""
+        access = store.read_access("ABC")
+        names = {f"{number:0>4}".ljust(150, "x"): Role.READER for number in range(996)}
+        store.change_members(
+            access, {**access.members, **names}, user="owner", at=selectors.get_ticket(ABC_1).created_at, by="owner"
+        )
+        set_member("ABC", "reader", role="member", by="owner")
+        assert len(roles()) == 1000
+        with pytest.raises(TooManyMembers):
+            set_member("ABC", "stranger", role="reader", by="owner")
+
+    def test_changes_at_once_are_all_kept(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of several who are made members at the same moment, nobody is lost."""
+        monkeypatch.setattr(service, "_require_account", lambda user: None)  # threads do not see the test's accounts
+        monkeypatch.setattr(service, "MOST_RACES", 50)
+        names = [f"new{number}" for number in range(8)]
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda name: set_member("ABC", name, role="reader", by="owner"), names))
+        assert set(names) <= set(roles())
+
+    def test_a_change_that_loses_every_race_is_refused(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A change ends, however often others are faster, and says that somebody else has changed the project."""
+
+        def lose(*_: Any, **__: Any) -> None:
+            raise ProjectChanged("ABC", "ABC")
+
+        monkeypatch.setattr(store, "change_members", lose)
+        with pytest.raises(ProjectChanged):
+            set_member("ABC", "stranger", role="reader", by="owner")
+
+    @pytest.mark.needs_engine
+    @pytest.mark.parametrize("tokens", [True, False])
+    def test_a_lost_answer_is_known(
+        self, shared: Project, lose_answer: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tokens: bool
+    ) -> None:
+        """A change whose answer was lost is made once, and told, also by an engine that ignores request tokens."""
+        call = dynamodb.call
+
+        def without_token(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+            kept = {name: value for name, value in request.items() if tokens or name != "ClientRequestToken"}
+            return call(operation, kept, **limits)
+
+        monkeypatch.setattr(dynamodb, "call", without_token)
+        lose_answer()
+        assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
+        assert roles()["stranger"] == "reader"
+
+
+ABC_1 = TicketKey(project="ABC", number=1)
+
+
+class TestRest:
+    def test_a_member_is_made_changed_read_and_removed(self, shared: Project, program: Program) -> None:
+        """A new member is 201, another role of a member 200; who was removed is not found."""
+        owner, address = program("owner"), "/api/projects/ABC/members/stranger/"
+        answers = [owner.put(address, {"role": role}) for role in ("reader", "member")]
+        assert [answer.status_code for answer in answers] == [201, 200]
+        assert answers[1].json() == owner.get(address).json() == {"user": "stranger", "role": "member"}
+        assert owner.delete(address).status_code == 204
+        assert owner.get(address).status_code == 404
+
+    def test_members_are_listed_by_name(self, shared: Project, program: Program) -> None:
+        """The list has every member with their role, and the description of the API says that it is a list."""
+        listed = program("owner").get("/api/projects/ABC/members/").json()
+        assert listed == {
+            "results": [{"user": role, "role": role} for role in ("member", "owner", "reader", "reporter")]
+        }
+        shapes = program("owner").get("/api/schema/?format=json").json()["components"]["schemas"]
+        assert shapes["Members"]["properties"]["results"]["type"] == "array"
+
+
+class TestMemory:
+    def test_a_create_costs_no_request_for_the_check(self, shared: Project, program: Program, sent: list[str]) -> None:
+        """After the first request to a project, a create by REST sends what the service alone sends."""
+        services.create_ticket("ABC", title="x", reporter="reporter")
+        sent.clear()
+        services.create_ticket("ABC", title="x", reporter="reporter")
+        alone = list(sent)
+        reporter = program("reporter")
+        assert reporter.post("/api/projects/ABC/tickets/", NEW_TICKET).status_code == 201
+        sent.clear()
+        assert reporter.post("/api/projects/ABC/tickets/", NEW_TICKET).status_code == 201
+        assert sent == alone
+
+    def test_a_change_in_this_process_counts_at_once(self, shared: Project, program: Program) -> None:
+        """Who gets or loses a role is let in or not by the next request."""
+        stranger = program("stranger")
+        for act, status in (
+            (lambda: None, 404),
+            (lambda: set_member("ABC", "stranger", role="reader", by="owner"), 403),
+            (lambda: set_member("ABC", "stranger", role="reporter", by="owner"), 201),
+            (lambda: remove_member("ABC", "stranger", by="owner"), 404),
+            (lambda: services.update_project("ABC", changes={"open": "file"}, by="owner"), 201),
+            (lambda: services.archive_project("ABC", by="owner"), 409),
+        ):
+            act()
+            assert stranger.post("/api/projects/ABC/tickets/", NEW_TICKET).status_code == status
+
+    def test_a_change_by_another_process_counts_in_time(
+        self, shared: Project, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What another process has changed is noticed after `REMEMBERED_SECONDS`."""
+        stranger, now = program("stranger"), 1000.0
+        monkeypatch.setattr(memory, "monotonic", lambda: now)
+        assert stranger.get("/api/projects/ABC/").status_code == 404
+        monkeypatch.setattr(store.accesses, "forget", lambda: None)
+        set_member("ABC", "stranger", role="reader", by="owner")
+        now = 1004.9
+        assert stranger.get("/api/projects/ABC/").status_code == 404
+        now = 1005.0
+        assert stranger.get("/api/projects/ABC/").status_code == 200
+
+    def test_the_memory_is_bounded(self, shared: Project, hidden: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process remembers at most `MOST_PROJECTS` projects, and no missing one."""
+        monkeypatch.setattr(memory, "MOST_PROJECTS", 1)
+        for key in ("ABC", "NEW", "ABC"):
+            assert store.find_access(key).members
+            assert len(store.accesses._known) == 1
+        with pytest.raises(ProjectNotFound):
+            store.find_access("XXX")
+        assert len(store.accesses._known) == 1
+
+
+class TestLists:
+    def keys(self, client: APIClient, query: str = "") -> list[str]:
+        """The projects that a program is shown, page by page."""
+        found, address = [], f"/api/projects/?limit=2{query}"
+        while address:
+            page = client.get(address).json()
+            found += [project["key"] for project in page["results"]]
+            address = page["next"]
+        return found
+
+    def test_people_see_their_projects_and_the_open_ones(self, shared: Project, program: Program) -> None:
+        """Each project stands once in a list, over all pages; the staff see all."""
+        for key, opening in (("AA1", "read"), ("BB1", "no"), ("CC1", "file"), ("DD1", "read"), ("EE1", "no")):
+            services.create_project(key=key, name=key, open=opening, by="owner")
+        set_member("BB1", "reader", role="reader", by="owner")
+        set_member("CC1", "reader", role="reader", by="owner")
+        assert self.keys(program("stranger")) == ["AA1", "CC1", "DD1"]
+        assert self.keys(program("reader")) == ["AA1", "ABC", "BB1", "CC1", "DD1"]
+        assert self.keys(program("staff")) == ["AA1", "ABC", "BB1", "CC1", "DD1", "EE1"]
+        services.update_project("AA1", changes={"open": "no"}, by="owner")
+        remove_member("BB1", "reader", by="owner")
+        assert self.keys(program("reader")) == ["ABC", "CC1", "DD1"]
+
+    def test_a_query_that_ends_early_skips_nothing(
+        self, shared: Project, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where the store returns fewer rows than were asked for, as after 1 MB, no project is left out or doubled."""
+        for key, opening in (("AA1", "read"), ("BB1", "no"), ("BB2", "no"), ("CC1", "file"), ("ZZ1", "read")):
+            services.create_project(key=key, name=key, open=opening, by="reader" if key < "CC" else "owner")
+        query = Rows.query
+
+        def one_row(self: Rows, partition: str, attributes: Any, **options: Any) -> Slice:
+            return query(self, partition, attributes, **{**options, "limit": 1})
+
+        monkeypatch.setattr(Rows, "query", one_row)
+        assert self.keys(program("reader")) == ["AA1", "ABC", "BB1", "BB2", "CC1", "ZZ1"]
+
+    def test_what_people_may_not_see_costs_nothing(self, shared: Project, sent: list[str]) -> None:
+        """A page takes two queries and one read, with none or many projects that the person may not see."""
+        for number in range(12):
+            sent.clear()
+            assert [one.key for one in selectors.list_projects(seen_by="reader", limit=2).results] == ["ABC"]
+            assert sent == ["query", "query", "batch_get_item"]
+            services.create_project(key=f"AA{number}", name="x", by="owner")
+
+    def test_a_renamed_project_is_listed_by_its_present_key(self, shared: Project, program: Program) -> None:
+        """Members find a project after a rename, also where the process remembers its former key."""
+        services.update_project("ABC", changes={"open": "read"}, by="owner")
+        remembered = store.renames._remembered()
+        services.rename_project("ABC", new_key="XYZ", by="owner")
+        store.renames._known = remembered
+        assert self.keys(program("reader")) == self.keys(program("stranger")) == ["XYZ"]
+
+    def test_archived_projects_are_listed_if_wanted(self, shared: Project, program: Program) -> None:
+        """A list leaves archived projects out unless it is asked for them, and still fills its pages."""
+        for number in range(5):
+            services.create_project(key=f"AA{number}", name="x", open="read", by="owner")
+        for number in range(4):
+            services.archive_project(f"AA{number}", by="owner")
+        for person in ("reader", "staff"):
+            assert self.keys(program(person)) == ["AA4", "ABC"]
+            assert len(self.keys(program(person), "&archived=true")) == 6
+        assert [one.archived for one in selectors.list_projects(seen_by="reader", archived=False, limit=1).results] == [
+            False
+        ]
+
+    def test_projects_from_before_stay_open(self, shared: Project, program: Program, settings: Settings) -> None:
+        """A project that never had members is read and filed by everybody; a command puts it on their lists."""
+        forget_members("ABC")
+        stranger = program("stranger")
+        assert stranger.get("/api/projects/ABC/").json()["open"] == "file"
+        assert stranger.post("/api/projects/ABC/tickets/", NEW_TICKET).status_code == 201
+        assert stranger.patch("/api/tickets/ABC-1/", {"version": 1, "title": "x"}).status_code == 403
+        assert self.keys(stranger) == []
+        for _ in range(2):
+            call_command("index_projects", verbosity=0)
+            assert self.keys(stranger) == ["ABC"]
+        set_member("ABC", "owner", role="owner", by="staff")
+        assert roles() == {"owner": "owner"}
+
+    def test_a_project_from_before_is_listed_when_it_changes(self, shared: Project, program: Program) -> None:
+        """A project that never had members comes onto the lists with its first change, too."""
+        forget_members("ABC")
+        services.update_project("ABC", changes={"name": "Letters"}, by="staff")
+        call_command("index_projects", verbosity=0)
+        assert self.keys(program("stranger")) == ["ABC"]
+
+    @pytest.mark.parametrize("first", [False, True])
+    def test_a_project_from_before_can_be_closed(self, shared: Project, program: Program, first: bool) -> None:
+        """A project that never had members is closed and renamed like any other, listed or not."""
+        forget_members("ABC")
+        if first:
+            call_command("index_projects", verbosity=0)
+        changed = services.update_project("ABC", changes={"open": "no", "key": "XYZ"}, by="staff")
+        assert changed.open is Opening.NO
+        call_command("index_projects", verbosity=0)
+        assert self.keys(program("stranger")) == []
+        assert program("stranger").get("/api/projects/XYZ/").status_code == 404

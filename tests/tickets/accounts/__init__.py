@@ -1,0 +1,1 @@
+"""The tests of accounts, mirroring `tickets/accounts`."""

@@ -1,0 +1,325 @@
+"""How often a caller may send requests and try to sign in, counted by all processes together."""
+
+import logging
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client, RequestFactory
+from pytest_django import DjangoAssertNumQueries, Settings
+from rest_framework.test import APIClient
+
+from tickets.accounts import services, throttles
+from tickets.accounts.sign_in import address_of
+from tickets.accounts.throttles import Rate, parse_rate, take, take_place
+
+
+def in_memory() -> dict[str, dict[str, str]]:
+    """The setting for a cache in memory, which is empty."""
+    return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": uuid4().hex}}
+
+
+class Clock:
+    """A clock that the test moves, at the begin of a minute and an hour."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def time(self) -> float:
+        """The time."""
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """A clock for the throttles, which hold nothing yet."""
+    clock = Clock()
+    assert clock.now % 3600 == 0
+    monkeypatch.setattr(throttles, "time", clock)
+    throttles.forget()
+    yield clock
+    throttles.forget()
+
+
+@pytest.fixture
+def limited(db: None, settings: Settings) -> Settings:
+    """The settings, with few requests a minute."""
+    settings.THROTTLES = {"user": "40/minute", "sign-in-address": "3/minute", "sign-in-name": "3/minute"}
+    return settings
+
+
+def counts(name: str, caller: str, requests: int) -> int:
+    """How many of these requests are allowed."""
+    verdicts = [take(name, caller) for _ in range(requests)]
+    return sum(bool(verdict and verdict.allowed) for verdict in verdicts)
+
+
+class TestRates:
+    @pytest.mark.parametrize("text", ["", "5", "0/minute", "-1/minute", "5/minutes", "x/hour", "5/"])
+    def test_a_wrong_rate_is_refused_by_name(self, text: str) -> None:
+        """A rate that cannot be read is refused with an example."""
+        with pytest.raises(ImproperlyConfigured, match=r"THROTTLES\['user'\].*5/minute"):
+            parse_rate("user", text)
+
+    def test_a_rate_that_is_missing_limits_nothing(self, limited: Settings) -> None:
+        """A name without a rate, and one with an empty rate, is not counted."""
+        limited.THROTTLES = {"user": ""}
+        assert (take("user", "ann"), take("address", "ann"), take_place("user", "ann")) == (None, None, None)
+
+    @pytest.mark.parametrize("count", [1, 7, 19, 20, 21, 40, 399, 6000])
+    def test_no_more_than_the_rate_are_allowed(self, limited: Settings, count: int) -> None:
+        """One process allows at most the rate in a window, and at least nine tenths of it."""
+        limited.THROTTLES = {"user": f"{count}/minute"}
+        assert 0.9 * count <= counts("user", "ann", count + 5) <= count
+
+
+class TestWindows:
+    def test_a_new_window_begins_anew(self, limited: Settings, clock: Clock) -> None:
+        """When the minute is over, as many requests are allowed again; until then the verdict says the seconds."""
+        assert counts("user", "ann", 50) == 40
+        clock.now += 45.5
+        verdict = take("user", "ann")
+        assert verdict
+        assert (verdict.allowed, verdict.left, verdict.seconds) == (False, 0, 15)
+        clock.now += 14.5
+        assert counts("user", "ann", 50) == 40
+
+    def test_callers_do_not_limit_each_other(self, limited: Settings) -> None:
+        """Another caller has a count of its own."""
+        assert (counts("user", "ann", 50), counts("user", "bob", 50)) == (40, 40)
+
+    def test_processes_share_the_count(self, limited: Settings) -> None:
+        """What one process has taken, another does not get: together they allow the rate."""
+        first = counts("user", "ann", 17)
+        throttles.forget()  # a process that holds nothing
+        assert first == 17
+        assert counts("user", "ann", 50) == 40 - 18  # a block of 2 has one left in the first process
+
+    def test_threads_share_the_count(self, limited: Settings) -> None:
+        """Threads that ask at the same time get no more than the rate."""
+        limited.CACHES = in_memory()
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(lambda _: counts("user", "ann", 20), range(8))) <= 40
+
+    def test_most_requests_ask_no_cache(
+        self, limited: Settings, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        """Within a block, and after the last one, nothing is asked."""
+        limited.THROTTLES = {"user": "400/minute"}
+        take("user", "ann")
+        with django_assert_num_queries(0):
+            assert counts("user", "ann", 19) == 19
+        counts("user", "ann", 400)
+        with django_assert_num_queries(0):
+            assert counts("user", "ann", 5) == 0
+
+    def test_places_come_back_one_by_one(
+        self, limited: Settings, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In any minute, not only from one full minute to the next, there are no more than the rate.
+
+        Whoever is refused is told when the next place is free.
+        """
+        limited.CACHES = in_memory()
+        monkeypatch.setattr(time, "time", clock.time)  # which the cache reads
+        verdicts = []
+        for seconds in (50, 5, 5, 5, 45.1, 0, 5, 0):
+            clock.now += seconds
+            verdict, _ = take_place("sign-in-name", "ann") or pytest.fail("not limited")
+            verdicts.append(verdict)
+        assert [verdict.seconds for verdict in verdicts if not verdict.allowed] == [45, 5, 5]
+        assert [verdict.allowed for verdict in verdicts] == [True, True, True, False, True, False, True, False]
+
+    def test_a_place_is_given_back(self, limited: Settings) -> None:
+        """A place that is given back can be taken again, by any process."""
+        for _ in range(10):
+            verdict, place = take_place("sign-in-name", "ann") or pytest.fail("not limited")
+            assert verdict.allowed
+            throttles.give_back(place)
+
+    def test_the_memory_is_bounded(self, limited: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process holds requests for at most `MOST_CALLERS`."""
+        monkeypatch.setattr(throttles, "MOST_CALLERS", 3)
+        for number in range(10):
+            take("user", str(number))
+            assert len(throttles._held) <= 3
+
+
+class TestRest:
+    @pytest.fixture
+    def program(self, limited: Settings, ann: User) -> APIClient:
+        """A program with a token of Ann's."""
+        return APIClient(headers={"Authorization": f"Bearer {services.make_token(ann, name='x', days=1)[1]}"})
+
+    def test_headers_say_how_many_are_left(self, program: APIClient) -> None:
+        """Each answer names the rate, what is left of it, and until when, as the IETF's draft writes it."""
+        for left in (39, 38):
+            response = program.get("/api/auth/tokens/")
+            assert response["RateLimit-Policy"] == '"user";q=40;w=60'
+            assert response["RateLimit"] == f'"user";r={left};t=60'
+
+    def test_too_many_requests_are_429(self, program: APIClient, clock: Clock) -> None:
+        """Beyond the rate the answer is 429, with the seconds to wait."""
+        clock.now += 45
+        answers = [program.get("/api/auth/tokens/") for _ in range(41)]
+        assert [answer.status_code for answer in answers] == [200] * 40 + [429]
+        assert answers[-1]["Retry-After"] == "15"
+        assert answers[-1]["RateLimit"] == '"user";r=0;t=15'
+
+    def test_making_tokens_has_a_rate_of_its_own(self, program: APIClient, ann: User, limited: Settings) -> None:
+        """Only so many tokens a minute can be made, while reading them goes on."""
+        limited.THROTTLES = {"tokens": "2/minute"}
+        ann.set_password("ann's password")
+        ann.save()
+        wanted = {"name": "x", "password": "ann's password"}
+        made = [program.post("/api/auth/tokens/", wanted).status_code for _ in range(3)]
+        assert made == [201, 201, 429]
+        assert program.get("/api/auth/tokens/").status_code == 200
+
+    def test_unknown_tokens_have_a_rate_of_their_address(self, limited: Settings) -> None:
+        """Tokens are not looked up without end for an address."""
+        limited.THROTTLES = {"address": "2/minute"}
+        guess = APIClient(headers={"Authorization": f"Bearer {'0' * 40}"})
+        assert [guess.get("/api/projects/").status_code for _ in range(3)] == [401, 401, 429]
+
+    def test_a_cache_that_is_away_limits_nothing(
+        self, program: APIClient, ann: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """While the cache does not answer, requests and sign-ins are served without a limit, and the log says so."""
+
+        def away(*_: object, **__: object) -> None:
+            raise ConnectionError("It is away.")
+
+        for name in ("get_many", "add", "delete"):
+            monkeypatch.setattr(cache, name, away)
+        ann.set_password("ann's password")
+        ann.save()
+        answers = [program.get("/api/auth/tokens/") for _ in range(41)]
+        answers += [APIClient().post("/api/auth/token/", {"username": "ann", "password": "ann's password"})]
+        assert {answer.status_code for answer in answers} == {200}
+        assert "requests are not limited: It is away." in caplog.text
+
+    def test_they_can_be_switched_off(self, program: APIClient, limited: Settings) -> None:
+        """Without rates there are no limits and no headers."""
+        limited.THROTTLES = {}
+        assert not program.get("/api/auth/tokens/").has_header("RateLimit")
+
+
+DOORS = ["/login/", "/admin/login/", "/api/auth/token/"]
+
+
+class TestSigningIn:
+    @pytest.fixture(autouse=True)
+    def _password(self, limited: Settings, ann: User) -> None:
+        limited.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick, for tests only
+        ann.set_password("right")
+        ann.is_staff = True
+        ann.save()
+
+    def sign_in(self, door: str, password: str, name: str = "ann", address: str = "192.0.2.1", **more: str) -> int:
+        """The status of the answer to a sign-in."""
+        content = {"username": name, "password": password, **more}
+        return int(Client().post(door, content, REMOTE_ADDR=address).status_code)
+
+    @pytest.mark.parametrize("door", DOORS)
+    def test_tries_for_a_name_are_limited(self, door: str) -> None:
+        """After some failures from anywhere even the right password must wait; another name need not."""
+        wrong = [self.sign_in(door, "wrong", address=f"192.0.2.{n}") for n in range(4)]
+        assert wrong[-1] == 429
+        assert 429 not in wrong[:3]
+        assert self.sign_in(door, "right", address="192.0.2.9") == 429
+        assert self.sign_in(door, "wrong", "bob", address="192.0.2.9") != 429
+
+    @pytest.mark.parametrize("door", DOORS)
+    def test_tries_of_an_address_are_limited(self, door: str) -> None:
+        """After some failures with any names an address must wait; another need not."""
+        assert [self.sign_in(door, "wrong", f"name {n}") == 429 for n in range(4)] == [False, False, False, True]
+        assert self.sign_in(door, "right", address="192.0.2.2") in (200, 302)
+
+    @pytest.mark.parametrize("door", DOORS)
+    def test_who_knows_the_password_is_never_counted(self, door: str) -> None:
+        """Sign-ins that succeed count for nothing, however many they are."""
+        assert 429 not in [self.sign_in(door, "right") for _ in range(8)]
+
+    def test_who_has_something_to_send_is_never_counted(self) -> None:
+        """Neither does a sign-in count that keeps what was typed into another form."""
+        assert [self.sign_in("/login/", "right", **{"kept.title": "x"}) for _ in range(8)] == [200] * 8
+
+    def test_the_doors_count_together(self) -> None:
+        """A page, the administration and REST share the count."""
+        assert [self.sign_in(door, "wrong") for door in DOORS] == [200, 200, 401]
+        assert [self.sign_in(door, "wrong") for door in DOORS] == [429, 429, 429]
+
+    def test_names_are_one_in_any_case(self) -> None:
+        """Capital letters are no way around the limit of a name."""
+        tries = [
+            self.sign_in("/login/", "x", name, f"192.0.2.{n}") for n, name in enumerate(("ann", "Ann", "ANN", "aNN"))
+        ]
+        assert tries[-1] == 429
+
+    @pytest.mark.parametrize("door", DOORS)
+    def test_the_answer_says_how_long_to_wait(self, door: str) -> None:
+        """A refusal has Retry-After and the rate's headers."""
+        for _ in range(4):
+            answer = Client().post(door, {"username": "ann", "password": "wrong"})
+        assert answer.status_code == 429
+        assert 0 < int(answer["Retry-After"]) <= 60
+        assert '"sign-in-address";q=3;w=60' in answer["RateLimit-Policy"]
+
+    @pytest.mark.parametrize("door", ["/login/", "/admin/login/"])
+    def test_a_page_says_it_in_words(self, door: str) -> None:
+        """A person reads how long to wait."""
+        for _ in range(4):
+            answer = Client().post(door, {"username": "ann", "password": "wrong"})
+        assert f"Wait {answer['Retry-After']} seconds, then try again." in answer.content.decode()
+
+    @pytest.mark.parametrize("door", DOORS)
+    def test_a_failure_is_logged(self, door: str, caplog: pytest.LogCaptureFixture) -> None:
+        """The log has the name, the address and the place of a failed sign-in, and no password."""
+        with caplog.at_level(logging.WARNING, "tickets.accounts"):
+            self.sign_in(door, "a wrong password")
+        assert f"A sign-in as 'ann' from 192.0.2.1 failed at {door}." in caplog.messages
+        assert "a wrong password" not in caplog.text
+
+    def test_a_name_cannot_write_lines_into_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
+        """A line end in a name is written as an escape."""
+        with caplog.at_level(logging.WARNING, "tickets.accounts"):
+            self.sign_in("/api/auth/token/", "x", "ann\n2026 INFO all is well")
+        assert all("\n" not in message for message in caplog.messages)
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("proxies", "forwarded", "found"),
+        [
+            (0, "203.0.113.1", "192.0.2.1"),
+            (1, "203.0.113.1", "203.0.113.1"),
+            (1, "198.51.100.9, 203.0.113.1", "203.0.113.1"),
+            (2, "198.51.100.9, 203.0.113.1, 203.0.113.2", "203.0.113.1"),
+            (2, "203.0.113.1", "203.0.113.1"),
+            (1, "", "192.0.2.1"),
+        ],
+    )
+    def test_only_our_proxies_are_believed(self, settings: Settings, proxies: int, forwarded: str, found: str) -> None:
+        """X-Forwarded-For counts as far as our own proxies have written it."""
+        settings.PROXIES = proxies
+        headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+        assert address_of(RequestFactory().get("/", headers=headers, REMOTE_ADDR="192.0.2.1")) == found
+
+    def test_a_network_of_ipv6_is_one_address(self) -> None:
+        """The half of an address of IPv6 that its owner chooses does not matter."""
+        addresses = {
+            address_of(RequestFactory().get("/", REMOTE_ADDR=address))
+            for address in ("2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1")
+        }
+        assert addresses == {"2001:db8::/64", "2001:db8:0:1::/64"}
+
+
+def test_a_block_is_never_empty() -> None:
+    """Even the smallest rate has blocks of one request."""
+    assert Rate("x", 1, 60).block == 1

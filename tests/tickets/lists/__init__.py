@@ -1,0 +1,1 @@
+"""The tests of `tickets.lists`, and of lists over REST and on pages."""

@@ -1,0 +1,153 @@
+"""The one address of whatever has a key, the index of the API, and the methods of every address."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver
+from rest_framework.test import APIClient
+
+from tickets import services
+from tickets.api.urls import urlpatterns
+from tickets.types import Project, Ticket
+
+TICKET = "ABC-1"
+WORDS = {"key": "ABC", "number": "1001", "text": "INV-2026-000001", "name": "orders", "user": "ann"}
+
+
+class TestSpellings:
+    @pytest.mark.parametrize(
+        ("typed", "address"),
+        [
+            ("/abc/", "/ABC/"),
+            ("/Abc/edit/?x=1&y=%C3%A4", "/ABC/edit/?x=1&y=%C3%A4"),
+            ("/abc-1/", "/ABC-1/"),
+            ("/ABC-0001/edit/", "/ABC-1/edit/"),
+            ("/api/projects/abc/tickets/?limit=5", "/api/projects/ABC/tickets/?limit=5"),
+            ("/api/projects/abc/tickets.csv", "/api/projects/ABC/tickets.csv"),
+            ("/api/tickets/abc-01/move/", "/api/tickets/ABC-1/move/"),
+            ("/ABC", "/ABC/"),
+            ("/abc-01?x=1", "/ABC-1/?x=1"),
+            ("/orders", "/orders/"),
+            ("/api/projects", "/api/projects/"),
+            ("/api/tickets/abc-01/move", "/api/tickets/ABC-1/move/"),
+        ],
+    )
+    @pytest.mark.parametrize("method", ["get", "head", "post", "patch", "delete"])
+    def test_another_spelling_leads_to_the_address(
+        self, browser: Client, ticket: Ticket, typed: str, address: str, method: str
+    ) -> None:
+        """Small letters, zeros and a missing slash lead to the one address, with the query, and with the method."""
+        response = getattr(browser, method)(typed)
+        assert (response.status_code, response["Location"]) == (308, address)
+
+    def test_a_program_needs_no_csrf_token_to_be_sent_on(self, ticket: Ticket) -> None:
+        """A request without a session is sent on, too: who asks is checked at the address itself."""
+        program = APIClient(enforce_csrf_checks=True)
+        assert program.patch("/api/tickets/abc-1/", {}).status_code == 308
+        assert program.patch("/api/tickets/abc-1/", {}, follow=True).status_code == 401
+
+    @pytest.mark.parametrize(
+        "address", ["/ABC-0/", "/abc-000/", "/abc/nothing/", "/abc_d/", "/a/", "/ABCDEFGHIJK/",
+                    "/ABC-1234567890123456/", "/api/tickets/ABC/", "/api/projects/abc-1/",
+                    "/api/tickets/abc-1/nothing/", "/api/orders/abc/x/"]
+    )  # fmt: skip
+    def test_what_is_no_spelling_is_not_found(self, browser: Client, ticket: Ticket, address: str) -> None:
+        """What no spelling makes an address is not found at once."""
+        assert browser.get(address).status_code == 404
+
+    def test_pages_come_before_projects(self, browser: Client, tables: str) -> None:
+        """A project whose key is the word of a page does not hide it, and has its own address."""
+        services.create_project(key="ORDERS", name="Orders", by="ann")
+        assert b"ORD-" in browser.get("/orders/").content or b"no orders" in browser.get("/orders/").content
+        assert browser.get("/ORDERS/").context["project"].key == "ORDERS"
+
+
+class TestFormerKeys:
+    def test_a_stranger_does_not_learn_of_renames(self, ticket: Ticket) -> None:
+        """Who may not read a project is not told that it has another key."""
+        services.rename_project("ABC", new_key="XYZ", by="ann")
+        assert APIClient().get("/api/projects/ABC/").status_code == 401
+
+    def test_no_answer_is_kept(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
+        """A key may come back to its project, so browsers must ask again each time."""
+        services.rename_project("ABC", new_key="XYZ", by="ann")
+        for response in (api.get("/api/tickets/ABC-1/"), browser.get("/ABC-1/?x=1")):
+            assert (response.status_code, response["Cache-Control"]) == (308, "private, no-cache")
+            assert response["Location"].removeprefix("/api/tickets") in ("/XYZ-1/", "/XYZ-1/?x=1")
+
+
+class TestIndex:
+    def test_the_api_begins_with_its_addresses(self, tables: str, api: APIClient) -> None:
+        """The index names every list, and each can be read."""
+        index = APIClient().get("/api/").json()
+        for name in ("projects", "orders", "invoices", "sequences", "schema", "docs"):
+            assert api.get(index[name]).status_code == 200
+        assert index["token"] == "http://testserver/api/auth/token/"
+
+    def test_each_template_is_an_address(self, abc: Project, api: APIClient) -> None:
+        """The templates lead to what they name."""
+        index = api.get("/api/").json()
+        assert {name: index[name].removeprefix("http://testserver/api/") for name in index if "{" in index[name]} == {
+            "project": "projects/{key}/",
+            "tickets": "projects/{key}/tickets/",
+            "ticket": "tickets/{key}/",
+            "order": "orders/{number}/",
+            "invoice": "invoices/{text}/",
+            "sequence": "sequences/{name}/",
+        }
+        services.create_ticket("ABC", title="x", reporter="ann")
+        for name, key in (("project", "ABC"), ("tickets", "ABC"), ("ticket", "ABC-1")):
+            assert api.get(index[name].replace("{key}", key)).status_code == 200
+        assert api.get(index["sequence"].replace("{name}", "orders")).status_code == 200
+
+
+def addresses(patterns: list[Any], before: str = "/api/") -> list[str]:
+    """All addresses of the API, for one ticket, one order, one invoice and one sequence."""
+    found = []
+    for one in patterns:
+        if isinstance(one, URLResolver):
+            found += addresses(one.url_patterns, before + _filled(str(one.pattern)))
+        elif isinstance(one, URLPattern) and one.name:
+            found.append(before + _filled(str(one.pattern)))
+    return found
+
+
+def _filled(route: str) -> str:
+    """A route for one ticket, one order, one invoice, one comment and one sequence."""
+    return re.sub("<([a-z_]+):([a-z]+)>", lambda part: TICKET if part[1] == "ticket_key" else WORDS[part[2]], route)
+
+
+@pytest.mark.parametrize("address", addresses(urlpatterns))
+class TestMethods:
+    def test_every_address_says_what_it_allows(self, api: APIClient, ticket: Ticket, address: str) -> None:
+        """OPTIONS is answered with the methods in `Allow`; each of them is answered, and no other."""
+        response = api.options(address)
+        assert response.status_code in (200, 204)
+        allowed = set(response["Allow"].split(", "))
+        for method in ("get", "post", "put", "patch"):
+            refused = getattr(api, method)(address, {}).status_code == 405
+            assert refused is (method.upper() not in allowed), method
+
+    def test_head_is_get_without_a_body(self, api: APIClient, ticket: Ticket, address: str) -> None:
+        """HEAD is answered as GET is, without the body."""
+        head, get = api.head(address), api.get(address)
+        assert head.status_code == get.status_code
+        assert head["Content-Type"] == get["Content-Type"]
+        assert not getattr(head, "content", b"")
+
+
+OF_PROJECT = [f"projects/ABC/{name}" for name in ("tickets/", "tickets.csv", "members/")]
+OF_TICKET = ["tickets/ABC-1/comments/", "tickets/ABC-1/history/"]
+
+
+@pytest.mark.parametrize(
+    "name", ["projects/", "orders/", "invoices/", "sequences/", "auth/tokens/", *OF_PROJECT, *OF_TICKET]
+)
+def test_every_list_refuses_what_it_does_not_know(api: APIClient, ticket: Ticket, name: str) -> None:
+    """A misspelt parameter does not seem to hold: the answer names it, and those that there are."""
+    assert api.get(f"/api/{name}").status_code == 200
+    refused = api.get(f"/api/{name}?colour=red")
+    assert (refused.status_code, refused.json()["errors"][0]["parameter"]) == (400, "colour")
+    assert "Known are " in refused.json()["detail"]

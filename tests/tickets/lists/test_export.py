@@ -1,0 +1,189 @@
+"""The export of tickets as CSV."""
+
+import csv
+import io
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+from django.test import Client
+from rest_framework.test import APIClient
+
+from project.proof.faults.plans import Rule
+from project.proof.faults.stack import running_stack
+from sequences.exceptions import SequenceUnavailable
+from tests.tickets.lists.conftest import LARGE
+from tests.tickets.support import places
+from tickets import services
+from tickets.lists import export
+from tickets.lists.export import COLUMNS, INCOMPLETE, PAGE, export_tickets, harmless
+from tickets.lists.filters import TicketFilter
+from tickets.types import Order, Project, Ticket, TicketKey
+
+EXPORT = "/api/projects/ABC/tickets.csv"
+
+
+def rows(content: bytes) -> list[dict[str, str]]:
+    """The rows of a file."""
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def exported(api: APIClient, query: str = "") -> list[dict[str, str]]:
+    """The rows of the export of ABC."""
+    response = api.get(EXPORT + query)
+    assert response.status_code == 200
+    return rows(b"".join(response))
+
+
+class TestContent:
+    def test_a_file_has_all_fields(self, api: APIClient, abc: Project) -> None:
+        """Every field comes as it was stored, in UTF-8, with its commas, quotes and line ends."""
+        text = 'Größe, "quoted"\nsecond line; 🎫'
+        ticket = services.create_ticket(
+            "ABC", title="Drücker; x", description=text, assignee="bob", labels=["hot", "neu"], reporter="ann"
+        ).ticket
+        (row,) = exported(api)
+        assert tuple(row) == COLUMNS
+        assert (row["key"], row["title"], row["description"]) == ("ABC-1", "Drücker; x", text)
+        assert (row["labels"], row["assignee"], row["status"]) == ("hot, neu", "bob", "open")
+        assert row["created_at"] == ticket.created_at.isoformat()
+
+    def test_void_and_moved_tickets_keep_their_places(self, api: APIClient, ticket: Ticket) -> None:
+        """A void ticket has by whom and why, and a moved one where it went."""
+        services.create_project(key="XYZ", name="Rest", by="ann")
+        services.create_ticket("ABC", title="x", reporter="ann")
+        services.void_ticket(TicketKey(project="ABC", number=1), by="bob", reason="A duplicate.")
+        services.move_ticket(TicketKey(project="ABC", number=2), to="XYZ", by="ann")
+        moved, void = exported(api)
+        assert (void["status"], void["void_by"], void["void_reason"]) == ("void", "bob", "A duplicate.")
+        assert (moved["status"], moved["moved_to"], moved["void_by"]) == ("moved", "XYZ-1", "")
+
+    @pytest.mark.parametrize("first", [*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+    def test_no_cell_is_a_formula(self, first: str) -> None:
+        """A cell that a spreadsheet would calculate gets an apostrophe before it."""
+        assert harmless(f"{first}1+1") == f"'{first}1+1"
+        assert harmless(f"1{first}") == f"1{first}"
+
+    def test_every_cell_is_made_harmless(self, api: APIClient, abc: Project) -> None:
+        """What people type into any field is no formula in the file."""
+        evil = "=1+1"
+        services.create_ticket("ABC", title=evil, description=evil, assignee=evil, labels=[evil], reporter=evil)
+        (row,) = exported(api)
+        fields = ("title", "description", "assignee", "labels", "reporter")
+        assert [row[field] for field in fields] == ["'=1+1"] * 5
+
+    def test_a_file_says_what_it_is(self, api: APIClient, ticket: Ticket) -> None:
+        """The file has a name and a type, whatever the caller accepts, and begins with the mark of UTF-8."""
+        for accept in ("text/csv", "text/html", "*/*"):
+            response = api.get(EXPORT, headers={"Accept": accept})
+            assert response["Content-Type"] == "text/csv; charset=utf-8"
+            assert response["Content-Disposition"] == 'attachment; filename="ABC.csv"'
+            assert b"".join(response).startswith(b'\xef\xbb\xbf"key",')
+
+    def test_filters_and_order_hold(self, api: APIClient, abc: Project) -> None:
+        """The file has what the list with the same parameters has, in its order."""
+        for number in range(1, 5):
+            services.create_ticket("ABC", title=f"x{number}", labels=["odd"] if number % 2 else [], reporter="ann")
+        assert [row["title"] for row in exported(api, "?label=odd&order=oldest")] == ["x1", "x3"]
+        assert [row["title"] for row in exported(api)] == ["x4", "x3", "x2", "x1"]
+
+    @pytest.mark.parametrize("query", ["?limit=5", "?cursor=x", "?status=opened", "?fo=1"])
+    def test_wrong_parameters_are_refused(self, api: APIClient, abc: Project, query: str) -> None:
+        """A file has no pages; a wrong parameter is refused in JSON before it begins."""
+        response = api.get(EXPORT + query)
+        assert response.status_code == 400
+        assert places(response) == {query[1:].partition("=")[0]}
+
+    def test_what_cannot_be_exported(self, api: APIClient, tables: str) -> None:
+        """An unknown project is not found, and a stranger is not let in: both in JSON."""
+        assert "detail" in api.get(EXPORT, headers={"Accept": "text/csv"}).json()
+        assert APIClient().get(EXPORT).status_code == 401
+
+    def test_the_page_leads_to_it(self, browser: Client, abc: Project) -> None:
+        """The page of a project links the file with its filters, and the file is there."""
+        services.create_ticket("ABC", title="x", labels=["a&b"], reporter="ann")
+        services.create_ticket("ABC", title="y", reporter="ann")
+        page = browser.get("/ABC/?label=a%26b&status=open&utm_source=x").content.decode()
+        _, _, rest = page.partition(f'href="{EXPORT}')
+        address = EXPORT + rest.partition('"')[0].replace("&amp;", "&")
+        response: Any = browser.get(address)
+        assert [row["title"] for row in rows(b"".join(response))] == ["x"]
+
+
+class TestLength:
+    def test_a_large_project_takes_little_memory(self, projects: None) -> None:
+        """A file of 20,000 tickets is made page by page, in a few megabytes."""
+        list(export_tickets("SMALL"))
+        tracemalloc.start()
+        count = sum(part.count(b"\r\n") for part in export_tickets("LARGE"))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert count == LARGE + 1
+        assert peak < 4_000_000
+
+    def test_pages_are_read_when_they_are_wanted(self, projects: None, asked: Any) -> None:
+        """Who stops reading the file stops the reading of the project."""
+        parts = export_tickets("LARGE")
+        for _ in range(3):
+            next(parts)
+        parts.close()  # type: ignore[attr-defined] # it is a generator
+        assert asked.reads == 2
+
+    def test_no_part_is_empty(self, projects: None) -> None:
+        """A page on which no ticket meets the filter adds no part: an empty one would end the answer."""
+        parts = list(export_tickets("LARGE", where=TicketFilter(text="Straße"), order=Order.NEWEST))
+        assert len(parts) == 2
+        assert all(parts)
+
+
+class TestFailure:
+    def test_a_store_that_fails_is_told_in_the_file(
+        self, projects: None, monkeypatch: pytest.MonkeyPatch, store_away: Callable[[], None]
+    ) -> None:
+        """If the store stops answering, the last line says that the file is incomplete, and the error is raised."""
+        parts = export_tickets("LARGE")
+        written = next(parts) + next(parts)
+        store_away()
+        written += next(parts)
+        with pytest.raises(SequenceUnavailable):
+            next(parts)
+        assert len(rows(written)) == PAGE + 1
+        assert rows(written)[-1]["key"] == INCOMPLETE
+
+    def test_a_slow_reader_gets_a_part(self, projects: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If the file takes too long, the last line says that it is incomplete, and the error is raised."""
+        monkeypatch.setattr(export, "MOST_SECONDS", -1)
+        parts = export_tickets("LARGE")
+        written = b"".join(next(parts) for _ in range(3))
+        with pytest.raises(TimeoutError):
+            next(parts)
+        assert [row["key"] for row in rows(written)][PAGE:] == [export.TOO_LONG]
+
+    def test_a_store_that_is_away_from_the_beginning(
+        self, api: APIClient, abc: Project, store_away: Callable[[], None]
+    ) -> None:
+        """If the first page cannot be read, the answer is an error, and no file."""
+        store_away()
+        assert api.get(EXPORT).status_code == 503
+
+    @pytest.mark.needs_engine
+    def test_the_connection_breaks(self, tmp_path: Path) -> None:
+        """Over HTTP, a file that was cut short ends with its last line, and without the mark of a complete answer."""
+        with running_stack(tmp_path, workers=1) as stack:
+            stack.ask("POST", "/api/projects/", {"key": "ABC", "name": "ABC"})
+            for _ in range(2):
+                tickets = [{"title": "x", "description": "y" * 2000}] * 200
+                stack.ask("POST", "/api/projects/ABC/tickets/bulk/", {"mode": "each", "tickets": tickets})
+            headers = {"Authorization": f"Token {stack.token}"}
+            pool = urllib3.PoolManager(retries=False)
+            whole = pool.request("GET", stack.address + EXPORT, headers=headers)
+            assert len(rows(whole.data)) == 400
+            stack.proxy.follow(Rule(fault="AccessDeniedException", operation="Query", contains="ExclusiveStartKey"))
+            response = pool.request("GET", stack.address + EXPORT, headers=headers, preload_content=False)
+            received = io.BytesIO()
+            with pytest.raises(urllib3.exceptions.ProtocolError):
+                received.writelines(response.stream(1000))
+            assert INCOMPLETE.encode() in received.getvalue()

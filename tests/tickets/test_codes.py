@@ -1,0 +1,454 @@
+"""Every code of an error, provoked by a real request where that is possible: its status, its page, its shape."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+from rest_framework.test import APIClient
+from rest_framework.throttling import BaseThrottle
+
+from sequences import changes, exceptions
+from sequences.changes import void
+from sequences.rest.answers import ProblemAnswers
+from tests.tickets.support import problem_of
+from tickets import services
+from tickets.access import members
+from tickets.api.tickets import TicketList
+from tickets.problems import PROBLEMS
+from tickets.timeline import services as comments
+from tickets.types import Ticket, TicketKey
+
+ABC_1 = TicketKey(project="ABC", number=1)
+TICKETS = "/api/projects/ABC/tickets/"
+ORDER = {"customer": "Ada", "lines": [{"text": "Paper", "quantity": 1, "price": "1"}]}
+# No request to the sample can cause these: it checks before, has no such table, or no such race in one thread.
+RAISED = {
+    "cannot_be_stored": exceptions.InvalidItem("x"),
+    "change_refused": exceptions.InvalidChange("x"),
+    "changed_meanwhile": exceptions.AlsoRefused("x", index=0, old={}),
+    "exists": exceptions.ItemExists("x"),
+    "scope_not_found": exceptions.ScopeNotFound("x"),
+    "sequence_error": exceptions.SequenceError("x"),
+    "too_busy": exceptions.SequenceContention("x", attempts=1, seconds=1.0),
+    "went_back": exceptions.SequenceWentBack("x"),
+}
+
+
+@dataclass
+class Scene:
+    """A ticket ABC-1 of Ann's, and all that a test needs to make a request go wrong."""
+
+    api: APIClient
+    browser: Client
+    settings: Settings
+    monkeypatch: pytest.MonkeyPatch
+    go_away: Callable[[], None]
+
+    def configure(self, name: str, **entries: Any) -> None:
+        """Change the settings of a sequence."""
+        self.settings.SEQUENCES = {**self.settings.SEQUENCES, name: {**self.settings.SEQUENCES[name], **entries}}
+
+    def fail(self, error: Exception) -> None:
+        """Let the filing of tickets fail."""
+
+        def raise_it(*_: object, **__: object) -> None:
+            raise error
+
+        self.monkeypatch.setattr(services, "create_ticket", raise_it)
+
+    def file(self, **headers: str) -> Any:
+        """File a ticket."""
+        return self.api.post(TICKETS, {"title": "x"}, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+    def ordered(self) -> str:
+        """The address of a new order."""
+        return f"/api/orders/{self.api.post('/api/orders/', ORDER).json()['number']}/"
+
+
+@pytest.fixture
+def scene(
+    api: APIClient,
+    browser: Client,
+    ticket: Ticket,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    store_away: Callable[[], None],
+) -> Scene:
+    """A ticket ABC-1, and its surroundings."""
+    return Scene(api, browser, settings, monkeypatch, store_away)
+
+
+def permission_denied(scene: Scene) -> Any:
+    """A browser writes without the token that other sites cannot know."""
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(User.objects.get(username="ann"))
+    return browser.post(TICKETS, {"title": "x"}, content_type="application/json")
+
+
+def internal_error(scene: Scene) -> Any:
+    """A fault of ours."""
+    scene.fail(KeyError("secret"))
+    client = APIClient(raise_request_exception=False)
+    client.force_authenticate(User.objects.get(username="ann"))
+    return client.post(TICKETS, {"title": "x"})
+
+
+def too_large(scene: Scene) -> Any:
+    """A body above the limit."""
+    scene.settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    return scene.browser.post("/api/projects/", {"key": "XYZ", "name": "x" * 200}, content_type="application/json")
+
+
+def throttled(scene: Scene) -> Any:
+    """Too many requests in a short time."""
+
+    class Closed(BaseThrottle):
+        def allow_request(self, *_: object) -> bool:
+            return False
+
+        def wait(self) -> float:
+            return 2.5
+
+    scene.monkeypatch.setattr(TicketList, "throttle_classes", [Closed])
+    return scene.file()
+
+
+def sequence_not_set_up(scene: Scene) -> Any:
+    """The settings name a strategy that does not exist."""
+    scene.configure("tickets", STRATEGY="nowhere.Nothing")
+    return scene.file()
+
+
+def used_up(scene: Scene) -> Any:
+    """The last number was given."""
+    scene.configure("tickets", MAXIMUM=1)
+    return scene.file()
+
+
+def number_too_large(scene: Scene) -> Any:
+    """A sequence is beyond what JSON can carry."""
+    scene.configure("orders", START=2**53, MAXIMUM=2**60)
+    return scene.api.post("/api/sequences/orders/next/")
+
+
+def frozen(scene: Scene) -> Any:
+    """An administrator has frozen the numbers of ABC."""
+    changes.freeze("tickets", scope="ABC", by="bob", reason="Stocktaking.")
+    return scene.file()
+
+
+def store_away(scene: Scene) -> Any:
+    """The store does not answer."""
+    scene.go_away()
+    return scene.file()
+
+
+def store_refuses(scene: Scene) -> Any:
+    """A table is missing."""
+    scene.settings.TABLE_PREFIX = "nowhere_"
+    return scene.file()
+
+
+def idempotency_mismatch(scene: Scene) -> Any:
+    """Another ticket under a key that was used."""
+    scene.api.post(TICKETS, {"title": "y"}, headers={"Idempotency-Key": "k"})
+    return scene.file(Idempotency_Key="k")
+
+
+def project_changed(scene: Scene) -> Any:
+    """A rename of a key that is not the present one."""
+    services.rename_project("ABC", new_key="NEW", by="bob")
+    return scene.api.patch("/api/projects/ABC/", {"key": "OTHER", "version": 2})
+
+
+def stale(scene: Scene) -> Any:
+    """A change of a version that is not the present one."""
+    services.update_ticket(ABC_1, version=1, changes={"title": "y"}, by="bob")
+    return scene.api.patch("/api/tickets/ABC-1/", {"version": 1, "title": "z"})
+
+
+def ticket_void(scene: Scene) -> Any:
+    """A change of a void ticket."""
+    services.void_ticket(ABC_1, by="bob")
+    return scene.api.patch("/api/tickets/ABC-1/", {"version": 2, "title": "z"})
+
+
+def content_gone(scene: Scene) -> Any:
+    """A restore of what an operator made void."""
+    void("tickets", 1, scope="ABC", by="root", reason="Wrong.")
+    return scene.api.post("/api/tickets/ABC-1/restore/")
+
+
+def comment_of(scene: Scene, by: str, *, withdrawn: bool = False) -> Any:
+    """Ann's change of a comment by this person, which may be withdrawn."""
+    made = comments.add_comment(ABC_1, text="x", by=by)
+    if withdrawn:
+        comments.withdraw_comment(made.ticket, 1, by=by)
+    return scene.api.patch("/api/tickets/ABC-1/comments/1/", {"text": "y"}, headers={"If-Match": "*"})
+
+
+def order_void(scene: Scene) -> Any:
+    """A draft for an order that an operator made void."""
+    address = scene.ordered()
+    void("orders", 1001, by="root", reason="Wrong.")
+    return scene.api.post(f"{address}invoice/")
+
+
+def stale_tag(scene: Scene) -> Any:
+    """A change of an earlier ETag."""
+    return scene.api.patch("/api/tickets/ABC-1/", {"title": "z"}, headers={"If-Match": '"7-00000000"'})
+
+
+def ticket_moved(scene: Scene) -> Any:
+    """A change of a ticket under its former key."""
+    services.create_project(key="XYZ", name="Rest", by="bob")
+    services.move_ticket(ABC_1, to="XYZ", by="bob")
+    services.update_project("XYZ", changes={"open": "read"}, by="bob")
+    return scene.api.patch("/api/tickets/ABC-1/", {"version": 2, "title": "z"})
+
+
+def items_only(scene: Scene) -> Any:
+    """Values of a sequence that numbers stored items only, in a scope that is open to REST."""
+    scene.settings.REST_SCOPES = {"tickets": ["ABC"]}
+    return scene.api.post("/api/sequences/tickets/next/", {"scope": "ABC"})
+
+
+def project_archived(scene: Scene) -> Any:
+    """A ticket for an archived project."""
+    scene.api.post("/api/projects/ABC/archive/")
+    return scene.file()
+
+
+def too_many_members(scene: Scene) -> Any:
+    """One member more than a project may have."""
+    scene.monkeypatch.setattr(members, "MOST_MEMBERS", 1)
+    User.objects.create_user("bob")
+    return scene.api.put("/api/projects/ABC/members/bob/", {"role": "reader"})
+
+
+def order_invoiced(scene: Scene) -> Any:
+    """A draft for an order that has an invoice."""
+    address = scene.ordered()
+    scene.api.post(f"{address}invoice/")
+    scene.api.post(f"{address}invoice/issue/")
+    return scene.api.post(f"{address}invoice/")
+
+
+PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
+    "authentication_failed": (
+        401,
+        lambda scene: APIClient().get("/api/projects/", headers={"Authorization": f"Token {'0' * 40}"}),
+    ),
+    "frozen": (503, frozen),
+    "idempotency_mismatch": (422, idempotency_mismatch),
+    "internal_error": (500, internal_error),
+    "invalid": (400, lambda scene: scene.api.post(TICKETS, {})),
+    "items_only": (409, items_only),
+    "last_owner": (409, lambda scene: scene.api.delete("/api/projects/ABC/members/ann/")),
+    "malformed": (400, lambda scene: scene.api.generic("POST", TICKETS, "{", content_type="application/json")),
+    "comment_void": (409, lambda scene: comment_of(scene, "ann", withdrawn=True)),
+    "content_gone": (409, content_gone),
+    "order_void": (409, order_void),
+    "stale_tag": (412, stale_tag),
+    "version_required": (428, lambda scene: scene.api.patch("/api/tickets/ABC-1/", {"title": "z"})),
+    "method_not_allowed": (405, lambda scene: scene.api.put(TICKETS, {})),
+    "no_draft": (409, lambda scene: scene.api.post(f"{scene.ordered()}invoice/issue/")),
+    "not_acceptable": (406, lambda scene: scene.api.get(TICKETS, headers={"Accept": "text/html"})),
+    "not_allowed": (403, lambda scene: scene.api.post("/api/sequences/orders/next/", {"scope": "north"})),
+    "not_authenticated": (401, lambda scene: APIClient().get(TICKETS)),
+    "not_found": (404, lambda scene: scene.api.get("/api/nothing/")),
+    "number_too_large": (409, number_too_large),
+    "order_invoiced": (409, order_invoiced),
+    "permission_denied": (403, permission_denied),
+    "project_changed": (409, project_changed),
+    "project_archived": (409, project_archived),
+    "project_exists": (409, lambda scene: scene.api.post("/api/projects/", {"key": "ABC", "name": "Second"})),
+    "sequence_not_set_up": (503, sequence_not_set_up),
+    "stale": (409, stale),
+    "store_away": (503, store_away),
+    "store_refuses": (503, store_refuses),
+    "throttled": (429, throttled),
+    "ticket_moved": (308, ticket_moved),
+    "ticket_void": (409, ticket_void),
+    "too_large": (413, too_large),
+    "too_many_members": (409, too_many_members),
+    "unsupported_media_type": (
+        415,
+        lambda scene: scene.api.generic("POST", TICKETS, "title=x", content_type="application/x-www-form-urlencoded"),
+    ),
+    "used_up": (409, used_up),
+}
+CODES = {row.code: row for row in PROBLEMS.values()}
+REPEATS_HELP = {"frozen", "store_away", "throttled", "too_busy"}
+
+
+def test_every_code_is_provoked() -> None:
+    """Each code of the table has a request here that provokes it, or an error that stands for one."""
+    assert PROVOKED.keys() | RAISED.keys() == CODES.keys() - {"not_possible"}  # which is for errors without a row
+    assert PROVOKED.keys() & RAISED.keys() == set()
+
+
+def test_a_code_has_one_meaning() -> None:
+    """All rows of a code have its status, its title, its words and its remedy."""
+    for row in PROBLEMS.values():
+        same = CODES[row.code]
+        assert (row.status, row.title, row.detail, row.remedy) == (same.status, same.title, same.detail, same.remedy)
+        assert re.fullmatch("[a-z_]+", row.code)
+
+
+@pytest.mark.parametrize("code", PROVOKED)
+def test_a_request_that_goes_wrong_has_its_code(scene: Scene, code: str) -> None:
+    """The answer has the status and the code, and says a time exactly if a repeat may help."""
+    status, provoke = PROVOKED[code]
+    response = provoke(scene)
+    problem = problem_of(response)
+    assert (response.status_code, problem["code"]) == (status, code)
+    assert ("Retry-After" in response) == (code in REPEATS_HELP)
+    assert problem["type"] == f"http://testserver/problems/#{code}"
+    assert problem["title"] == CODES[code].title
+    assert problem["instance"] == response.wsgi_request.path
+    assert problem["request_id"] == response["X-Request-Id"]
+    assert ("outcome_unknown" in problem) == (status >= 500)
+    assert "secret" not in response.content.decode()
+
+
+@pytest.mark.parametrize("code", RAISED)
+def test_an_error_that_no_request_causes_has_its_code(scene: Scene, code: str) -> None:
+    """An error that the sample does not cause is answered like those that it does."""
+    scene.fail(RAISED[code])
+    response = scene.file()
+    assert problem_of(response)["code"] == code
+    assert ("Retry-After" in response) == (code in REPEATS_HELP)
+
+
+def test_the_page_explains_every_code(client: Client, db: None) -> None:
+    """Everybody can read what each code means: its status, its words, what helps, and whether a repeat does."""
+    page = client.get("/problems/")
+    assert page.status_code == 200
+    sections = dict(re.findall(r'<section id="(\w+)">(.*?)</section>', page.content.decode(), re.DOTALL))
+    assert sections.keys() == CODES.keys()
+    for code, section in sections.items():
+        assert f"<dd>{CODES[code].status}, " in section
+        assert ("Yes, after" in section) == (code in REPEATS_HELP)
+        assert not re.search(r"<dd>\s*</dd>", section)
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/yaml", "*/*", "application/json; indent=4"])
+@pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete", "options", "trace"])
+@pytest.mark.parametrize("address", ["/api/nothing/", "/api/schema/?format=nonsense", "/api/tickets/XYZ-1/move/"])
+def test_every_refusal_below_the_api_is_a_problem(scene: Scene, address: str, method: str, accept: str) -> None:
+    """Whatever the address, the method and the wanted format, a refusal is a problem; HEAD has its headers."""
+    for client in (scene.api, APIClient()):
+        response = client.generic(method.upper(), address, headers={"Accept": accept})
+        if method == "head":
+            assert response.content == b""
+            assert response["Content-Type"] == "application/problem+json"
+        elif response.status_code >= 400:
+            assert problem_of(response)["code"] in CODES
+        else:
+            assert method == "options"
+
+
+def test_a_wrong_host_is_a_problem(client: Client, db: None) -> None:
+    """A request for a host that the site does not have is refused without that host in the answer."""
+    response = client.get("/api/projects/", headers={"Host": "evil.example"})
+    assert problem_of(response)["type"] == "/problems/#malformed"
+    assert "evil" not in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("{", "The body is not JSON: Expecting property name enclosed in double quotes in line 1, column 2."),
+        ('{"title": NaN}', "The body has a number that is none in JSON, such as NaN."),
+        (b"\xff", "The body is not UTF-8: byte 1 cannot be read."),
+        ("9" * 10_000, "The body has a number with too many digits."),
+        ("[" * 100_000, "The body is nested too deeply."),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_told_why(scene: Scene, body: str | bytes, says: str) -> None:
+    """What is wrong with a body is said in words for who sent it, not in Python's."""
+    response = scene.api.generic("POST", TICKETS, body, content_type="application/json")  # type: ignore[arg-type]
+    assert problem_of(response)["detail"] == says
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "places"),
+    [
+        (TICKETS, {"title": "x", "labels": ["a", "b,c", "d", 5 * "x" * 40]}, {"/labels/1"}),
+        (TICKETS, {"title": "x", "labels": ["a", {}]}, {"/labels/1"}),
+        (TICKETS, {"title": "x", "a/b~c": 1}, {"/a~1b~0c"}),
+        (TICKETS, [], {""}),
+        ("/api/orders/", {**ORDER, "lines": [*ORDER["lines"], {"text": "x"}]}, {"/lines/1/quantity", "/lines/1/price"}),
+        ("/api/tickets/ABC-1/move/", {"project": "ABC"}, {"/project"}),
+    ],
+)
+def test_a_pointer_leads_to_what_is_wrong(scene: Scene, address: str, body: Any, places: set[str]) -> None:
+    """Each wrong place of a body is named by its JSON pointer."""
+    assert {error["pointer"] for error in problem_of(scene.api.post(address, body))["errors"]} == places
+
+
+@pytest.mark.parametrize("query", ["limit=0", "cursor=x"])
+def test_a_wrong_parameter_is_named(scene: Scene, query: str) -> None:
+    """What is wrong in an address is named as its parameter."""
+    (error,) = problem_of(scene.api.get(f"{TICKETS}?{query}"))["errors"]
+    assert error["parameter"] == query.partition("=")[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("ключ\u200b", "'ключ\\u200b' has the character U+200B, which is not printable. Use another key."),
+        ("", "A key has 1 to 255 printable characters; this one has 0."),
+        ("ä" * 256, "A key has 1 to 255 printable characters; this one has 256."),
+    ],
+)
+@pytest.mark.parametrize("address", ["/api/projects/", TICKETS, "/api/orders/", "/api/sequences/orders/next/"])
+def test_a_malformed_key_is_shown_as_it_was_sent(scene: Scene, address: str, key: str, says: str) -> None:
+    """A key that cannot be is refused in the caller's own characters, though WSGI reads their bytes as Latin-1."""
+    bodies = {"/api/projects/": {"key": "XYZ", "name": "x"}, TICKETS: {"title": "x"}, "/api/orders/": ORDER}
+    response = scene.api.post(address, bodies.get(address, {}), HTTP_IDEMPOTENCY_KEY=key.encode().decode("latin-1"))
+    assert response.status_code == 400
+    assert problem_of(response)["errors"] == [{"header": "Idempotency-Key", "detail": says}]
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "other"),
+    [
+        ("/api/projects/", {"key": "XYZ", "name": "Rest"}, {"key": "XYZ", "name": "Other"}),
+        ("/api/projects/", {"key": "XYZ", "name": "Rest"}, {"key": "OTHER", "name": "Rest"}),
+        (TICKETS, {"title": "x"}, {"title": "y"}),
+        ("/api/orders/", ORDER, {**ORDER, "customer": "Bob"}),
+        ("/api/sequences/orders/next/", {"count": 2}, {"count": 3}),
+    ],
+)
+def test_every_creation_is_repeatable(scene: Scene, address: str, body: Any, other: Any) -> None:
+    """A repeat with the same key of 255 characters has the same status, says so, and shows the same thing."""
+    headers = {"Idempotency-Key": "ж" * 255}
+    first, again, wrong = (scene.api.post(address, sent, headers=headers) for sent in (body, body, other))
+    assert first.status_code == again.status_code in (200, 201)
+    assert first.json() == again.json()
+    assert ("Idempotent-Replayed" in first, again["Idempotent-Replayed"]) == (False, "true")
+    assert problem_of(wrong)["code"] == "idempotency_mismatch"
+
+
+def test_the_document_has_the_problems(api: APIClient, tables: str) -> None:
+    """Each operation of the document names the problems it may answer with, and their shape has every code."""
+    document = api.get("/api/schema/?format=json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            answers = operation["responses"].items()
+            problems = {status for status, said in answers if "application/problem+json" in said.get("content", {})}
+            assert problems >= {"400", "401", "403", "503"} | ({"404"} if "{" in path else set()), (path, method)
+    assert document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"] == sorted(CODES)
+
+
+def test_a_handler_without_a_page_has_no_address(scene: Scene) -> None:
+    """Where no page explains the codes, the type is the one of the standard that says so."""
+    request = scene.api.get("/api/nothing/").wsgi_request
+    assert ProblemAnswers().body(request, CODES["not_found"])["type"] == "about:blank"

@@ -1,0 +1,206 @@
+"""The headers of answers, and that no page needs more than its policy allows."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
+from rest_framework.test import APIClient
+
+from tests.tickets.access.test_doors import TABLE, address
+from tests.tickets.sales.support import LINES, issued
+from tickets import services
+from tickets.accounts.services import make_token
+from tickets.headers import FEATURES
+from tickets.sales import services as sales
+from tickets.timeline.services import add_comment
+from tickets.types import Ticket, TicketKey
+
+ABC_1 = TicketKey(project="ABC", number=1)
+PAGE = {
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+    "base-uri": "'none'",
+}
+ADMINISTRATION = {**PAGE, "script-src": "'self'"}
+SWAGGER = {**ADMINISTRATION, "connect-src": "'self'"}
+DATA = {"default-src": "'none'", "frame-ancestors": "'none'"}
+# No page links to these: they are answers to forms, or lead elsewhere.
+UNLINKED = [
+    "/ABC/archive/", "/ABC/unarchive/", "/ABC/members/change/", "/ABC-1/comments/", "/ABC-2/restore/", "/ABC-99/",
+    "/orders/1002/draft/", "/orders/1002/issue/", "/orders/ord-1001/", "/find/", "/password/", "/problems/", "/login/",
+    "/admin/login/", "/admin/password_change/done/", "/admin/accounts/apitoken/add/", "/nothing/",
+]  # fmt: skip
+NOT_READ = {"logout", "admin:logout", "admin:login", "admin:jsi18n", "admin:autocomplete", "admin:view_on_site"}
+PAGES: dict[str, Any] = {}
+
+
+def policy(response: Any) -> dict[str, str]:
+    """What an answer lets its page load, by directive."""
+    parts = (part.partition(" ") for part in response["Content-Security-Policy"].split("; "))
+    return {name: sources for name, _, sources in parts}
+
+
+class Reader(HTMLParser):
+    """Reads where a page leads, what it loads or sends to, and what it has inside that belongs into files."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.inline: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Sort what one tag has."""
+        for name, value in attrs:
+            if name in ("src", "href", "action", "formaction", "srcset", "data", "poster"):
+                (self.links if tag == "a" else self.loaded).append(value or "")
+            elif name == "style" or name.startswith("on"):
+                self.inline.append(f"{tag} {name}")
+        if tag == "style" or (tag == "script" and "src" not in dict(attrs)):
+            self.inline.append(tag)
+
+
+@pytest.fixture
+def pages(db: None, tables: str, request: pytest.FixtureRequest) -> Mapping[str, Any]:
+    """Every page of the site and of the administration, by its path, as this module's first test has seen them."""
+    if not PAGES:
+        request.getfixturevalue("ticket")
+        PAGES.update(pages_of(request.getfixturevalue("admin_user"), request.getfixturevalue("admin_client")))
+    return PAGES
+
+
+def pages_of(admin: User, browser: Client) -> Iterator[tuple[str, Any]]:
+    """All pages that links lead to, and the unlinked ones, on a site that has one of everything."""
+    add_comment(ABC_1, text="| a |\n|:-:|\n| b |\n\n<b style=x> https://example.com", by=admin.get_username())
+    services.create_ticket("ABC", title="Void", reporter="ann")
+    services.void_ticket(replace(ABC_1, number=2), reason="Twice", by="ann")
+    issued()
+    sales.create_order(customer="Bob", lines=LINES, by="ann")
+    make_token(admin, name="CI", days=3)
+    Group.objects.create(name="Writers")
+    return crawl(browser, "/", "/admin/", "/ABC-1/progress/", "/ABC-1/comments/1/withdraw/", *UNLINKED)
+
+
+def crawl(client: Client, *starts: str) -> Iterator[tuple[str, Any]]:
+    """The pages at these paths, and all that their links lead to. Queries and parts of pages are left out."""
+    ahead, seen = list(starts), set(starts)
+    while ahead:
+        path = ahead.pop()
+        response = client.get(path, follow=True)
+        if not response["Content-Type"].startswith("text/html"):
+            continue
+        yield path, response
+        for link in Reader(response.content.decode()).links:
+            parts = urlsplit(urljoin(response.wsgi_request.path, link))
+            if not parts.netloc and parts.path not in seen and not parts.path.endswith("/logout/"):
+                seen.add(parts.path)
+                ahead.append(parts.path)
+
+
+def views(resolver: URLResolver, namespace: str = "") -> Iterator[str]:
+    """The names of all addresses but those of REST."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLPattern):
+            yield f"{namespace}{pattern.name}"
+        elif pattern.namespace != "api":
+            yield from views(pattern, f"{pattern.namespace}:" if pattern.namespace else namespace)
+
+
+def test_every_page_is_looked_at(pages: Mapping[str, Any]) -> None:
+    """The tests below see every page: links lead to it, or it is named above."""
+    looked_at = {resolve(urlsplit(path).path).view_name for path in pages}
+    assert {view for view in views(get_resolver()) if "None" not in view} - looked_at == NOT_READ
+
+
+def test_a_page_loads_what_it_needs_and_nothing_else(pages: Mapping[str, Any]) -> None:
+    """Scripts run in the administration and in Swagger's page alone, which alone asks the API."""
+    for path, response in pages.items():
+        special = ADMINISTRATION if path.startswith("/admin/") else SWAGGER if path == "/api/docs/" else PAGE
+        assert policy(response) == special, path
+
+
+def test_no_page_has_a_script_or_a_style_inside(pages: Mapping[str, Any]) -> None:
+    """Scripts and styles are files: the policy would stop others."""
+    assert {path: found for path, page in pages.items() if (found := Reader(page.content.decode()).inline)} == {}
+
+
+def test_no_page_knows_another_host(pages: Mapping[str, Any]) -> None:
+    """All that pages load, and all that their forms are sent to, is of this site."""
+    loaded = {path: Reader(page.content.decode()).loaded for path, page in pages.items()}
+    assert {path: urls for path, urls in loaded.items() if any(urlsplit(url).netloc for url in urls)} == {}
+
+
+def test_every_page_names_its_icon(pages: Mapping[str, Any]) -> None:
+    """No browser asks for /favicon.ico, which is not there."""
+    assert [path for path, page in pages.items() if '<link rel="icon" ' not in page.content.decode()] == []
+
+
+def test_a_page_may_use_no_feature(pages: Mapping[str, Any]) -> None:
+    """Camera, clipboard and all the others are off on every page."""
+    off = {f"{feature}=()" for feature in FEATURES}
+    assert {"camera=()", "geolocation=()", "usb=()"} < off
+    assert all(set(response["Permissions-Policy"].split(", ")) == off for response in pages.values())
+
+
+def test_only_its_reader_keeps_a_page(pages: Mapping[str, Any]) -> None:
+    """No cache between the site and the browser keeps a page, and the browser asks before it shows it again."""
+    for path, response in pages.items():
+        assert {"private", "no-cache"} <= set(response["Cache-Control"].split(", ")), path
+        assert "Cookie" in response["Vary"], path
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE if name.startswith("api:") and name != "api:docs"])
+def test_rest_answers_with_data(name: str, ann: User, browser: Client, ticket: Ticket) -> None:
+    """An answer of REST, also an error, loads nothing, is kept by its caller alone, and says what it depends on."""
+    text = make_token(ann, name="CI", days=3)[1]
+    program = APIClient(headers={"Authorization": f"Bearer {text}"})
+    for client, asked in ((program, set()), (browser, {"Cookie"}), (APIClient(), {"Cookie"})):
+        response = client.get(address(name, "ABC"))
+        assert policy(response) == DATA
+        assert response["Cache-Control"] == "private, no-cache"
+        without_session = asked if name != "api:token" else set()
+        assert set(re.split(", *", response["Vary"])) == {"Authorization", "Accept"} | without_session
+        assert "Permissions-Policy" not in response
+
+
+def test_an_etag_still_spares_the_body(api: APIClient, ticket: Ticket) -> None:
+    """Who asks again with the ETag gets 304, with the same words for caches."""
+    read = api.get("/api/tickets/ABC-1/")
+    again = api.get("/api/tickets/ABC-1/", headers={"If-None-Match": read["ETag"]})
+    assert again.status_code == 304
+    assert again["Cache-Control"] == read["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("path", ["/tokens/new/", "/admin/"])
+def test_what_nobody_may_keep_stays_so(admin_client: Client, path: str) -> None:
+    """A view that says no-store is not overruled."""
+    assert "no-store" in admin_client.get(path)["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["/static/tickets/tickets.css", "/healthz"])
+def test_what_is_for_everybody_has_no_policy(client: Client, path: str) -> None:
+    """Static files and the health of the site are as they were."""
+    response = client.get(path)
+    assert response.status_code == 200
+    assert "private" not in response["Cache-Control"]
+    assert "Content-Security-Policy" not in response
+
+
+@pytest.mark.parametrize("request_headers", [{"Host": "elsewhere.test"}, {"Content-Length": "1000000000"}])
+def test_an_early_error_is_a_page_like_the_others(client: Client, request_headers: dict[str, str]) -> None:
+    """What is refused before any view has the same headers."""
+    response = client.get("/", headers=request_headers)
+    assert response.status_code in (400, 413)
+    assert policy(response) == PAGE
+    assert response["Cache-Control"] == "private, no-cache"

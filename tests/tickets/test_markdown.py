@@ -1,0 +1,250 @@
+"""The texts that people write, as HTML: what is in it, and how much work it takes, whatever people write."""
+
+import sys
+from html.parser import HTMLParser
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.tickets.test_services import ABC_1
+from tickets.markdown import ALLOWED, ATTRIBUTES, MOST_CELLS, MOST_CHARACTERS, MOST_MENTIONED, REL, TAGS, Marked
+from tickets.types import TicketKey
+
+HOSTILE = [
+    "[",
+    "![",
+    "]",
+    "(",
+    "[a](",
+    "[a](<",
+    "[a][",
+    "[a]: b\n",
+    "<",
+    "<http:",
+    "<!--",
+    "&",
+    "\\",
+    "`",
+    "```\n",
+    "``",
+]
+HOSTILE += [
+    "*",
+    "_",
+    "**a",
+    "*_",
+    "a**b",
+    "~~",
+    "> ",
+    ">",
+    "- ",
+    "- a\n",
+    "1. ",
+    "# ",
+    "|",
+    "|a|b|\n|-|-|\n",
+    "\n",
+    "\t",
+]
+HOSTILE += ["http://", "http://)", "ABC-", "ABC-1", "[![", "> - "]
+# What Markdown and HTML are made of, so that the parts often meet.
+PARTS = [
+    *HOSTILE,
+    "javascript:alert(1)",
+    "JAVASCRIPT:",
+    "data:text/html,x",
+    "vbscript:",
+    "//x.test",
+    "/ABC/",
+    "x",
+    " ",
+    "\n\n",
+]
+PARTS += [
+    "<script>",
+    "<img src=x onerror=y>",
+    "<a href='javascript:x'>",
+    '" onclick="x',
+    "'",
+    ")",
+    ">",
+    "http://x.test/",
+]
+PARTS += [
+    "&#106;avascript:",
+    "&lt;b&gt;",
+    "mailto:a@x.test",
+    "|-|:-:|\n",
+    "    code\n",
+    "ABC-7",
+    "\u202e",
+    "\x00",
+    "](",
+]
+
+
+class Read(HTMLParser):
+    """The tags of HTML with their attributes, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.others: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep a tag."""
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text."""
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        """Keep what has no place in a text."""
+        self.others.append(data)
+
+    def handle_decl(self, decl: str) -> None:
+        """Keep this, too."""
+        self.others.append(decl)
+
+    handle_pi = unknown_decl = handle_comment
+
+
+def html_of(text: str) -> str:
+    """A text as HTML, on a page that knows no tickets."""
+    return Marked([text]).html(text, {})
+
+
+@settings(max_examples=500, deadline=None)
+@example("[a](javascript:alert(1)) [b](<data:text/html,x>) <vbscript:x> [c](//x.test) [d](&#106;avascript:x)")
+@example('[a](http://x.test "b") <https://x.test> http://x.test [b](mailto:a@x.test) <script>x</script>\n\n<div>\n')
+@example("```\n<script>\n```\n\n    <script>\n")
+@given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=40).map("".join))
+def test_only_what_is_listed_is_written(text: str) -> None:
+    """Whatever people write, there are the listed tags and attributes alone, and links to the web and to mail."""
+    read = Read(html_of(text))
+    assert {tag for tag, _ in read.tags} <= TAGS
+    assert {name for _, attributes in read.tags for name in attributes} <= ATTRIBUTES
+    for tag, attributes in read.tags:
+        assert ("href" in attributes) == (tag == "a")
+        if tag == "a":
+            assert ALLOWED.match(attributes["href"] or "")
+            assert attributes["rel"] == REL
+        assert attributes.get("class") in {None, "wide", "left", "center", "right"} or tag == "div"
+    assert read.others == []
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a\nb", "<p>a<br />\nb</p>\n"),
+        ("# a", "<h3>a</h3>\n"),
+        ("###### a", "<h6>a</h6>\n"),
+        ("![a](http://x.test/y.png)", f'<p>!<a href="http://x.test/y.png" rel="{REL}">a</a></p>\n'),
+        ("[a](/ABC/)", "<p>[a](/ABC/)</p>\n"),
+        ("(http://x.test/a_b).", f'<p>(<a href="http://x.test/a_b" rel="{REL}">http://x.test/a_b</a>).</p>\n'),
+        ("```py\n<b>\n```", '<pre tabindex="0"><code>&lt;b&gt;\n</code></pre>\n'),
+        ("http://a@x.test [b](http://a:b@x.test)", "<p>http://a@x.test [b](http://a:b@x.test)</p>\n"),
+        ("[a]: http://x.test", f'<p>[a]: <a href="http://x.test" rel="{REL}">http://x.test</a></p>\n'),
+    ],
+)
+def test_texts_are_as_people_mean_them(text: str, html: str) -> None:
+    """Lines stay lines, headings are below those of the page, and images and links within the site are not made."""
+    assert html_of(text) == html
+
+
+def test_columns_have_their_sides_without_styles() -> None:
+    """The sides of a table's columns are classes, as a strict page has no styles inside, and it scrolls by itself."""
+    html = html_of("|a|b|\n|:-:|-|\n|c|d|")
+    assert '<th class="center">a</th>\n<th>b</th>' in html
+    assert html.startswith('<div class="wide" tabindex="0"><table>')
+
+
+@pytest.mark.parametrize("text", ["> " * 60 + "deep", "\n".join("  " * depth + "- deep" for depth in range(40))])
+def test_what_is_nested_too_deep_is_not_lost(text: str) -> None:
+    """A text that is nested deeper than can be shown is shown as it was typed."""
+    assert Read(html_of(text)).text.count("deep") == text.count("deep")
+    assert "<p>" in html_of(text)
+
+
+def test_after_many_characters_texts_are_as_typed() -> None:
+    """What a page has beyond the characters that are read as Markdown is shown as it was typed, with its links."""
+    long, short = "x" * MOST_CHARACTERS, "*a* ABC-1"
+    marked = Marked([long, short])
+    assert marked.html(short, {}) == "<p>*a* ABC-1</p>\n"
+    assert marked.mentioned == [ABC_1]
+
+
+def test_tables_of_a_page_have_bounded_cells() -> None:
+    """Short rows in wide tables make no more cells than a page may have; what follows them stays text."""
+    table = "|" + "a|" * 100 + "\n|" + "-|" * 100 + "\n" + "x\n" * 100 + "\n"
+    texts = [table * 10, table * 10 + "end"]
+    marked = Marked(texts)
+    html = "".join(marked.html(text, {}) for text in texts)
+    assert html.count("<td") <= MOST_CELLS
+    assert Read(html).text.count("x") == 2_000
+
+
+def lines_run(text: str) -> int:
+    """How many lines of Python it takes to show a text."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        html_of(text)
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_work_grows_with_the_length(unit: str) -> None:
+    """Four times as much of what is hard to read takes at most about four times the work."""
+    html_of(unit)
+    short, long = (lines_run((unit * length)[:length]) for length in (1_000, 4_000))
+    assert long < 5 * short + 5_000
+
+
+class TestMentions:
+    @pytest.mark.parametrize(
+        "text", ["ABC-1", "(ABC-1)", "*ABC-1*", "ABC-1.", "ABC-1, x", "# ABC-1", "x\nABC-1", "|ABC-1|\n|-|"]
+    )
+    def test_a_key_is_a_word(self, text: str) -> None:
+        """A key in a sentence, a heading or a table is a mention."""
+        assert Marked([text]).mentioned == [ABC_1]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("`ABC-1`", "    ABC-1", "```\nABC-1\n```", "[ABC-1](http://x.test)", "http://x.test/ABC-1", "/ABC-1/"),
+            *("xABC-1", "ABC-1x", "ABC-0", "abc-1", "ABC-1-2", "X-ABC-1", "ABC-1.5", "ABC-1234567890123456"),
+        ],
+    )
+    def test_not_everything_is_a_key(self, text: str) -> None:
+        """What is code, a part of a link or of a longer word is no mention."""
+        assert Marked([text]).mentioned == []
+
+    def test_only_some_are_looked_for(self) -> None:
+        """A page leads to the tickets that it mentions first, each of them once."""
+        texts = [" ".join(f"ABC-{number} ABC-1" for number in range(1, 100)), "ABC-200"]
+        assert Marked(texts).mentioned == [
+            TicketKey(project="ABC", number=number) for number in range(1, MOST_MENTIONED + 1)
+        ]
+
+
+def test_the_list_has_nothing_that_acts() -> None:
+    """No listed tag runs, loads or sends anything, and no listed attribute does."""
+    assert TAGS.isdisjoint({"script", "style", "img", "iframe", "form", "input", "button", "svg", "object", "base"})
+    assert not any(name.startswith("on") or name in {"style", "src", "id"} for name in ATTRIBUTES)

@@ -1,0 +1,107 @@
+"""The document of the API: it can be checked, its examples are right, and a client made of it files a ticket."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from pytest_django.live_server_helper import LiveServer
+
+from tickets import selectors
+from tickets.accounts.services import make_token
+from tickets.api.examples import OF_SHAPES
+from tickets.types import Project, TicketKey
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def schema_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the document. Making it fails if something in it cannot be known."""
+    file = tmp_path_factory.mktemp("schema") / "schema.json"
+    call_command("spectacular", file=str(file), format="openapi-json", validate=True, fail_on_warn=True)
+    return file
+
+
+@pytest.fixture(scope="module")
+def document(schema_file: Path) -> Document:
+    """The document."""
+    content: Document = json.loads(schema_file.read_text())
+    return content
+
+
+def operations(document: Document) -> list[tuple[str, Document]]:
+    """Every operation, with its name."""
+    found = [one for path in document["paths"].values() for one in path.values()]
+    return [(one["operationId"], one) for one in found]
+
+
+@pytest.mark.parametrize("shape", OF_SHAPES)
+def test_examples_are_what_their_shapes_say(document: Document, shape: str) -> None:
+    """Every example keeps to all limits of its shape."""
+    schema = {"$ref": f"#/components/schemas/{shape}", "components": document["components"]}
+    jsonschema_rs.validate(schema, OF_SHAPES[shape])
+
+
+def test_every_body_has_an_example(document: Document) -> None:
+    """Every shape that an operation sends or answers with has an example; a choice of shapes has theirs."""
+    bodies = [one.get("requestBody", {}) for _, one in operations(document)]
+    answers = [answer for _, one in operations(document) for answer in one["responses"].values()]
+    content = [kind for one in bodies + answers for kind in one.get("content", {}).values() if "example" not in kind]
+    named = {kind["schema"]["$ref"].rpartition("/")[2] for kind in content if "$ref" in kind["schema"]}
+    assert {name for name in named - {*OF_SHAPES} if "oneOf" not in document["components"]["schemas"][name]} == set()
+
+
+def test_every_operation_says_its_refusals(document: Document) -> None:
+    """Every operation has an answer that is no error, and says what its problems look like."""
+    for name, operation in operations(document):
+        answers = operation["responses"]
+        assert any(status.startswith("2") for status in answers), name
+        for status in ("400", "401", "429", "503"):
+            assert "application/problem+json" in answers[status]["content"], (name, status)
+        assert all("X-Request-Id" in answer["headers"] for answer in answers.values()), name
+
+
+def test_a_read_changes_nothing(document: Document) -> None:
+    """No read is in conflict with anything, and none has a body that could be too large or of a wrong kind."""
+    reads = [path["get"] for path in document["paths"].values() if "get" in path]
+    assert reads
+    for read in reads:
+        assert not {"409", "413", "415", "422", "428"} & read["responses"].keys(), read["operationId"]
+
+
+@pytest.fixture(scope="module")
+def client_folder(schema_file: Path) -> Path:
+    """A folder with the package `made_client`: a client of the API, made of the document."""
+    config = schema_file.with_name("config.yml")
+    config.write_text("post_hooks: []")
+    folder = schema_file.with_name("made_client")
+    options = ["--path", schema_file, "--config", config, "--meta", "none", "--output-path", folder]
+    generate = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--fail-on-warning", *options]
+    subprocess.run([*map(str, generate)], check=True, capture_output=True)
+    return folder.parent
+
+
+def test_a_client_made_of_the_document_files_a_ticket(
+    live_server: LiveServer, client_folder: Path, abc: Project, ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that knows nothing but the document files a ticket, reads it, and is told what was wrong."""
+    monkeypatch.syspath_prepend(client_folder)
+    package, models = importlib.import_module("made_client"), importlib.import_module("made_client.models")
+    create = importlib.import_module("made_client.api.projects.projects_tickets_create").sync
+    retrieve = importlib.import_module("made_client.api.tickets.tickets_retrieve").sync
+    _, token = make_token(ann, name="made", days=1)
+    client = package.AuthenticatedClient(base_url=live_server.url, token=token)
+    new = models.NewTicket(title="Printer on fire", labels=["hot"])
+    filed = create("ABC", client=client, body=new, idempotency_key="6512bd43")
+    assert (filed.key, filed.title, filed.labels, filed.status.value) == ("ABC-1", "Printer on fire", ["hot"], "open")
+    assert retrieve("ABC-1", client=client) == filed
+    assert selectors.get_ticket(TicketKey.parse("ABC-1")).title == "Printer on fire"
+    refused = create("ABC", client=client, body=models.NewTicket(title=""))
+    assert (refused.code.value, refused.errors[0].pointer) == ("invalid", "/title")

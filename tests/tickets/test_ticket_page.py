@@ -1,0 +1,309 @@
+"""The page of a ticket: what its texts lead to, its timeline, and its small forms, as a browser without scripts."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from sequences import dynamodb
+from tests.tickets.test_pages import hidden, text_of
+from tests.tickets.test_services import ABC_1, requests_from_now
+from tickets import selectors, services, store
+from tickets.access.memory import REMEMBERED_SECONDS
+from tickets.cursors import PAGE_SIZE
+from tickets.timeline import selectors as timeline
+from tickets.timeline import services as comments
+from tickets.types import Project, Ticket, TicketKey
+
+XYZ_1 = TicketKey(project="XYZ", number=1)
+
+
+def file(project: str = "ABC", *, by: str = "ann", **content: Any) -> Ticket:
+    """File a ticket."""
+    return services.create_ticket(project, **{"title": "Paper", **content}, reporter=by).ticket
+
+
+def say(text: str, *, by: str = "ann") -> int:
+    """Comment on ABC-1. The value is the number of the comment."""
+    return comments.add_comment(ABC_1, text=text, by=by).comment.number
+
+
+def mentions(browser: Client, address: str = "/ABC-1/") -> dict[str, tuple[str, str]]:
+    """Where the keys in the texts of a page lead, and what their links say of the tickets."""
+    links = r'<a class="mention \w+" href="([^"]*)" title="([^"]*)">([^<]*)</a>'
+    return {text: (href, title) for href, title, text in re.findall(links, text_of(browser.get(address)))}
+
+
+@pytest.fixture
+def xyz(tables: str) -> Project:
+    """A project that Ann may not see."""
+    return services.create_project(key="XYZ", name="Rest", by="bob").value
+
+
+class TestMentions:
+    def test_a_key_leads_to_its_ticket(self, browser: Client, ticket: Ticket) -> None:
+        """A key in a text is a link that says the status and the title of the ticket; one of no ticket is text."""
+        file(title='<Paper> & "ink"', status="done")
+        say("See ABC-2, ABC-3 and UTF-8.")
+        assert mentions(browser) == {"ABC-2": ("/ABC-2/", "Done: &lt;Paper&gt; &amp; &quot;ink&quot;")}
+
+    def test_a_hidden_ticket_is_text(self, browser: Client, ticket: Ticket, xyz: Project) -> None:
+        """A ticket that the reader may not see is named like one that there is not."""
+        file("XYZ", by="bob", title="Secret")
+        say("XYZ-1 XYZ-2")
+        assert mentions(browser) == {}
+        assert "<p>XYZ-1 XYZ-2</p>" in text_of(browser.get("/ABC-1/"))
+        assert "Secret" not in text_of(browser.get("/ABC-1/"))
+
+    def test_every_key_leads_on(self, browser: Client, ticket: Ticket, xyz: Project) -> None:
+        """Former keys, void tickets and moved ones are led to; of a moved one nothing is said but that it moved."""
+        services.create_project(key="OLD", name="Old", by="ann")
+        file("OLD", title="Ink")
+        services.rename_project("OLD", new_key="NEW", by="ann")
+        for _ in range(2):
+            file(title="Secret")
+        services.void_ticket(TicketKey(project="ABC", number=2), by="ann")
+        services.move_ticket(TicketKey(project="ABC", number=3), to="XYZ", by="bob")
+        say("OLD-1 ABC-2 ABC-3")
+        assert mentions(browser) == {
+            "OLD-1": ("/NEW-1/", "Open: Ink"),
+            "ABC-2": ("/ABC-2/", "Void"),
+            "ABC-3": ("/ABC-3/", "Moved"),
+        }
+
+    def test_a_page_costs_three_requests(
+        self, browser: Client, ticket: Ticket, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With keys of many projects in its texts, the page takes one read more, even the first time."""
+        for project in ("PA", "PB", "PC"):
+            services.create_project(key=project, name=project, by="ann")
+            file(project)
+        say("PA-1 PB-1 NO-1 " + " ".join(f"ABC-{number}" for number in range(1, 100)))
+        say("PC-1")
+        store.accesses.forget()
+        browser.get("/ABC/")  # the process remembers the project of the page
+        operations = requests_from_now()
+        assert len(mentions(browser)) == 3
+        assert operations == ["Query", "Query", "BatchGetItem"]
+
+    def test_a_page_without_keys_costs_two(self, browser: Client, ticket: Ticket) -> None:
+        """Where no text mentions a ticket, none is looked for."""
+        browser.get("/ABC/")
+        operations = requests_from_now()
+        assert browser.get("/ABC-1/").status_code == 200
+        assert operations == ["Query", "Query"]
+
+    def test_what_was_read_with_mentions_is_forgotten_in_time(
+        self, browser: Client, ticket: Ticket, ann: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Who may see a mentioned ticket is read again after some seconds."""
+        services.create_project(key="PA", name="PA", by="ann")
+        file("PA")
+        say("PA-1")
+        now = 0.0
+        monkeypatch.setattr("tickets.access.memory.monotonic", lambda: now)
+        store.accesses.forget()
+        assert set(mentions(browser)) == {"PA-1"}
+        assert store.accesses.missing({"PA", "ABC"}) == set()
+        now += REMEMBERED_SECONDS
+        assert store.accesses.missing({"PA", "ABC"}) == {"PA", "ABC"}
+
+
+class TestWays:
+    def test_tickets_beside_it(self, browser: Client, ticket: Ticket) -> None:
+        """A ticket leads to the one before it and the one after it, if there are any."""
+        file()
+        first, second = (text_of(browser.get(f"/ABC-{number}/")) for number in (1, 2))
+        assert re.findall('rel="(prev|next)" href="([^"]*)"', first) == [("next", "/ABC-2/")]
+        assert re.findall('rel="(prev|next)" href="([^"]*)"', second) == [("prev", "/ABC-1/")]
+
+    def test_a_number_that_is_not_given_yet(self, browser: Client, ticket: Ticket) -> None:
+        """The page of a number after the last says that it is not given yet, and leads to the project."""
+        response = browser.get("/ABC-2/")
+        assert response.status_code == 404
+        assert "There is no ticket ABC-2: its number is not given yet." in text_of(response)
+        assert '<a href="/ABC/">' in text_of(response)
+
+    def test_a_number_that_was_left_out(self, browser: Client, ticket: Ticket) -> None:
+        """The page of a number whose row was deleted, with others after it, says that it was left out."""
+        file()
+        schema = store.places.ROWS.schema
+        dynamodb.call("delete_item", {"TableName": schema.table, "Key": schema.key("ABC", 1)})
+        response = browser.get("/ABC-1/")
+        assert response.status_code == 404
+        assert "There is no ticket ABC-1: its number was left out, and will not be given." in text_of(response)
+
+    def test_a_hidden_project_tells_nothing_of_its_numbers(self, browser: Client, xyz: Project) -> None:
+        """Who may not see a project does not learn which of its numbers are given."""
+        file("XYZ", by="bob")
+        pages = [text_of(browser.get(f"/XYZ-{number}/")) for number in (1, 2)]
+        assert [re.findall(r"There is no ticket XYZ-\d\.", page) for page in pages] == [
+            ["There is no ticket XYZ-1."], ["There is no ticket XYZ-2."],
+        ]  # fmt: skip
+
+
+class TestTimeline:
+    def test_every_event_has_its_link(self, browser: Client, ticket: Ticket) -> None:
+        """The number of an event leads to it, on the page of the timeline that has it."""
+        say("First")
+        assert 'href="/ABC-1/#event-1"' in text_of(browser.get("/ABC-1/"))
+        assert '<li id="event-1">' in text_of(browser.get("/ABC-1/"))
+
+    def test_a_comment_leads_to_its_page(self, browser: Client, ticket: Ticket) -> None:
+        """Who comments comes to their comment, also where the timeline has several pages."""
+        for number in range(PAGE_SIZE):
+            say(f"x{number}")
+        response = browser.post("/ABC-1/comments/", {"text": "The latest.", "token": "t"})
+        address, _, place = response["Location"].partition("#")
+        assert place == f"event-{PAGE_SIZE + 1}"
+        page = text_of(browser.get(address))
+        assert "The latest." in page
+        assert f'<li id="{place}">' in page
+        assert f'href="{address}#{place}"' in page
+
+    def test_its_author_edits_a_comment(self, browser: Client, ticket: Ticket) -> None:
+        """The page offers to edit one's own comments alone, and the form leads back to the comment."""
+        mine, theirs = say("Mine."), say("Theirs.", by="bob")
+        page = text_of(browser.get("/ABC-1/"))
+        assert f'"/ABC-1/comments/{mine}/edit/"' in page
+        assert f'"/ABC-1/comments/{theirs}/edit/"' not in page
+        form = browser.get("/ABC-1/comments/1/edit/")
+        assert "Mine.</textarea>" in text_of(form)
+        sent = browser.post("/ABC-1/comments/1/edit/", {"text": "Ours.", "version": hidden(form, "version")})
+        assert sent["Location"] == "/ABC-1/#event-1"
+        assert timeline.get_comment(selectors.get_ticket(ABC_1), mine).text == "Ours."
+
+    def test_its_author_withdraws_a_comment(self, browser: Client, ticket: Ticket) -> None:
+        """A withdrawn comment keeps its place without text, and cannot be edited. To look at the form does nothing."""
+        say("Mine.")
+        address = "/ABC-1/comments/1/withdraw/"
+        assert f'formaction="{address}"' in text_of(browser.get(address))
+        assert timeline.get_comment(selectors.get_ticket(ABC_1), 1).void is None
+        assert browser.post(address, {"text": "Mine.", "version": "1"})["Location"] == "/ABC-1/#event-1"
+        page = text_of(browser.get("/ABC-1/"))
+        assert "Withdrawn by its author." in page
+        assert "Mine." not in page
+        assert "comments/1/edit/" not in page
+        assert browser.get("/ABC-1/comments/1/edit/").status_code == 409
+
+    @pytest.mark.parametrize("way", ["edit", "withdraw"])
+    def test_nobody_else_changes_it(self, browser: Client, ticket: Ticket, way: str) -> None:
+        """A comment of somebody else has no form, and a form that was made up is refused; nor has a change one."""
+        say("Theirs.", by="bob")
+        services.update_ticket(ABC_1, version=1, changes={"status": "done"}, by="ann")
+        assert browser.get(f"/ABC-1/comments/1/{way}/").status_code == 403
+        assert browser.post(f"/ABC-1/comments/1/{way}/", {"text": "Mine.", "version": "1"}).status_code == 403
+        assert browser.get(f"/ABC-1/comments/2/{way}/").status_code == 404
+        assert timeline.get_comment(selectors.get_ticket(ABC_1), 1).text == "Theirs."
+
+    def test_a_stale_comment_shows_both_texts(self, browser: Client, ticket: Ticket) -> None:
+        """A comment that its author has edited elsewhere shows what differs, and keeps what was typed."""
+        say("The old text.")
+        comments.edit_comment(selectors.get_ticket(ABC_1), 1, text="The new text.", by="ann", version=1)
+        refused = browser.post("/ABC-1/comments/1/edit/", {"text": "The odd text.", "version": "1"})
+        assert refused.status_code == 409
+        assert "The odd text.</textarea>" in text_of(refused)
+        assert "The <mark>odd</mark> text." in text_of(refused)
+        assert "The <mark>new</mark> text." in text_of(refused)
+
+
+class TestProgress:
+    typed = {"status": "done", "assignee": "ann", "version": "1"}
+
+    def test_status_and_assignee_change_in_place(self, browser: Client, ticket: Ticket) -> None:
+        """The small form of the page changes these two, and nothing else, and leads back."""
+        form = browser.get("/ABC-1/")
+        assert 'action="/ABC-1/progress/"' in text_of(form)
+        assert hidden(form, "version") == "1"
+        assert browser.post("/ABC-1/progress/", self.typed)["Location"] == "/ABC-1/"
+        now = selectors.get_ticket(ABC_1)
+        assert (now.status, now.assignee) == ("done", "ann")
+        assert (now.title, now.description, now.labels) == (ticket.title, ticket.description, ticket.labels)
+
+    def test_a_stale_change_shows_both(self, browser: Client, ticket: Ticket) -> None:
+        """A change of an old version shows both versions and who changed it, keeps what was typed, and can be sent."""
+        services.update_ticket(ABC_1, version=1, changes={"status": "in_progress"}, by="bob")
+        refused = browser.post("/ABC-1/progress/", self.typed)
+        page = text_of(refused)
+        assert refused.status_code == 409
+        assert "changed last by bob" in page
+        assert re.findall("<dd tabindex=.0.>(.*)</dd>", page) == [
+            "<mark>Done</mark>", "<mark>In progress</mark>", "<mark>ann</mark>", "<mark></mark>",
+        ]  # fmt: skip
+        assert '<option value="done" selected>' in page
+        assert 'value="ann"' in page
+        sent = browser.post("/ABC-1/progress/", {**self.typed, "version": hidden(refused, "version")})
+        assert sent["Location"] == "/ABC-1/"
+        assert selectors.get_ticket(ABC_1).assignee == "ann"
+
+    def test_who_may_not_change_it_has_no_form(self, browser: Client, xyz: Project, tables: str) -> None:
+        """Who only reads a ticket sees its status and assignee as facts."""
+        services.update_project("XYZ", changes={"open": "read"}, by="bob")
+        file("XYZ", by="bob", assignee="carol")
+        page = text_of(browser.get("/XYZ-1/"))
+        assert "/progress/" not in page
+        assert "<dt>Status</dt>" in page
+        assert "<dd>carol</dd>" in page
+
+    def test_a_store_that_is_away_loses_nothing(
+        self, browser: Client, ticket: Ticket, store_away: Callable[[], None]
+    ) -> None:
+        """While the store is away the small form comes back with what was typed."""
+        store_away()
+        response = browser.post("/ABC-1/progress/", self.typed)
+        assert response.status_code == 503
+        assert 'value="ann"' in text_of(response)
+
+
+class TestDifferences:
+    def test_labels_at_their_limit_pass_the_form(self, browser: Client, ticket: Ticket) -> None:
+        """The space after a comma is no part of a label: the longest ones can be sent as the form shows them."""
+        labels = tuple(f"{number:040}" for number in range(20))
+        typed = {"title": "x", "status": "open", "labels": ", ".join(labels), "version": "1"}
+        assert browser.post("/ABC-1/edit/", typed)["Location"] == "/ABC-1/"
+        assert selectors.get_ticket(ABC_1).labels == labels
+
+    def test_a_stale_edit_marks_what_differs(self, browser: Client, ticket: Ticket) -> None:
+        """A stale edit shows the fields that differ, each as it was typed and as it is now, and no others."""
+        services.update_ticket(
+            ABC_1, version=1, changes={"title": "Printer in water", "labels": ["hot", "wet"]}, by="bob"
+        )
+        typed = {"title": "Printer on ice", "description": "Third floor.", "status": "open", "labels": "hot ,dry"}
+        page = text_of(browser.post("/ABC-1/edit/", {**typed, "version": "1"}))
+        assert re.findall("<h3>(.*)</h3>", page) == ["Title", "Labels"]
+        assert re.findall("<dd tabindex=.0.>(.*)</dd>", page) == [
+            "Printer <mark>on ice</mark>",
+            "Printer <mark>in water</mark>",
+            "hot, <mark>dry</mark>",
+            "hot, <mark>wet</mark>",
+        ]
+        assert 'href="/ABC-1/"' in page
+
+    def test_what_differs_is_in_view(self, browser: Client, ticket: Ticket) -> None:
+        """Of a long text only some is shown around what differs."""
+        text = {name: f"{'a' * 900}{name}{'b' * 900}" for name in ("new", "odd")}
+        services.update_ticket(ABC_1, version=1, changes={"description": text["new"]}, by="bob")
+        typed = {"title": ticket.title, "description": text["odd"], "status": "open", "labels": "hot"}
+        page = text_of(browser.post("/ABC-1/edit/", {**typed, "version": "1"}))
+        before, after = f"…{'a' * 200}", f"{'b' * 200}…"
+        assert re.findall("<dd tabindex=.0.>(.*)</dd>", page) == [
+            f"{before}<mark>{word}</mark>{after}" for word in ("odd", "new")
+        ]
+
+    def test_the_same_change_differs_in_nothing(self, browser: Client, ticket: Ticket) -> None:
+        """Two people who have made the same change learn that nothing differs; line ends are no difference."""
+        services.update_ticket(ABC_1, version=1, changes={"description": "a\nb"}, by="bob")
+        typed = {"title": ticket.title, "description": "a\r\nb ", "status": "open", "labels": "hot"}
+        assert "somebody else has made the same change" in text_of(
+            browser.post("/ABC-1/edit/", {**typed, "version": "1"})
+        )
+
+    def test_a_stale_edit_of_a_project(self, browser: Client, abc: Project) -> None:
+        """The form of a project shows what differs, too."""
+        services.update_project("ABC", changes={"name": "Letters"}, by="bob")
+        typed = {"key": "ABC", "name": "Signs", "open": "no", "version": "1"}
+        page = text_of(browser.post("/ABC/edit/", typed))
+        assert re.findall("<h3>(.*)</h3>", page) == ["Name"]

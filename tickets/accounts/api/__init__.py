@@ -1,0 +1,1 @@
+"""REST for API tokens, and the throttles of the whole API."""

@@ -1,0 +1,58 @@
+"""The shapes of JSON. The limits of the fields are in `tickets.accounts.validators`."""
+
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from tickets.accounts.validators import CREDENTIALS, TOKEN, Days, Password
+from tickets.api.limits import Limited, Schema, limits, or_null
+from tickets.api.serializers import Request, Shape
+
+
+class Credentials(Request):
+    """A name and a password."""
+
+    username = Limited(CREDENTIALS["username"])
+    password = Limited(CREDENTIALS["password"])
+
+
+class GivenToken(Shape[dict[str, str]]):
+    """A token as it is told once."""
+
+    token = serializers.CharField()
+
+
+class NewApiToken(Request):
+    """A new token, and the password of the caller: who finds a token cannot make others by it."""
+
+    password = Limited(CREDENTIALS["password"])
+    name = Limited(TOKEN["name"])
+    days = Limited(TOKEN["days"], required=False)
+
+
+class ApiTokenSerializer(Shape[Any]):
+    """A token without its secret."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(allow_null=True)
+
+
+class MadeTokenSerializer(ApiTokenSerializer):
+    """A new token, with the text that is told only now."""
+
+    token = serializers.CharField()
+
+
+@limits.register
+def _(days: Days) -> Schema:
+    limited = {"type": "integer", "minimum": 1, "maximum": days.most}
+    return or_null(limited) if settings.API_TOKEN_MOST_DAYS is None else limited
+
+
+@limits.register
+def _(password: Password) -> Schema:
+    return {"type": "string", "format": "password", "minLength": 1, "maxLength": password.most}

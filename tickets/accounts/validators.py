@@ -1,0 +1,52 @@
+"""The limits of the fields of a token and of a sign-in."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from tickets.validators import SURROGATES, Text, Validator, named
+
+
+class Days:
+    """For how many days a token opens the API. None means for ever, if API_TOKEN_MOST_DAYS is None."""
+
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        most = settings.API_TOKEN_MOST_DAYS
+        return "1 day or more; null for ever." if most is None else f"1 to {most} days."
+
+    def clean(self, value: Any) -> int | None:
+        """The days as they were sent."""
+        if value is None and settings.API_TOKEN_MOST_DAYS is None:
+            return None
+        if type(value) is not int or not 1 <= value <= self.most:
+            raise ValidationError(f"This must be a number of days: {self.hint}")
+        return value
+
+    @property
+    def most(self) -> int:
+        """So many days can be asked for."""
+        return settings.API_TOKEN_MOST_DAYS or 36_500
+
+
+class Password:
+    """A password that somebody types. Whether it is the right one is told elsewhere."""
+
+    most = 4096
+    hint = f"Up to {most:,} characters."
+
+    def clean(self, value: Any) -> str:
+        """The password as it was sent."""
+        if not isinstance(value, str) or not 1 <= len(value) <= self.most:
+            raise ValidationError(f"This must be text of 1 to {self.most:,} characters.")
+        if bad := re.search(f"[{SURROGATES}]", value):  # no password has them: they cannot be encoded
+            raise ValidationError(f"The character {named(bad[0])} cannot be used here. Remove it.")
+        return value
+
+
+CREDENTIALS: Mapping[str, Validator] = {"username": Text(least=1, most=150), "password": Password()}
+TOKEN: Mapping[str, Validator] = {"name": Text(least=1, most=100), "days": Days()}

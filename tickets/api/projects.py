@@ -1,0 +1,102 @@
+"""The views of projects: validate, call, serialize, respond. Errors are answered in `exceptions`."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from sequences.rest.idempotency import replay_headers
+from tickets import selectors, services
+from tickets.access.actions import Action
+from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
+from tickets.api.pagination import Flag, PageQuery, asked, page_response
+from tickets.api.permissions import SIGNED_IN
+from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.serializers import (
+    NewProject,
+    ProjectChange,
+    ProjectSerializer,
+)
+from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, IF_NONE_MATCH, UNCHANGED, expected_version, tagged
+from tickets.api.views import ProjectView
+from tickets.types import Project
+
+
+class ProjectQuery(PageQuery):
+    """The parameters of a page of projects."""
+
+    archived = Flag(default=False, help_text="Whether archived projects are listed, too.")
+
+
+class ProjectList(APIView):
+    """The projects that the caller may see."""
+
+    needs = {"GET": SIGNED_IN, "POST": ADD_PROJECT}
+
+    @extend_schema("projects_list", parameters=[ProjectQuery], responses=page_of(ProjectSerializer))
+    def get(self, request: Request) -> Response:
+        """One page of projects: the staff see all of them, others those that they may read."""
+        projects = selectors.list_projects(seen_by=seen_by(request.user), **asked(request, ProjectQuery))
+        return page_response(request, projects, ProjectSerializer)
+
+    @extend_schema(parameters=REPEATABLE, request=NewProject, responses={201: ProjectSerializer})
+    def post(self, request: Request) -> Response:
+        """Make a project. The caller is its first owner. A repeat answers with the project as it is now."""
+        content = sent(request, NewProject)
+        made = services.create_project(**content, by=author(request), idempotency_token=key_of(request))
+        require_project_in_sight(request.user, made)
+        location = reverse("api:project", [made.value.key], request=request)
+        headers = {"Location": location, **replay_headers(made.replayed)}
+        return project_response(request, made.value, status=201, headers=headers)
+
+
+class ProjectDetail(ProjectView):
+    """One project."""
+
+    needs = {"GET": Action.READ, "PATCH": Action.EDIT_PROJECT}
+    parser_classes = CHANGE_PARSERS
+    of_any_key = {"PATCH"}  # a rename replaces the key in its address: otherwise a late repeat would undo a later one
+
+    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: ProjectSerializer, 304: UNCHANGED})
+    def get(self, request: Request, key: str) -> Response:
+        """The project."""
+        return project_response(request, selectors.get_project(key))
+
+    @extend_schema(parameters=[IF_MATCH], request=ProjectChange, responses=ProjectSerializer)
+    def patch(self, request: Request, key: str) -> Response:
+        """Change some fields of the project. A stale version is refused with 409, a stale ETag with 412.
+
+        Its tickets follow a new key, and the old one keeps leading to them.
+        """
+        changes = sent(request, ProjectChange)
+        with expected_version(request, changes) as version:
+            changes.pop("version", None)
+            project = services.update_project(key, version=version, changes=changes, by=author(request))
+        return project_response(request, project)
+
+
+class ProjectArchive(ProjectView):
+    """The way of a project into the archive, where it can only be read."""
+
+    needs = {"POST": Action.ARCHIVE}
+    archived = True
+
+    @extend_schema(request=None, responses=ProjectSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        """Put the project into the archive, or take it out. A repeat changes nothing."""
+        project = services.archive_project(key, archived=self.archived, by=author(request))
+        return project_response(request, project)
+
+
+class ProjectUnarchive(ProjectArchive):
+    """The way of a project out of the archive."""
+
+    archived = False
+
+
+def project_response(request: Request, project: Project, **options: Any) -> Response:
+    """The answer with a project and its ETag."""
+    return tagged(request, ProjectSerializer(project).data, project.version, **options)

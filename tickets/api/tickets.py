@@ -1,0 +1,228 @@
+"""The views of tickets: validate, call, serialize, respond. Errors are answered in `exceptions`."""
+
+from functools import partial
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, PolymorphicProxySerializer, extend_schema
+from rest_framework import serializers
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from sequences.exceptions import SequenceError
+from sequences.rest.idempotency import replay_headers
+from tickets import bulk, selectors, services, validators
+from tickets.access.actions import Action
+from tickets.access.checks import (
+    in_sight,
+    limits_of_void,
+    only_by,
+    out_of_sight,
+    require_in_sight,
+    require_target,
+    without_hidden,
+)
+from tickets.api.exceptions import as_problem
+from tickets.api.pagination import Query, TicketPageQuery, TicketsQuery, asked, page_response
+from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.serializers import (
+    BulkSerializer,
+    NewTicket,
+    NewTickets,
+    NewTicketsEach,
+    NewTicketsTogether,
+    TicketChange,
+    TicketMove,
+    TicketRestoring,
+    TicketSerializer,
+    TicketVoiding,
+)
+from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, IF_NONE_MATCH, UNCHANGED, expected_version, tagged
+from tickets.api.views import ProjectView
+from tickets.exceptions import TicketsError
+from tickets.lists.export import export_tickets
+from tickets.lists.filters import TicketFilter
+from tickets.types import Order, Ticket, TicketKey, TicketStored
+
+TICKET_PAGE = page_of(
+    TicketSerializer, looked_to=serializers.CharField(allow_null=True, help_text="Null at the end of the list.")
+)
+BULK = PolymorphicProxySerializer("NewTickets", [NewTicketsTogether, NewTicketsEach], resource_type_field_name=None)
+MOVED = OpenApiResponse(description="The ticket has moved: `Location` and `current` say to which key.")
+
+
+def ticket_query(request: Request, shape: type[Query]) -> dict[str, Any]:
+    """The arguments of a list of tickets: its order and its filter, and its page if the shape has one."""
+    query = asked(request, shape)
+    where = {name: query.pop(name) for name in [*query] if name in validators.FILTER}
+    return {**query, "order": Order(query["order"]), "where": TicketFilter.of(where)}
+
+
+def placed(request: Request, stored: TicketStored, *, status: int) -> Response:
+    """The answer with a ticket under its new number."""
+    response = stored_response(request, stored, status=status)
+    response["Location"] = reverse("api:ticket", [stored.ticket.key], request=request)
+    return response
+
+
+def stored_response(request: Request, stored: TicketStored, **options: Any) -> Response:
+    """The answer with a ticket that this request, or one that it repeats, has stored."""
+    require_in_sight(request.user, stored)
+    return ticket_response(request, stored.ticket, headers=replay_headers(stored.replayed), **options)
+
+
+def ticket_response(request: Request, ticket: Ticket, **options: Any) -> Response:
+    """The answer with a ticket and its ETag."""
+    return tagged(request, TicketSerializer(ticket).data, ticket.version, **options)
+
+
+class TicketList(ProjectView):
+    """The tickets of a project."""
+
+    needs = {"GET": Action.READ, "POST": Action.FILE}
+
+    @extend_schema("projects_tickets_list", parameters=[TicketPageQuery], responses=TICKET_PAGE)
+    def get(self, request: Request, key: str) -> Response:
+        """One page of tickets. Void and moved tickets keep their places.
+
+        With filters, a page looks at up to 1,000 tickets: `looked_to` says how far, and `next` goes on from there.
+        """
+        page = in_sight(selectors.list_tickets(key, **ticket_query(request, TicketPageQuery)), request.user)
+        response = page_response(request, page, TicketSerializer)
+        response.data["looked_to"] = str(page.looked_to) if page.looked_to else None
+        return response
+
+    @extend_schema(parameters=REPEATABLE, request=NewTicket, responses={201: TicketSerializer})
+    def post(self, request: Request, key: str) -> Response:
+        """File a ticket under the next number of the project."""
+        content = sent(request, NewTicket)
+        created = services.create_ticket(key, **content, reporter=author(request), idempotency_token=key_of(request))
+        return placed(request, created, status=201)
+
+
+class AsSent(DefaultContentNegotiation):
+    """Answers whatever the caller accepts: what is there has one form, and errors are JSON."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        """The first renderer."""
+        return renderers[0], renderers[0].media_type
+
+
+class TicketExport(ProjectView):
+    """The tickets of a project, as a file."""
+
+    needs = {"GET": Action.READ}
+    content_negotiation_class = AsSent
+
+    @extend_schema(parameters=[TicketsQuery], responses={(200, "text/csv"): OpenApiTypes.STR})
+    def get(self, request: Request, key: str) -> StreamingHttpResponse:
+        """All tickets of the list with these filters as CSV, page by page.
+
+        A cell that a spreadsheet would take for a formula has an apostrophe before it. If the store stops answering,
+        the last line says so, and the connection breaks.
+        """
+        shown = partial(without_hidden, user=request.user)
+        parts = export_tickets(key, shown=shown, **ticket_query(request, TicketsQuery))
+        name = {"Content-Disposition": f'attachment; filename="{key}.csv"'}
+        return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=name)
+
+
+class TicketBulk(ProjectView):
+    """Many tickets of a project."""
+
+    needs = {"POST": Action.FILE}
+
+    @extend_schema(parameters=REPEATABLE, request=BULK, responses={200: BulkSerializer, 201: BulkSerializer})
+    def post(self, request: Request, key: str) -> Response:
+        """File up to 99 tickets all or nothing, under numbers that follow each other; or up to 500 each on its own.
+
+        All or nothing is answered with status 201, or with the error why nothing was filed; each on its own with 200,
+        whatever became of them. The answer has the status of each ticket, and the ticket or the problem.
+        """
+        wanted = sent(request, NewTickets)
+        file = bulk.file_together if wanted["mode"] == "all_or_nothing" else bulk.file_each
+        filed = file(key, wanted["tickets"], reporter=author(request), idempotency_token=key_of(request))
+        replayed = all(isinstance(one, TicketStored) and one.replayed for one in filed)
+        content = {"results": [result(one, request) for one in filed]}
+        status = 201 if wanted["mode"] == "all_or_nothing" else 200
+        return Response(content, status=status, headers=replay_headers(replayed))
+
+
+def result(filed: TicketStored | TicketsError | SequenceError, request: Request) -> dict[str, Any]:
+    """What became of one of many tickets: a status, and the ticket or the problem."""
+    if isinstance(filed, TicketStored):
+        filed = out_of_sight(request.user, filed) or filed
+    if isinstance(filed, TicketStored):
+        return {"status": 201, "ticket": TicketSerializer(filed.ticket).data, "replayed": filed.replayed}
+    problem = as_problem(filed, request)
+    return {"status": problem["status"], "problem": problem}
+
+
+class TicketDetail(ProjectView):
+    """One ticket."""
+
+    needs = {"GET": Action.READ, "PATCH": Action.CHANGE_OWN, "DELETE": Action.VOID_OWN}
+    parser_classes = CHANGE_PARSERS
+
+    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: TicketSerializer, 304: UNCHANGED, 308: MOVED})
+    def get(self, request: Request, key: TicketKey) -> Response:
+        """The ticket. A void ticket says by whom it was withdrawn, when and why."""
+        return ticket_response(request, selectors.get_ticket(key))
+
+    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketChange, responses=TicketSerializer)
+    def patch(self, request: Request, key: TicketKey) -> Response:
+        """Change some fields of the ticket. A stale version is refused with 409, a stale ETag with 412."""
+        changes, signed = sent(request, TicketChange), signature(request)
+        own = only_by(request.user, Action.CHANGE_OWN, key)
+        with expected_version(request, changes) as version:
+            changes.pop("version", None)
+            changed = services.update_ticket(key, version=version, changes=changes, only_by=own, **signed)
+        return stored_response(request, changed)
+
+    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketVoiding, responses={200: TicketSerializer})
+    def delete(self, request: Request, key: TicketKey) -> Response:
+        """Void the ticket: its number stays taken for ever. Its content can be restored for 30 days."""
+        about, signed = sent(request, TicketVoiding), signature(request)
+        limits = limits_of_void(request.user, key, now=timezone.now())
+        with expected_version(request, about) as version:
+            voided = services.void_ticket(key, **{**about, "version": version}, **signed, **limits)
+        return stored_response(request, voided)
+
+
+class TicketRestore(ProjectView):
+    """The way of a void ticket back."""
+
+    needs = {"POST": Action.RESTORE}
+
+    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketRestoring, responses=TicketSerializer)
+    def post(self, request: Request, key: TicketKey) -> Response:
+        """Bring the content of the void ticket back. A ticket that is not void stays as it is."""
+        about, signed = sent(request, TicketRestoring), signature(request)
+        with expected_version(request, about, required=False) as version:
+            restored = services.restore_ticket(key, **{**about, "version": version}, **signed)
+        return stored_response(request, restored)
+
+
+def signature(request: Request) -> dict[str, Any]:
+    """Who sends a request, and the name that they gave it."""
+    return {"by": author(request), "idempotency_token": key_of(request)}
+
+
+class TicketMoving(ProjectView):
+    """The way of one ticket to another project."""
+
+    needs = {"POST": Action.MOVE}
+
+    @extend_schema(parameters=REPEATABLE, request=TicketMove, responses=TicketSerializer)
+    def post(self, request: Request, key: TicketKey) -> Response:
+        """Move the ticket to the next number of a project. Its former key leads to it for ever."""
+        wanted, token = sent(request, TicketMove), key_of(request)
+        to = validators.clean({"to": wanted["project"]}, validators.MOVE)["to"]
+        version = wanted.get("version")
+        require_target(request.user, to)
+        moved = services.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
+        return placed(request, moved, status=200)

@@ -1,0 +1,89 @@
+"""The rows of tickets in lists: how far a list with a filter looks, and where it begins.
+
+Numbers follow time: tickets with lower numbers were filed earlier. A ticket that was moved here is among those of the
+day of its move, and was created before them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tickets.lists.filters import EVERY_TICKET, TicketFilter
+from tickets.store.places import ROWS, renames
+from tickets.store.projects import project_in
+from tickets.store.tickets import ticket_from_row
+from tickets.tables import Position, Row, Slice
+
+NEAR = 100  # numbers: to look at so many rows takes about as long as another probe
+PROBE = ("created_at", "origin")
+PROBED = 3  # rows, as the first of them may have been moved here
+
+
+def find_tickets(
+    project: str,
+    at: Position | None,
+    limit: int,
+    *,
+    attributes: Sequence[str],
+    newest_first: bool,
+    where: TicketFilter = EVERY_TICKET,
+) -> Slice:
+    """Tickets of a project that a filter wants, with the named attributes. Raises ProjectNotFound.
+
+    One query of `limit` rows; one read more if there are none. With a filter at most MOST_QUERIES queries, which look
+    at MOST_ROWS rows. The first page of a list that begins at a time takes the queries of `_place_of` more.
+    """
+
+    def find(partition: str) -> Slice:
+        if where == EVERY_TICKET:
+            found = ROWS.query(partition, attributes, at=at, limit=limit, newest_first=newest_first)
+        else:
+            found = _search(partition, at, limit, attributes=attributes, newest_first=newest_first, where=where)
+        if not found.rows:
+            project_in(project, partition)
+        return found
+
+    return renames.in_partition(project, find)
+
+
+def _search(
+    partition: str,
+    at: Position | None,
+    limit: int,
+    *,
+    attributes: Sequence[str],
+    newest_first: bool,
+    where: TicketFilter,
+) -> Slice:
+    begins_at_time = at is None and not newest_first and where.created_from is not None
+    falling = newest_first != (at is not None and at.backwards)
+    found = ROWS.search(
+        partition,
+        attributes,
+        at=_place_of(partition, where) if begins_at_time else at,
+        limit=limit,
+        newest_first=newest_first,
+        keep=lambda row: where.wants(ticket_from_row(row)),
+        enough=lambda row: falling and _is_too_early(row, where),
+    )
+    return replace(found, begins=None) if begins_at_time else found
+
+
+def _place_of(partition: str, where: TicketFilter) -> Position:
+    """A place before the first ticket that was not created too early, and at most NEAR numbers before it.
+
+    Unless there are many moved tickets: then it may be further before it. One query of PROBED rows for each doubling of
+    the number of tickets above NEAR: 11 for 200,000 tickets.
+    """
+    newest = ROWS.query(partition, (), at=None, limit=1, newest_first=True).rows
+    low, high = 0, newest[0]["sk"] if newest else 0
+    while high - low > NEAR:
+        middle = (low + high) // 2
+        probed = ROWS.query(partition, PROBE, at=Position(middle - 1), limit=PROBED, newest_first=False).rows
+        early = [row["sk"] for row in probed if _is_too_early(row, where)]
+        low, high = (early[-1], high) if early else (low, middle)
+    return Position(low)
+
+
+def _is_too_early(row: Row, where: TicketFilter) -> bool:
+    """Whether this ticket and all with lower numbers were created too early. One that was moved here does not tell."""
+    return "origin" not in row and "created_at" in row and where.begins_after(ticket_from_row(row))

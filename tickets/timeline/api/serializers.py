@@ -1,0 +1,78 @@
+"""The shapes of JSON for comments and histories. How shapes are made is described in `tickets.api.serializers`."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from sequences.rest.fields import NumberField
+from tickets import validators
+from tickets.api.limits import Limited
+from tickets.api.pagination import PageQuery
+from tickets.api.serializers import Request, Shape, VoidSerializer, as_json, moment
+from tickets.timeline.types import Event, Kind
+
+
+class NewComment(Request):
+    """A new comment."""
+
+    text = Limited(validators.COMMENT["text"])
+
+
+class CommentChange(Request):
+    """The new text, and the version of the comment that the change is based on, unless `If-Match` says it."""
+
+    text = Limited(validators.COMMENT["text"])
+    version = NumberField(min_value=1, required=False)
+
+
+class CommentWithdrawal(Request):
+    """The version of the comment that the caller has read, unless `If-Match` says it."""
+
+    version = NumberField(min_value=1, required=False)
+
+
+class HistoryQuery(PageQuery):
+    """The parameters of an address that choose a page of a history."""
+
+    order = serializers.ChoiceField(["oldest", "newest"], default="oldest", help_text="Which come first.")
+
+
+class CommentSerializer(Shape[Event]):
+    """A comment. `edited_at` is null until its author changes it. One that was withdrawn has no text, but `void`."""
+
+    number = serializers.IntegerField()
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+    text = serializers.CharField()
+    version = serializers.IntegerField()
+    edited_at = serializers.DateTimeField(allow_null=True)
+    void = VoidSerializer(allow_null=True)
+
+    def to_representation(self, comment: Event) -> dict[str, Any]:
+        """The fields above, without asking each of them."""
+        return {
+            "number": comment.number,
+            "by": comment.by,
+            "at": moment(comment.at),
+            "text": comment.text,
+            "version": comment.version,
+            "edited_at": moment(comment.edited_at) if comment.edited_at else None,
+            "void": VoidSerializer(comment.void).data if comment.void else None,
+        }
+
+
+class EventSerializer(CommentSerializer):
+    """A comment or a change. `changes` has the values of each field before and after; null for a long text."""
+
+    kind = serializers.ChoiceField([kind.value for kind in Kind])
+    changes = serializers.DictField(child=serializers.ListField(min_length=2, max_length=2, allow_null=True))
+
+    def to_representation(self, event: Event) -> dict[str, Any]:
+        """What a comment has, and the fields above."""
+        changes = {name: pair and list(pair) for name, pair in event.changes.items()}
+        return {**super().to_representation(event), "kind": event.kind.value, "changes": changes}
+
+
+@as_json.register
+def _(comment: Event) -> Any:
+    return CommentSerializer(comment).data

@@ -1,0 +1,96 @@
+"""The views of comments and histories: validate, call, serialize, respond. What all views share is in `tickets.api`."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from sequences.rest.idempotency import replay_headers
+from tickets.access.actions import Action
+from tickets.access.checks import history_in_sight
+from tickets.api.pagination import PageQuery, asked, page_response
+from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, IF_NONE_MATCH, UNCHANGED, expected_version, tagged
+from tickets.api.views import ProjectView
+from tickets.selectors import get_ticket
+from tickets.timeline import selectors, services
+from tickets.timeline.api.serializers import (
+    CommentChange,
+    CommentSerializer,
+    CommentWithdrawal,
+    EventSerializer,
+    HistoryQuery,
+    NewComment,
+)
+from tickets.timeline.types import Event
+from tickets.types import TicketKey
+
+
+class CommentList(ProjectView):
+    """The comments of a ticket."""
+
+    needs = {"GET": Action.READ, "POST": Action.COMMENT}
+
+    @extend_schema("tickets_comments_list", parameters=[PageQuery], responses=page_of(CommentSerializer))
+    def get(self, request: Request, key: TicketKey) -> Response:
+        """One page of comments, the oldest first. Those that were withdrawn keep their places."""
+        page = selectors.list_comments(get_ticket(key), **asked(request))
+        return page_response(request, page, CommentSerializer)
+
+    @extend_schema(parameters=REPEATABLE, request=NewComment, responses={201: CommentSerializer})
+    def post(self, request: Request, key: TicketKey) -> Response:
+        """Comment on the ticket, under the next number of its timeline."""
+        content, token = sent(request, NewComment), key_of(request)
+        made = services.add_comment(key, **content, by=author(request), idempotency_token=token)
+        location = reverse("api:comment", [made.ticket.key, made.comment.number], request=request)
+        headers = {"Location": location, **replay_headers(made.replayed)}
+        return comment_response(request, made.comment, status=201, headers=headers)
+
+
+class CommentDetail(ProjectView):
+    """One comment."""
+
+    needs = {"GET": Action.READ, "PATCH": Action.COMMENT, "DELETE": Action.COMMENT}
+    parser_classes = CHANGE_PARSERS
+
+    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: CommentSerializer, 304: UNCHANGED})
+    def get(self, request: Request, key: TicketKey, number: int) -> Response:
+        """The comment."""
+        return comment_response(request, selectors.get_comment(get_ticket(key), number))
+
+    @extend_schema(parameters=[IF_MATCH], request=CommentChange, responses=CommentSerializer)
+    def patch(self, request: Request, key: TicketKey, number: int) -> Response:
+        """Change the text of the comment, as its author. A stale version is refused with 409, a stale ETag with 412."""
+        change = sent(request, CommentChange)
+        with expected_version(request, change) as version:
+            text, by = change["text"], author(request)
+            comment = services.edit_comment(get_ticket(key), number, text=text, by=by, version=version)
+        return comment_response(request, comment)
+
+    @extend_schema(parameters=[IF_MATCH], request=CommentWithdrawal, responses={200: CommentSerializer})
+    def delete(self, request: Request, key: TicketKey, number: int) -> Response:
+        """Withdraw the comment, as its author: its text is removed, and its number stays."""
+        with expected_version(request, sent(request, CommentWithdrawal)) as version:
+            comment = services.withdraw_comment(get_ticket(key), number, by=author(request), version=version)
+        return comment_response(request, comment)
+
+
+class History(ProjectView):
+    """The timeline of a ticket."""
+
+    needs = {"GET": Action.READ}
+
+    @extend_schema("tickets_history_list", parameters=[HistoryQuery], responses=page_of(EventSerializer))
+    def get(self, request: Request, key: TicketKey) -> Response:
+        """One page of the comments and changes, the oldest first, or the newest."""
+        wanted = asked(request, HistoryQuery)
+        newest_first = wanted.pop("order") == "newest"
+        page = selectors.list_events(get_ticket(key), **wanted, newest_first=newest_first)
+        return page_response(request, history_in_sight(page, request.user), EventSerializer)
+
+
+def comment_response(request: Request, comment: Event, **options: Any) -> Response:
+    """The answer with a comment and its ETag."""
+    return tagged(request, CommentSerializer(comment).data, comment.version, **options)

@@ -1,0 +1,34 @@
+"""The forms of comments and of restoring. How a form shows what a service refuses is in `tickets.forms`."""
+
+from django import forms
+
+from sequences.storage import new_token
+from tickets import validators
+from tickets.forms import COMPARISON, WRITING, ServiceForm, VersionedForm
+
+
+class CommentForm(ServiceForm):
+    """A new comment."""
+
+    validated_by = validators.COMMENT
+    text = forms.CharField(
+        required=False, label="Comment", widget=forms.Textarea({"rows": 3, "required": True, **WRITING})
+    )
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+
+class CommentChangeForm(VersionedForm):
+    """A change of a comment, based on the version that was read."""
+
+    validated_by = validators.COMMENT
+    current_template = COMPARISON
+    text = forms.CharField(
+        required=False, label="Comment", widget=forms.Textarea({"rows": 8, "required": True, **WRITING})
+    )
+
+
+class RestoreForm(VersionedForm):
+    """The reason for restoring a ticket."""
+
+    validated_by = validators.VOID
+    reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
