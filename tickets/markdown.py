@@ -128,15 +128,16 @@ def _finish(state: StateCore) -> None:
 
 def _leading(tokens: Sequence[Token]) -> Iterator[Token]:
     """The tokens of a line, with links where its texts lead somewhere; not inside other links."""
-    links = 0
+    link: Token | None = None  # the one around this token
     for token in tokens:
-        if token.type in {"link_open", "link_close"}:
-            links += token.nesting
-            token.attrs = {**token.attrs, "rel": REL} if token.nesting == 1 else token.attrs
-        if token.type == "text" and not links:
+        if token.type == "link_open":
+            link, token.attrs = token, {**token.attrs, "rel": REL}
+        if token.type == "text" and not link:
             yield from _pieces(token.content)
-        else:
+        elif not (link and token.nesting and token.tag == "a") or link.attrs["href"]:  # "[a]()" leads nowhere
             yield token
+        if token.type == "link_close":
+            link = None
 
 
 def _pieces(text: str) -> Iterator[Token]:

@@ -124,6 +124,7 @@ def html_of(text: str) -> str:
 @settings(max_examples=500, deadline=None)
 @example("[a](javascript:alert(1)) [b](<data:text/html,x>) <vbscript:x> [c](//x.test) [d](&#106;avascript:x)")
 @example('[a](http://x.test "b") <https://x.test> http://x.test [b](mailto:a@x.test) <script>x</script>\n\n<div>\n')
+@example('[a]() [b]( ) [c](<>) [d]("") *[e]()* ABC-1')
 @example("```\n<script>\n```\n\n    <script>\n")
 @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=40).map("".join))
 def test_only_what_is_listed_is_written(text: str) -> None:
