@@ -187,6 +187,8 @@ def test_a_limit_while_a_leader_is_appointed() -> None:
     assert number > 5
 
 
+# A moment may be that of a callback of the garbage collector, from which Python lets no exception out.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @every_strategy
 def test_limits_among_other_threads(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
     """Time limits at random moments end only the calls that they hit: every put of other threads is stored."""
