@@ -47,7 +47,7 @@ PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
 # Variables that the programs set for each other.
-INTERNAL = {"DEMO_PASSWORD"}
+INTERNAL = {"COLLECTED", "DEMO_PASSWORD"}
 # Pages whose examples need models: tests/sequences/test_model_pages.py runs them.
 WITH_MODELS = {"docs/models.md", "docs/migrating.md"}
 # Its examples need the sample application, and are one story.

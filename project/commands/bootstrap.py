@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from project import environment
@@ -22,6 +23,7 @@ from project.paths import ENGINE, LOCAL, ROOT, VENV
 COMMANDS = {
     "run": ["project.commands.serve"],
     "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than many machines have cores: tests also wait
+    "browser": ["pytest", "tests/browser", "-n", "2"],
     "package": ["pytest", "tests/outside"],
     "check": ["project.commands.check"],
     "bench": ["manage", "compare_strategies"],
@@ -31,6 +33,10 @@ COMMANDS = {
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
 }
+
+# What a command needs beside the requirements of all.
+MORE = {"browser": [ROOT / "tests" / "browser" / "browser-requirements.txt"]}
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 class SetupError(Exception):
@@ -43,7 +49,8 @@ def main(command: str, arguments: list[str]) -> None:
         check_python()
         if command == "run":
             check_port(environment.port())
-        set_up(with_engine=needs_engine(command))
+        check_browser(command)
+        set_up(with_engine=needs_engine(command), more=MORE.get(command, []))
     except SetupError as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:
@@ -83,24 +90,34 @@ def check_port(text: str) -> None:
             ) from None
 
 
+def check_browser(command: str) -> None:
+    """Refuse to drive a browser that is not installed."""
+    if command == "browser" and not any(map(shutil.which, CHROMIUM)):
+        raise SetupError("the browser's tests need Chromium. Install it: apt-get install chromium")
+
+
 def needs_engine(command: str) -> bool:
     """Whether the command may need an embedded engine of its own."""
     return command not in {"run", "bench"} or environment.needs_own_engine()
 
 
-def set_up(with_engine: bool) -> None:
-    """Bring `.local/` up to date. If two set-ups run at the same time, the second waits for the first."""
+def set_up(with_engine: bool, more: Iterable[Path] = ()) -> None:
+    """Bring `.local/` up to date. If two set-ups run at the same time, the second waits for the first.
+
+    `more` has files of requirements beside those of all commands.
+    """
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        install_requirements(ROOT / "requirements.txt", VENV)
+        for requirements in (ROOT / "requirements.txt", *more):
+            install_requirements(requirements, VENV)
         if with_engine:
             install_engine(ROOT / "package.json", ENGINE)
 
 
 def install_requirements(requirements: Path, venv: Path) -> None:
     """Make the virtual environment and install the pinned requirements, unless both are up to date."""
-    python, stamp = venv / "bin" / "python", venv / "installed"
+    python, stamp = venv / "bin" / "python", venv / f"installed-{requirements.stem}"
     wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted and python.exists():
         return

@@ -84,6 +84,7 @@ def prepare(password: str) -> None:
     child.kill()  # its own children, if any are left
     if code != 0:
         raise ServerError("the databases could not be prepared (see above).")
+    os.environ["COLLECTED"] = "1"
 
 
 def start_web(port: int, stopping: threading.Event) -> ChildProcess:

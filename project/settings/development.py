@@ -39,6 +39,6 @@ use_placeholder_credentials()
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or stored_secret(LOCAL / "secret_key", 50)
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
-# Static files are served from the apps, without `collectstatic`.
-WHITENOISE_USE_FINDERS = True
+# `make run` collects the static files, so that browsers get them compressed. Other programs serve them from the apps.
+WHITENOISE_USE_FINDERS = not environment.flag("COLLECTED")
 WHITENOISE_AUTOREFRESH = False

@@ -57,6 +57,16 @@ def test_a_port_that_is_none_is_one_line(port: str) -> None:
         bootstrap.check_port(port)
 
 
+def test_a_missing_browser_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make browser` names the package that it lacks; other commands need none, and any Chromium will do."""
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(bootstrap.SetupError, match="apt-get install chromium"):
+        bootstrap.check_browser("browser")
+    bootstrap.check_browser("test")
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/google-chrome" if name == "google-chrome" else None)
+    bootstrap.check_browser("browser")
+
+
 def test_an_old_python_is_one_line(tmp_path: Path) -> None:
     """A Python before 3.11 is told so, with its version and the remedy."""
     old = tmp_path / "python3"
@@ -108,7 +118,8 @@ def test_requirements_that_are_installed_are_left_alone(tmp_path: Path, monkeypa
     requirements.write_text("django==5.2\n")
     (venv / "bin").mkdir(parents=True)
     (venv / "bin" / "python").write_text("")
-    (venv / "installed").write_text(hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest())
+    installed = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
+    (venv / "installed-requirements").write_text(installed)
     started: list[list[str | Path]] = []
 
     def record(command: list[str | Path], quiet: bool = True) -> bool:
@@ -132,7 +143,7 @@ def test_requirements_that_fail_are_one_line_and_not_recorded(tmp_path: Path, mo
     monkeypatch.setattr(bootstrap, "succeeds", lambda command, quiet=True: False)
     with pytest.raises(bootstrap.SetupError):
         bootstrap.install_requirements(tmp_path / "requirements.txt", tmp_path / "venv")
-    assert not (tmp_path / "venv" / "installed").exists()
+    assert not (tmp_path / "venv" / "installed-requirements").exists()
 
 
 @pytest.mark.parametrize(

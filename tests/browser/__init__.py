@@ -1,0 +1,1 @@
+"""The site in a real browser, Chromium, against what `make run` starts."""

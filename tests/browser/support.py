@@ -1,0 +1,119 @@
+"""A browser, how a person looks at the site with it, and what no page may do."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+
+from project.commands.bootstrap import CHROMIUM
+from tests.project.site import Site
+
+EXECUTABLE = next(filter(None, map(shutil.which, CHROMIUM)), None)
+# So that it also runs as root, draws without a graphics card, and asks nobody for anything.
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+HEIGHT = 900
+SECONDS = 20.0
+AXE = Axe()
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a person looks at the site. Its text names a test."""
+
+    width: int
+    scheme: str
+    script: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.width}-{self.scheme}-{'script' if self.script else 'plain'}"
+
+
+WIDE, NARROW = 1280, 390
+# Each two of width, colours and scripts meet in one of these.
+LOOKS = (
+    Look(WIDE, "light"), Look(WIDE, "dark", script=False), Look(NARROW, "dark"), Look(NARROW, "light", script=False),
+)  # fmt: skip
+PAINTED = [Look(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
+
+
+class Watched:
+    """A page whose troubles are kept: what it says to the console, errors of its scripts, and other hosts it asks.
+
+    An answer of 400 or more is a trouble, too, unless its status is in `awaited`.
+    """
+
+    def __init__(self, page: Any, site: Site) -> None:
+        self.page, self.awaited = page, set[int]()
+        self._site, self._said = site, list[tuple[str, int | None]]()
+        page.set_default_timeout(SECONDS * 1000)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self._keep(f"error: {error}"))
+        page.on("request", self._request)
+
+    @property
+    def troubles(self) -> list[str]:
+        """What happened that should not."""
+        return [text for text, status in self._said if status not in self.awaited]
+
+    def _keep(self, text: str, status: int | None = None) -> None:
+        self._said.append((f"{self.page.url}: {text}", status))
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            _, found, status = message.text.partition("the server responded with a status of ")
+            self._keep(message.text, int(status.split()[0]) if found else None)
+
+    def _request(self, request: Any) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme != "data" and f"{parts.scheme}://{parts.netloc}" != self._site.address:
+            self._keep(f"asks {request.url}")
+
+
+@contextmanager
+def visit(browser: Any, site: Site, look: Look, state: Any = None) -> Iterator[Any]:
+    """A page of the site for one visitor, signed in where `state` says so. Fails if the page had troubles."""
+    context = browser.new_context(
+        base_url=site.address,
+        color_scheme=look.scheme,
+        java_script_enabled=look.script,
+        reduced_motion="reduce",
+        storage_state=state,
+        viewport={"width": look.width, "height": HEIGHT},
+    )
+    page = context.new_page()
+    page.watched = Watched(page, site)
+    try:
+        yield page
+        assert not page.watched.troubles, "\n".join(page.watched.troubles)
+    finally:
+        context.close()
+
+
+def sign_in(page: Any, name: str, password: str) -> None:
+    """Sign in by the form on the page."""
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def path(page: Any) -> str:
+    """The path of the page."""
+    return str(urlsplit(page.url).path)
+
+
+def faults(page: Any) -> list[str]:
+    """What axe finds on a page: the rule and the place."""
+    found = AXE.run(page, options={"preload": False}).response["violations"]  # preloading styles is against the policy
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
+
+
+def overflow(page: Any) -> int:
+    """By how many pixels the page is wider than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
