@@ -133,7 +133,7 @@ def test_an_ended_session_loses_nothing(page: Any, key: str, site: Site) -> None
     page.get_by_label("Title", exact=True).fill("Typed before lunch")
     page.get_by_label("Description").fill("And *a lot* of it.")
     page.context.clear_cookies(name="sessionid")
-    page.watched.awaited.add(401)
+    page.watched.awaited.update({401, 403})  # the sign-in, and the form of the earlier session
     page.get_by_role("button", name="File ticket").click()
     page.get_by_text("Your session has ended.").wait_for()
     sign_in(page, "demo", site.password)
