@@ -3,10 +3,13 @@
 The rooms only format it: `api.exceptions` as JSON, `middleware` as a page, `forms` beside what was typed.
 """
 
+import logging
 from collections.abc import Mapping
 
+from django.db import InterfaceError, OperationalError
+
 from sequences.exceptions import SequenceError
-from sequences.rest.problems import INVALID, MISSING, Problem, problem_of
+from sequences.rest.problems import INVALID, MISSING, Problem, Remedy, problem_of
 from sequences.rest.problems import PROBLEMS as ROWS
 from tickets.exceptions import (
     ChangeRefused,
@@ -28,10 +31,24 @@ from tickets.exceptions import (
 )
 from tickets.sales.exceptions import NoDraft, OrderInvoiced, OrderVoided
 
-KNOWN = (SequenceError, TicketsError)
+logger = logging.getLogger(__name__)
+
+ACCOUNTS_AWAY = (OperationalError, InterfaceError)
+KNOWN = (SequenceError, TicketsError, *ACCOUNTS_AWAY)
 
 PROBLEMS: Mapping[type[Exception], Problem] = {
     **ROWS,
+    **dict.fromkeys(
+        ACCOUNTS_AWAY,
+        Problem(
+            status=503,
+            code="accounts_away",
+            title="Not at the moment",
+            detail="The database with the accounts does not answer.",
+            remedy=Remedy.REPEAT,
+            retry_after=5,
+        ),
+    ),
     VersionRequired: Problem(
         status=428,
         code="version_required",
@@ -171,4 +188,6 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
 
 def explain(error: Exception, where: str) -> Problem:
     """What an error means for its reader; see `sequences.rest.problems.problem_of`."""
+    if isinstance(error, ACCOUNTS_AWAY):
+        logger.error("%s: the database with the accounts does not answer: %s", where, error)
     return problem_of(error, where, PROBLEMS)

@@ -5,12 +5,14 @@ People who are not signed in get the sign-in page first (LoginRequiredMiddleware
 this module.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
@@ -57,7 +59,7 @@ from tickets.forms import (
 )
 from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
-from tickets.problems import PROBLEMS, explain
+from tickets.problems import ACCOUNTS_AWAY, KNOWN, PROBLEMS, explain
 from tickets.timeline.forms import CommentForm
 from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
@@ -380,8 +382,12 @@ def client_error(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The answer with status 500. Its page is rendered without the request, which may be the cause."""
-    return error_page(request, Exception())
+    """The answer to an error outside the views: status 500, unless the database with the accounts is away.
+
+    The page of a 500 is rendered without the request, which may be the cause.
+    """
+    error = sys.exception()
+    return error_page(request, error if isinstance(error, KNOWN) else Exception())
 
 
 def typed_in(request: HttpRequest) -> list[tuple[str, str]]:
@@ -416,5 +422,7 @@ def error_page(request: HttpRequest, error: Exception) -> HttpResponse:
     again = problem.remedy is Remedy.REPEAT
     content = {"title": problem.title, "detail": problem.words(), "again": again, "typed": typed_in(request)}
     content["project"] = getattr(error, "project", None)
+    if isinstance(error, ACCOUNTS_AWAY):
+        request.user = AnonymousUser()  # the page must not ask for the account
     page = render_to_string("error.html", content, request if problem.status != 500 else None)
     return HttpResponse(page, status=problem.status, headers=problem.headers)

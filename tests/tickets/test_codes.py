@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 from rest_framework.test import APIClient
@@ -28,6 +29,7 @@ TICKETS = "/api/projects/ABC/tickets/"
 ORDER = {"customer": "Ada", "lines": [{"text": "Paper", "quantity": 1, "price": "1"}]}
 # No request to the sample can cause these: it checks before, has no such table, or no such race in one thread.
 RAISED = {
+    "accounts_away": OperationalError("x"),
     "cannot_be_stored": exceptions.InvalidItem("x"),
     "change_refused": exceptions.InvalidChange("x"),
     "changed_meanwhile": exceptions.AlsoRefused("x", index=0, old={}),
@@ -284,7 +286,7 @@ PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "used_up": (409, used_up),
 }
 CODES = {row.code: row for row in PROBLEMS.values()}
-REPEATS_HELP = {"frozen", "store_away", "throttled", "too_busy"}
+REPEATS_HELP = {"accounts_away", "frozen", "store_away", "throttled", "too_busy"}
 
 
 def test_every_code_is_provoked() -> None:
