@@ -9,6 +9,7 @@ from typing import Any
 DEVELOPMENT = "project.settings.development"
 PRODUCTION = "project.settings.production"
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+LOOPBACK = "127.0.0.1"
 
 
 def flag(name: str, *, default: bool = False) -> bool:
@@ -21,13 +22,13 @@ def flag(name: str, *, default: bool = False) -> bool:
     return word in {"1", "true", "yes", "on"} if word else default
 
 
-def count(name: str) -> int:
-    """A number from the environment; 0 if the variable is not set."""
+def count(name: str, *, default: int = 0, least: int = 0) -> int:
+    """A number from the environment; the default if the variable is not set, or empty."""
     from django.core.exceptions import ImproperlyConfigured
 
-    word = os.environ.get(name, "").strip() or "0"
-    if not word.isascii() or not word.isdecimal():
-        raise ImproperlyConfigured(f"{name} is {word!r}: set it to a whole number, 0 or more.")
+    word = os.environ.get(name, "").strip() or str(default)
+    if not word.isascii() or not word.isdecimal() or int(word) < least:
+        raise ImproperlyConfigured(f"{name} is {word!r}: set it to a whole number, {least} or more.")
     return int(word)
 
 
@@ -54,9 +55,24 @@ def database(url: str) -> dict[str, Any]:
     return parsed
 
 
+def required(name: str, remedy: str) -> str:
+    """A variable without which nothing starts."""
+    from django.core.exceptions import ImproperlyConfigured
+
+    word = os.environ.get(name, "").strip()
+    if not word:
+        raise ImproperlyConfigured(f"{name} is not set: {remedy}.")
+    return word
+
+
 def port() -> str:
     """The port of `make run`, unchecked: the bootstrap refuses an invalid one."""
     return os.environ.get("PORT") or "8000"
+
+
+def bind() -> str:
+    """The address of this machine at which `make run` serves: by default for this machine alone."""
+    return os.environ.get("BIND", "").strip() or LOOPBACK
 
 
 def in_production() -> bool:

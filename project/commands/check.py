@@ -34,6 +34,7 @@ def main() -> int:
     """Run every check. Returns 1 if a check failed."""
     os.environ.setdefault("SECRET_KEY", get_random_secret_key())
     os.environ.setdefault("ALLOWED_HOSTS", "example.com")
+    os.environ.setdefault("DATABASE_URL", "postgres://localhost/tickets")
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     print(f"Failed: {', '.join(failed)}." if failed else f"All {len(CHECKS)} checks passed.")

@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from django.core.exceptions import ImproperlyConfigured
+
 from project import environment
 from project.commands.bootstrap import fail
 from project.commands.prepare import ANN, BEN, DEMO
@@ -42,7 +44,7 @@ def main() -> int:
         signal.signal(number, lambda *_: stopping.set())
     try:
         return run(stopping)
-    except (EngineError, ServerError) as error:
+    except (EngineError, ImproperlyConfigured, ServerError) as error:
         return fail(error)
 
 
@@ -89,11 +91,14 @@ def prepare(password: str) -> None:
 
 def start_web(port: int, stopping: threading.Event) -> ChildProcess:
     """Start gunicorn and wait until it answers."""
-    options = f"--bind {HOST}:{port} --worker-class {WORKER} --workers 2 --threads 16 --log-level warning"
-    program = [sys.executable, "-m", "gunicorn", *options.split(), "--no-control-socket", "project.wsgi"]
+    workers = environment.count("WEB_WORKERS", default=2, least=1)
+    threads = environment.count("WEB_THREADS", default=16, least=1)
+    options = f"--worker-class {WORKER} --workers {workers} --threads {threads} --log-level warning"
+    bind = f"--bind={_authority(port)}"
+    program = [sys.executable, "-m", "gunicorn", bind, *options.split(), "--no-control-socket", "project.wsgi"]
     web = ChildProcess(program)
     deadline = time.monotonic() + WEB_START_SECONDS
-    while not stopping.is_set() and not answers(port):
+    while not stopping.is_set() and not answers(port, _reached_at()):
         if not web.is_running or time.monotonic() > deadline:
             web.kill()
             raise ServerError(f"the web server did not start on port {port} (see above).")
@@ -101,9 +106,20 @@ def start_web(port: int, stopping: threading.Event) -> ChildProcess:
     return web
 
 
+def _authority(port: int) -> str:
+    """The address and port of the web server, as in a URL."""
+    host = environment.bind()
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _reached_at() -> str:
+    """The address at which this machine reaches the web server."""
+    return {"0.0.0.0": HOST, "::": "::1"}.get(environment.bind(), environment.bind())  # noqa: S104 - as it was asked
+
+
 def say_where(port: int, password: str, engine: Engine | None) -> None:
     """Print the address, how to sign in, and where the data is kept."""
-    print(f"\n  Tickets are at http://{HOST}:{port}/")
+    print(f"\n  Tickets are at http://{_authority(port)}/")
     if password:
         print(f"  Sign in as {DEMO} with the password {password} (it is in {DEMO_PASSWORD})")
         print(f"  {ANN}, an owner of project SHOP, and {BEN}, a reporter in it, have the same password")

@@ -117,7 +117,9 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": environment.database(os.environ.get("DATABASE_URL") or f"sqlite:///{LOCAL / 'web.sqlite3'}")}
+DATABASES = {
+    "default": environment.database(os.environ.get("DATABASE_URL", "").strip() or f"sqlite:///{LOCAL / 'web.sqlite3'}")
+}
 # All processes of all machines see this cache, and it needs no further service. Throttles are all that is in it.
 CACHES = {
     "default": {

@@ -79,9 +79,9 @@ def port_is_free(port: int) -> bool:
     return True
 
 
-def answers(port: int) -> bool:
-    """Whether an HTTP server answers on this loopback port, with any answer."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+def answers(port: int, host: str = HOST) -> bool:
+    """Whether an HTTP server answers on this port of this machine, with any answer."""
+    connection = http.client.HTTPConnection(host, port, timeout=5)
     try:
         connection.request("GET", "/")
         connection.getresponse().read()

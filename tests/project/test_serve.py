@@ -250,6 +250,24 @@ def test_another_engine_is_used_where_one_is_named(site: Site, tmp_path: Path) -
             assert Program(site).get("/api/projects/OTHER/").status == 404
 
 
+def test_its_address_and_workers_are_those_of_the_environment(tmp_path: Path) -> None:
+    """BIND opens the site to other machines, WEB_WORKERS and WEB_THREADS say how much it does at once."""
+    asked = {"BIND": "0.0.0.0", "WEB_WORKERS": "1", "WEB_THREADS": "3"}
+    with running_site(Site(copy_project(tmp_path / "project"), free_port(), asked)) as site:
+        assert f"http://0.0.0.0:{site.port}/" in site.text
+        (master, _worker) = processes(f"--bind=0.0.0.0:{site.port}")
+        assert b"--threads\x003\0" in Path(f"/proc/{master}/cmdline").read_bytes()
+
+
+@pytest.mark.parametrize("asked", [{"WEB_WORKERS": "0"}, {"WEB_THREADS": "many"}])
+def test_a_number_that_is_none_is_one_line(tmp_path: Path, asked: dict[str, str]) -> None:
+    """A wrong number is said by the name of its variable, with what to set."""
+    site = Site(copy_project(tmp_path / "project"), free_port(), asked)
+    with pytest.raises(AssertionError, match=f"{next(iter(asked))} is .*: set it to a whole number, 1 or more"):
+        site.start()
+    assert "Traceback" not in site.text
+
+
 def test_production_without_its_settings_is_one_line(tmp_path: Path) -> None:
     """Under the settings for production a missing SECRET_KEY is said, and nothing is made up or started."""
     site = Site(copy_project(tmp_path / "project"), free_port(), {"DJANGO_SETTINGS_MODULE": PRODUCTION})

@@ -34,39 +34,43 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 class TestProduction:
     SETTINGS = ("--settings", environment.PRODUCTION)
 
-    def test_it_demands_a_secret_key(self) -> None:
-        """Without SECRET_KEY nothing starts, and the message says what to set."""
-        done = manage("check", *self.SETTINGS, ALLOWED_HOSTS="example.com")
-        assert done.returncode != 0
-        assert done.stderr.strip().endswith(
-            "SECRET_KEY is not set: set it to 50 or more random characters, and keep them."
-        )
+    DEMANDED = {
+        "SECRET_KEY": "".join(chr(33 + n % 90) for n in range(60)),
+        "ALLOWED_HOSTS": "example.com",
+        "DATABASE_URL": "postgres://somebody:secret@nowhere/tickets",
+    }
 
-    def test_it_demands_the_hosts(self) -> None:
-        """Without ALLOWED_HOSTS nothing starts, and the message says what to set."""
-        done = manage("check", *self.SETTINGS, SECRET_KEY="x" * 50)
+    @pytest.mark.parametrize(
+        ("name", "remedy"),
+        [
+            ("SECRET_KEY", "set it to 50 or more random characters, and keep them."),
+            ("ALLOWED_HOSTS", "name the site's hosts, with commas between them."),
+            ("DATABASE_URL", "name the database of the accounts, as postgres://user:password@host/tickets."),
+        ],
+    )
+    def test_it_demands(self, name: str, remedy: str) -> None:
+        """Without one of these nothing starts, and the message says what to set."""
+        done = manage("check", *self.SETTINGS, **{**self.DEMANDED, name: " "})
         assert done.returncode != 0
-        assert "ALLOWED_HOSTS is not set: name the site's hosts" in done.stderr
+        assert done.stderr.strip().endswith(f"{name} is not set: {remedy}")
 
     def test_it_passes_the_deployment_checks(self) -> None:
-        """With both set, check --deploy has nothing to say."""
-        key = "".join(chr(33 + n % 90) for n in range(60))
-        done = manage(
-            "check",
-            "--deploy",
-            "--fail-level",
-            "INFO",
-            *self.SETTINGS,
-            SECRET_KEY=key,
-            ALLOWED_HOSTS="example.com",
-        )
+        """With all of them set, check --deploy has nothing to say."""
+        done = manage("check", "--deploy", "--fail-level", "INFO", *self.SETTINGS, **self.DEMANDED)
         assert done.stderr == ""
         assert done.returncode == 0
+
+    def test_it_takes_the_forms_of_trusted_origins(self) -> None:
+        """Behind a proxy that changes the host, its origin can be named."""
+        program = "from django.conf import settings; print(settings.CSRF_TRUSTED_ORIGINS)"
+        origins = {"TRUSTED_ORIGINS": "https://a.example.com, https://b.example.com"}
+        done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, **origins)
+        assert done.stdout.strip() == "['https://a.example.com', 'https://b.example.com']"
 
     def test_it_makes_nothing_up(self, tmp_path: Path) -> None:
         """A loopback engine gets no placeholder credentials in production."""
         program = "import os, project.settings.production; print(sorted(n for n in os.environ if n.startswith('AWS_')))"
-        environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 50, "ALLOWED_HOSTS": "example.com"}
+        environment = {"PATH": os.environ["PATH"], **self.DEMANDED}
         done = subprocess.run(
             [sys.executable, "-c", program],
             cwd=paths.ROOT,
