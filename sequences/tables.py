@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import dynamodb
+from .dynamodb import PLAIN, TableOptions
 from .exceptions import StorageRefused
 from .expressions import MARKER_EXPIRY, KeySchema, KeyType
 from .registry import strategies
@@ -14,8 +15,10 @@ from .strategies.stored_counter import counter_schema
 __all__ = ["create_tables", "keys_of", "schemas_of", "shown"]
 
 
-def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
+def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -> dict[str, bool]:
     """Create the tables that are missing, and return whether each was created, by its name. Safe to run again.
+
+    New tables have the `options`; existing ones stay as they are.
 
     Markers expire by an attribute that items cannot have. A table that deletes items by another attribute is refused;
     with `move_expiry` that is turned off first. Raises StorageRefused for such a table, and for one with other keys
@@ -28,7 +31,7 @@ def create_tables(*, move_expiry: bool = False) -> dict[str, bool]:
         for schema in schemas_of(strategy):
             place = (schema.table, schema.client)
             if place not in created:
-                created[place] = dynamodb.create_table(schema.table, keys_of(schema), schema.client)
+                created[place] = dynamodb.create_table(schema.table, keys_of(schema), schema.client, options)
             _check_keys(strategy.alias, schema)
     if any(created.values()):
         strategies.forget()

@@ -35,7 +35,10 @@ COMMANDS = {
 }
 
 # What a command needs beside the requirements of all.
-MORE = {"browser": [ROOT / "tests" / "browser" / "browser-requirements.txt"]}
+MORE = {
+    "browser": [ROOT / "tests" / "browser" / "browser-requirements.txt"],
+    "check": [ROOT / "deploy" / "deploy-requirements.txt"],
+}
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -16,6 +16,7 @@ CHECKS = {
     "lint": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
     "types": ["mypy"],
+    "template": ["cfnlint.runner.cli", "deploy/dynamodb.json"],
     "migrations": ["manage", "makemigrations", "--check", "--dry-run"],
     "system": ["manage", "check", "--fail-level", "WARNING"],
     "production": [

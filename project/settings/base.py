@@ -62,6 +62,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     },
 }
 SEQUENCES_CLIENTS = {"default": {"LEAN": os.environ.get("SEQUENCES_CLIENT") != "boto3"}}
+SEQUENCES_DELETABLE = {"tickets": ["@*", "#open"]}  # lists of projects, which need no rights on tickets
 SILENCED_SYSTEM_CHECKS = ["sequences.W003"]  # see "timeline"
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")
 

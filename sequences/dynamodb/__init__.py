@@ -19,14 +19,27 @@ from .configuration import DEFAULT_CLIENT, client_options, clients
 from .connections import in_request
 from .errors import ERROR_FATES, Fate, translate_errors
 from .lives import TableLife
-from .tables import create_table, delete_table, expire_items, forget_lives, keep_items, life_of, table_keys, table_name
+from .tables import (
+    PLAIN,
+    TableOptions,
+    create_table,
+    delete_table,
+    expire_items,
+    forget_lives,
+    keep_items,
+    life_of,
+    table_keys,
+    table_name,
+)
 from .values import fingerprint, item_size, marshal, unmarshal, used_units
 
 __all__ = [
     "DEFAULT_CLIENT",
     "ERROR_FATES",
+    "PLAIN",
     "Fate",
     "TableLife",
+    "TableOptions",
     "account",
     "call",
     "client_options",

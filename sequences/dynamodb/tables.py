@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.conf import settings
@@ -16,6 +17,8 @@ from .errors import translate_errors
 from .lives import TableLife
 
 __all__ = [
+    "PLAIN",
+    "TableOptions",
     "create_table",
     "delete_table",
     "expire_items",
@@ -73,7 +76,29 @@ def forget_lives(alias: str = DEFAULT_CLIENT) -> None:
     client.lives(alias).forget()
 
 
-def create_table(name: str, keys: Mapping[str, Literal["S", "N"]], alias: str = DEFAULT_CLIENT) -> bool:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableOptions:
+    """What an on-demand table has beside its keys. The defaults are those of DynamoDB."""
+
+    most_reads: int | None = None
+    """The read units a second above which DynamoDB refuses, as a guard of the costs; None: no such guard."""
+    most_writes: int | None = None
+    """The write units a second above which DynamoDB refuses."""
+    protected: bool = False
+    """Whether the table cannot be deleted before this is taken off."""
+    recoverable: bool = False
+    """Whether the table can be restored as it was at any moment of the last 35 days."""
+    kms_key: str | None = None
+    """The key of KMS that encrypts the table; None: one that DynamoDB owns."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+PLAIN = TableOptions()
+
+
+def create_table(
+    name: str, keys: Mapping[str, Literal["S", "N"]], alias: str = DEFAULT_CLIENT, options: TableOptions = PLAIN
+) -> bool:
     """Create one on-demand table, and wait until it is ready; False if it exists.
 
     `keys` has the names of one or two key attributes and their types, "S" or "N".
@@ -81,19 +106,35 @@ def create_table(name: str, keys: Mapping[str, Literal["S", "N"]], alias: str = 
     with translate_errors("create_table"):
         dynamodb = client.shared_client(alias)
         try:
-            dynamodb.create_table(
-                TableName=name,
-                KeySchema=[
-                    {"AttributeName": name, "KeyType": "RANGE" if index else "HASH"} for index, name in enumerate(keys)
-                ],
-                AttributeDefinitions=[{"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()],
-                BillingMode="PAY_PER_REQUEST",
-            )
+            dynamodb.create_table(**_request(name, keys, options))
         except dynamodb.exceptions.ResourceInUseException:
             return False
         dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
+        if options.recoverable:
+            dynamodb.update_continuous_backups(
+                TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+            )
     forget_lives(alias)
     return True
+
+
+def _request(name: str, keys: Mapping[str, Literal["S", "N"]], options: TableOptions) -> Any:
+    most = {"MaxReadRequestUnits": options.most_reads, "MaxWriteRequestUnits": options.most_writes}
+    throughput = {unit: count for unit, count in most.items() if count is not None}
+    kms = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": options.kms_key} if options.kms_key else {}
+    tags = [{"Key": name, "Value": value} for name, value in options.tags.items()]
+    return {
+        "TableName": name,
+        "KeySchema": [
+            {"AttributeName": name, "KeyType": "RANGE" if index else "HASH"} for index, name in enumerate(keys)
+        ],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()],
+        "BillingMode": "PAY_PER_REQUEST",
+        **({"OnDemandThroughput": throughput} if throughput else {}),
+        **({"DeletionProtectionEnabled": True} if options.protected else {}),
+        **({"SSESpecification": kms} if kms else {}),
+        **({"Tags": tags} if tags else {}),
+    }
 
 
 def table_keys(table: str, alias: str = DEFAULT_CLIENT) -> dict[str, str]:

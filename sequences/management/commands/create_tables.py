@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from sequences.dynamodb import TableOptions
 from sequences.exceptions import SequenceError
 from sequences.tables import create_tables
 
 __all__ = ["Command"]
+
+
+def _units(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a number of units a second: give 1 or more")
+    return int(text)
+
+
+def _tag(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not name or not separator:
+        raise ArgumentTypeError(f"{text!r} is not a tag: give NAME=VALUE")
+    return name, value
+
+
+def _table_options(options: Mapping[str, Any]) -> TableOptions:
+    return TableOptions(
+        most_reads=options["most_reads"],
+        most_writes=options["most_writes"],
+        protected=options["protect"],
+        recoverable=options["recoverable"],
+        kms_key=options["kms_key"],
+        tags=dict(options["tag"]),
+    )
 
 
 class Command(BaseCommand):
@@ -23,10 +50,18 @@ class Command(BaseCommand):
             action="store_true",
             help="if a table deletes items by an attribute that items may have, turn that off",
         )
+        parser.add_argument("--most-reads", type=_units, help="read units a second above which DynamoDB refuses")
+        parser.add_argument("--most-writes", type=_units, help="write units a second above which DynamoDB refuses")
+        parser.add_argument("--protect", action="store_true", help="new tables cannot be deleted by mistake")
+        parser.add_argument("--recoverable", action="store_true", help="new tables can be restored to any moment")
+        parser.add_argument("--kms-key", help="the key of KMS that encrypts new tables")
+        parser.add_argument(
+            "--tag", action="append", default=[], type=_tag, metavar="NAME=VALUE", help="a tag of new tables"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            created = create_tables(move_expiry=options["move_expiry"])
+            created = create_tables(move_expiry=options["move_expiry"], options=_table_options(options))
         except SequenceError as error:
             raise CommandError(str(error)) from error
         for name, is_new in created.items() if options["verbosity"] else ():

@@ -1,13 +1,15 @@
-"""`manage.py sequences`: the audit, guarded changes, and the tables that describe the strategies and their options."""
+"""`manage.py sequences`: the audit, guarded changes, tables about strategies and their options, and the template."""
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from sequences.capabilities import options_table, strategies_table
+from sequences.deployment import template
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
 
@@ -30,6 +32,7 @@ class Command(BaseCommand):
         for name, (about, _) in TABLES.items():
             table = commands.add_parser(name, help=about)
             table.add_argument("--format", choices=["markdown"], default="markdown")
+        commands.add_parser("template", help="a CloudFormation template of the tables, policies and alarms")
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["command"]
@@ -37,5 +40,7 @@ class Command(BaseCommand):
             Audits(self).run(options)
         elif name in CHANGES:
             Changes(self).run(name, options)
+        elif name == "template":
+            self.stdout.write(json.dumps(template(), indent=2))
         else:
             self.stdout.write(TABLES[name][1]())
