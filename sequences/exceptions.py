@@ -26,6 +26,7 @@
         `-- StorageRefused      nothing was written, and a repeat will fail as well
             |-- TableMissing    run `manage.py create_tables`
             |-- AccessRefused   the credentials or the policy refuse the operation
+            |-- BudgetSpent     a page may send no more requests, or has no more time
             `-- NotConfigured   no credentials, no region, or an unusable endpoint
 
 The public functions of `sequences` raise the upper part and `StorageRefused`. They retry after the other storage
@@ -42,6 +43,7 @@ from typing import Any, Self
 __all__ = [
     "AccessRefused",
     "AlsoRefused",
+    "BudgetSpent",
     "CancellationReason",
     "GaveUp",
     "IdempotencyMismatch",
@@ -229,6 +231,14 @@ class TableMissing(StorageRefused):
 
 class AccessRefused(StorageRefused):
     """The credentials or the policy refuse the operation."""
+
+
+class BudgetSpent(StorageRefused):
+    """A page may send no more requests; with `too_slow` because the engine has not answered in time."""
+
+    def __init__(self, message: str, *, too_slow: bool = False) -> None:
+        super().__init__(message)
+        self.too_slow = too_slow
 
 
 class NotConfigured(StorageRefused):

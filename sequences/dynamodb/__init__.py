@@ -3,6 +3,7 @@
 A call is one request. Nothing here retries: two layers of retries multiply, and a repeated addition skips a value. The
 callers retry (see `retries` and `leader`). In the folder:
 
+    budgets       how many requests a page may send, and for how long
     client        the clients of this process, one request, the engine's clock
     configuration the setting SEQUENCES_CLIENTS
     connections   sockets that limit the total time of a request
@@ -14,6 +15,7 @@ callers retry (see `retries` and `leader`). In the folder:
     values        from Python values to attribute values and back
 """
 
+from .budgets import Budget, at_most
 from .client import account, call, now, plain_client, reset, shared_client, try_client
 from .configuration import DEFAULT_CLIENT, client_options, clients
 from .connections import in_request
@@ -37,10 +39,12 @@ __all__ = [
     "DEFAULT_CLIENT",
     "ERROR_FATES",
     "PLAIN",
+    "Budget",
     "Fate",
     "TableLife",
     "TableOptions",
     "account",
+    "at_most",
     "call",
     "client_options",
     "clients",

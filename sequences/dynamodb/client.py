@@ -21,6 +21,7 @@ import botocore.credentials
 import botocore.exceptions
 
 from ..exceptions import OutcomeUnknown, TableMissing
+from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .connections import LEAN_POOLS, POOLS, within
 from .errors import translate_errors
@@ -198,12 +199,12 @@ def call(
 ) -> dict[str, Any]:
     """Send one request, for example `call("put_item", {...})`, and return the answer.
 
-    It takes at most `seconds`, and never more than the client's READ_TIMEOUT. Raises the storage errors of `exceptions`
-    and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
+    It takes at most `seconds`, and never more than the client's READ_TIMEOUT or the budget of the page. Raises the
+    storage errors of `exceptions` and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     """
     chosen = _client(client)
     chosen.get()
-    with within(min(seconds, chosen.read_seconds)) as limit:
+    with within(min(granted(seconds), chosen.read_seconds)) as limit:
         try:
             with translate_errors(operation):
                 answer = chosen.send(operation, request)

@@ -113,6 +113,7 @@ CASES = [
     Case(sequences.StorageRefused(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.TableMissing(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.AccessRefused(SECRET), 503, "The store refuses this", tell=True),
+    Case(sequences.BudgetSpent(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.NotConfigured(SECRET), 503, "The store refuses this", tell=True),
 ]
 # Errors without an entry of their own: they mean the same as their parent.
@@ -127,6 +128,7 @@ LIKE_THEIR_PARENTS = {
     sequences.StorageRefused: sequences.StorageError,
     sequences.TableMissing: sequences.StorageError,
     sequences.AccessRefused: sequences.StorageError,
+    sequences.BudgetSpent: sequences.StorageError,
     sequences.NotConfigured: sequences.StorageError,
 }
 
