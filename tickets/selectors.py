@@ -44,10 +44,16 @@ def list_projects(
     return page_of(found, name, store.project_from_row)
 
 
-def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-    """The scopes of the sequence "tickets": one page of partitions of projects, and the cursor of the next page."""
-    found = store.find_projects(position_of(cursor, store.REGISTER), limit)
-    page = page_of(found, store.REGISTER, store.partition_from_row)
+def list_scopes(cursor: str | None, limit: int, prefix: str = "") -> tuple[list[str], str | None]:
+    """The scopes of the sequence "tickets": one page of partitions of projects, and the cursor of the next page.
+
+    With `prefix` only those that begin with it, in upper or lower case.
+    """
+    prefix = prefix.upper()
+    name = f"{store.REGISTER} {prefix}".rstrip()
+    at = position_of(cursor, name)
+    found = store.find_partitions(prefix, at, limit) if prefix else store.find_projects(at, limit)
+    page = page_of(found, name, store.partition_from_row)
     return list(page.results), page.next_cursor
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "OLD_ITEM",
     "REPORT_UNITS",
     "Wire",
+    "beginning",
     "change_row",
     "marker_number",
     "put_if_absent",
@@ -98,6 +99,25 @@ def query_numbers(
         request["KeyConditionExpression"] += f" AND {list(aliases)[1]} > :above"
         request["ExpressionAttributeValues"][":above"] = schema.sort_value(above)
     return {**request, "ExclusiveStartKey": after} if after else request
+
+
+def beginning(query: Wire, text: str) -> dict[str, Any]:
+    """A query of a collection whose sort keys are texts, for those that begin with this one.
+
+    Not by `begins_with`, which does not tell upper from lower case on every engine.
+    """
+    names = query["ExpressionAttributeNames"]
+    sort = next(alias for alias in names if alias.startswith("#1_"))
+    last = text + "\U0010ffff"  # no text has this character
+    return {
+        **query,
+        "KeyConditionExpression": f"{query['KeyConditionExpression']} AND {sort} BETWEEN :begin AND :last",
+        "ExpressionAttributeValues": {
+            **query["ExpressionAttributeValues"],
+            ":begin": {"S": text},
+            ":last": {"S": last},
+        },
+    }
 
 
 def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:

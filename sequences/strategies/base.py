@@ -7,6 +7,7 @@ requests are written together, and retries.
 from __future__ import annotations
 
 import datetime
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -274,21 +275,41 @@ class Strategy(ABC):
     def last_value(self, scope: Scope) -> int | None:
         """The highest value handed out; None if there was none yet. Costs one read."""
 
-    def counters(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
+    def counters(
+        self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
+    ) -> tuple[list[Counter], str | None]:
         """One page of this sequence's scopes, in order, and the cursor of the next page. Never scans a table.
 
+        With `prefix` only scopes whose names begin with it, and with `period` only those of a period, such as "2026". A
+        sequence with a PERIOD needs a period for a prefix. A cursor belongs to the list with the same two.
+
         Counters in a table of their own are listed by one query. Other scopes come from the function that the option
-        "scopes" names, and each costs one read. Raises OperationNotSupported if there is no such function.
+        "scopes" names, and each costs one read. It is asked for a prefix and a period by its arguments of these names.
+        Raises OperationNotSupported if there is no such function, or if it has no such argument; InvalidPeriod.
         """
+        if period:
+            self.period.check(period)
         if self.counter and not self.counter.beside_items:
-            return self.counter.page(cursor, limit)
+            return self.counter.page(cursor, limit, begin=self._begin(prefix, period))
         if self._list_scopes is None:
             raise OperationNotSupported(
                 f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
                 f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or name one scope."
             )
-        scopes, following = self._list_scopes(cursor, limit)
+        asked = {name: text for name, text in (("prefix", prefix), ("period", period)) if text}
+        if missing := asked.keys() - inspect.signature(self._list_scopes).parameters.keys():
+            raise OperationNotSupported(
+                f"The scopes of {self.alias!r} cannot be searched by {min(missing)}: give the function in "
+                f"SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'] an argument {min(missing)!r}."
+            )
+        scopes, following = self._list_scopes(cursor, limit, **asked)
         return [self._counted(scope) for scope in scopes], following
+
+    def _begin(self, prefix: str, period: str) -> str:
+        """How the stored texts of the scopes begin that have this prefix and period. Raises OperationNotSupported."""
+        if prefix and self.layout.in_periods and not period:
+            raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
+        return f"#{period}#{prefix}" if period else prefix
 
     def _counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
         scope, period = listed if isinstance(listed, tuple) else (listed, "")

@@ -306,13 +306,14 @@ class StoredCounter:
             self.forget_scope(scope)
         return True
 
-    def page(self, cursor: str | None, limit: int) -> tuple[list[Counter], str | None]:
-        """Some counters from their table, in the order of their scopes, by one Query."""
+    def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
+        """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
         schema, attributes = counter_schema(self.table, self.client), ("last_value", "updated_at", "frozen")
         request = expressions.query_numbers(
             schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
         )
+        request = expressions.beginning(request, begin) if begin else request
         answer = read("query", request, client=self.client)
         rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
         following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")

@@ -14,6 +14,7 @@ from sequences.commits import Pending, PutRequest, ReserveRequest
 from sequences.exceptions import (
     CancellationReason,
     InvalidItem,
+    InvalidPeriod,
     ItemExists,
     OperationNotSupported,
     SequenceExhausted,
@@ -26,7 +27,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import CounterStrategy, values_of
 from sequences.testing.callers import put_some, take_some
-from sequences.types import Allocation, Counter
+from sequences.types import Allocation, Counter, Dated
 from tests.sequences.support import (
     COUNTERS,
     STEPPING,
@@ -586,6 +587,31 @@ class TestLists:
             assert listed[scope].updated_at is not None
         assert all(counter.sequence == name for counter in found)
 
+    def test_counters_that_begin_with_a_text(self, wire: Wire) -> None:
+        """A prefix finds the scopes that begin with it, page by page, by one query a page; "#" finds the nameless."""
+        for scope in ("Search-1", "Search-2", "Search-30", "search-4", "Se", None):
+            get_next_value("atomic", scope=scope)
+        wire.clear()
+        found, cursor = strategies["atomic"].counters(None, 2, prefix="Search-")
+        rest, end = strategies["atomic"].counters(cursor, 2, prefix="Search-")
+        assert [counter.scope for counter in found + rest] == ["Search-1", "Search-2", "Search-30"]
+        assert end is None
+        assert wire.operations == ["Query", "Query"]
+        assert [counter.scope for counter in strategies["atomic"].counters(None, 2, prefix="#")[0]] == [None]
+
+    def test_counters_of_a_period(self) -> None:
+        """A sequence with a PERIOD is searched in one period, whose name must be one."""
+        strategy = make("atomic", PERIOD="year", partition="{sequence}#{period}#{scope}")
+        for scope in (Dated("AB", "2001"), Dated("AC", "2001"), Dated(None, "2001"), Dated("AB", "2002")):
+            strategy.advance_to(scope, 5)
+        found, _ = strategy.counters(None, 10, period="2001")
+        assert [counter.scope for counter in found] == [None, "AB", "AC"]
+        assert [counter.period for counter in strategy.counters(None, 10, prefix="AB", period="2002")[0]] == ["2002"]
+        with pytest.raises(OperationNotSupported, match="in one period: name it"):
+            strategy.counters(None, 10, prefix="AB")
+        with pytest.raises(InvalidPeriod):
+            strategy.counters(None, 10, period="nonsense")
+
     def test_a_broken_counter_is_listed(self, scope: str) -> None:
         """A counter that somebody has set to what is no number does not hide the others."""
         put_some("atomic", scope, 1)
@@ -608,8 +634,20 @@ class TestLists:
         assert [(counter.scope, counter.last_value) for counter in counters] == [(scope, 2)]
         assert cursor is None
 
+    def test_a_function_is_searched_by_its_arguments(self, scope: str) -> None:
+        """A function of scopes with the argument `prefix` is asked for it; one without it is named."""
+        strategy = make("transactional-beside", scopes=f"{__name__}.search_scopes")
+        assert [counter.scope for counter in strategy.counters(None, 10, prefix=scope)[0]] == [scope]
+        with pytest.raises(OperationNotSupported, match="an argument 'prefix'"):
+            make("transactional-beside", scopes=f"{__name__}.list_scopes").counters(None, 10, prefix="a")
+
 
 _listed: list[str] = []
+
+
+def search_scopes(cursor: str | None, limit: int, *, prefix: str = "") -> tuple[list[str], str | None]:
+    """The one scope that begins with the text: the text itself."""
+    return [prefix], None
 
 
 def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:

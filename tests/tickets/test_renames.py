@@ -171,7 +171,8 @@ class TestNumbers:
         """The scope of a project stays its first key, and its audit finds every number."""
         rename()
         file("next", "XYZ")
-        assert selectors.list_scopes(None, 10) == (["ABC"], None)
+        assert selectors.list_scopes(None, 10) == selectors.list_scopes(None, 10, "AB") == (["ABC"], None)
+        assert selectors.list_scopes(None, 10, "XY") == ([], None)
         report = audit(strategies["tickets"], "ABC")
         assert (report.carried, report.missing, report.unexplained) == (2, 0, 0)
 

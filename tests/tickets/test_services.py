@@ -145,6 +145,18 @@ class TestProjects:
             found += more
         assert found == sorted(keys)
 
+    def test_the_register_is_searched_by_the_beginning_of_a_key(self, tables: str) -> None:
+        """The scopes that begin with a text are found page by page, in any case; what no key has finds nothing."""
+        keys = ["AB", "ABC", "ABCDEFGHIJ", "ABD", "AC", "A1", "B2B"]
+        for key in keys:
+            services.create_project(key=key, name=key, by="ann")
+        for prefix in ("AB", "ab", "ABC", "A", "ABCDEFGHIJ", "B3", "Z", "AB-", "é", "A" * 11):
+            found, cursor = selectors.list_scopes(None, 2, prefix)
+            while cursor is not None:
+                more, cursor = selectors.list_scopes(cursor, 2, prefix)
+                found += more
+            assert found == sorted(key for key in keys if key.startswith(prefix.upper()))
+
     def test_places_in_the_register_fit_a_json_number(self) -> None:
         """The last possible key has a place that every reader of JSON keeps exactly."""
         assert store.place_in_register("ZZZZZZZZZZ") < 2**53

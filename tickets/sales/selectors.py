@@ -170,8 +170,13 @@ def list_order_scopes(cursor: str | None, limit: int) -> tuple[list[None], None]
     return [None], None
 
 
-def list_invoice_scopes(cursor: str | None, limit: int) -> tuple[list[tuple[None, str]], str | None]:
-    """The scopes of the sequence "invoices": one page of years, and the cursor of the next page."""
+def list_invoice_scopes(cursor: str | None, limit: int, period: str = "") -> tuple[list[tuple[None, str]], str | None]:
+    """The scopes of the sequence "invoices": one page of years, newest first, and the cursor of the next page.
+
+    With `period` only that year.
+    """
+    if period:
+        return [(None, period)], None
     found = store.find_years(position_of(cursor, store.YEARS), limit)
     page = page_of(found, store.YEARS, lambda row: (None, str(row["sk"])))
     return list(page.results), page.next_cursor

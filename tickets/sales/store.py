@@ -86,8 +86,8 @@ def find_invoices(year: int, at: Position | None, limit: int, *, attributes: Seq
 
 
 def find_years(at: Position | None, limit: int) -> Slice:
-    """The years that may have invoices, oldest first. One query."""
-    return _rows.query(YEARS, (), at=at, limit=limit, newest_first=False)
+    """The years that may have invoices, newest first. One query."""
+    return _rows.query(YEARS, (), at=at, limit=limit, newest_first=True)
 
 
 def require_year(year: int) -> None:

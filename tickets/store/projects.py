@@ -9,7 +9,9 @@ from sequences.storage import FIRST_VERSION, marshal, new_token, put_if_absent, 
 from tickets.exceptions import ProjectChanged, ProjectExists, ProjectNotFound, StaleVersion
 from tickets.store.members import BEFORE_MEMBERS, ENTRY, OPEN, accesses, entry, listing, of_person
 from tickets.store.places import (
+    ALPHABET,
     ASKED,
+    KEY_LENGTH,
     PROJECT_ROW,
     REGISTER,
     RENAMES,
@@ -99,6 +101,25 @@ def find_projects(at: Position | None, limit: int, *, archived: bool = True) -> 
         return "renamed_to" not in row and (archived or not row.get("archived"))
 
     return ROWS.search(REGISTER, ENTRY, at=at, limit=limit, newest_first=False, keep=keep)
+
+
+def find_partitions(prefix: str, at: Position | None, limit: int) -> Slice:
+    """The rows of the register for the partitions that begin with a text, in their order. One query, or a few more.
+
+    Every partition has its row under the key that its project had first.
+    """
+    if not set(prefix) <= set(ALPHABET) or len(prefix) > KEY_LENGTH:
+        return Slice(rows=(), newest_first=False, begins=None, end=None)
+    last = place_in_register(prefix.ljust(KEY_LENGTH, ALPHABET[-1]))
+    return ROWS.search(
+        REGISTER,
+        ENTRY,
+        at=at or Position(place_in_register(prefix) - 1),
+        limit=limit,
+        newest_first=False,
+        keep=lambda row: place_in_register(partition_from_row(row)) == row["sk"],
+        enough=lambda row: row["sk"] > last,
+    )
 
 
 def change_project(old: Project, new: Project, *, at: datetime, by: str) -> None:

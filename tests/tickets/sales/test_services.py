@@ -507,10 +507,11 @@ class TestYears:
         assert operations == ["Query", "Query"]
 
     def test_audits_find_every_year(self, tables: str, this_year: int, last_december: date) -> None:
-        """The scopes of the invoices are the years that have some, page by page."""
+        """The scopes of the invoices are the years that have some, the newest first, page by page."""
         issued()
         issued(last_december)
         first, cursor = selectors.list_invoice_scopes(None, 1)
         second, end = selectors.list_invoice_scopes(cursor, 1)
-        assert first + second == [(None, str(this_year - 1)), (None, str(this_year))]
+        assert first + second == [(None, str(this_year)), (None, str(this_year - 1))]
         assert end is None
+        assert selectors.list_invoice_scopes(None, 10, period="2001") == ([(None, "2001")], None)
