@@ -8,7 +8,7 @@ know how they are stored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
@@ -122,6 +122,8 @@ class Counter:
     """By whom, since when and why it is frozen; None if it is not."""
     percent_used: int = 0
     """How much is used of the values up to MAXIMUM, or to the width in FORMAT if that is less."""
+    milestones: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """The values at which days and hours began, by the names in its row (see `strategies.milestones`)."""
 
     @property
     def counted_in(self) -> Scope:

@@ -4,11 +4,21 @@ Nothing here sends anything. `KeySchema` turns numbers into sort keys. The funct
 values exact.
 """
 
-from .counters import CounterRow, add_to_counter, advance_counter, delete_counter, put_counter
+from .counters import (
+    SINCE,
+    CounterRow,
+    Milestones,
+    add_to_counter,
+    advance_counter,
+    delete_counter,
+    put_counter,
+    with_milestones,
+)
 from .items import (
     FIRST_VERSION,
     MARKER_EXPIRY,
     OLD_ITEM,
+    Wire,
     beginning,
     change_row,
     marker_number,
@@ -28,9 +38,12 @@ __all__ = [
     "FIRST_VERSION",
     "MARKER_EXPIRY",
     "OLD_ITEM",
+    "SINCE",
     "CounterRow",
     "KeySchema",
     "KeyType",
+    "Milestones",
+    "Wire",
     "add_to_counter",
     "advance_counter",
     "beginning",
@@ -47,4 +60,5 @@ __all__ = [
     "single_write",
     "transaction",
     "update_version",
+    "with_milestones",
 ]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..dynamodb import marshal
 from .items import OLD_ITEM, REPORT_UNITS, Wire
 
-__all__ = ["CounterRow", "add_to_counter", "advance_counter", "delete_counter", "put_counter"]
+__all__ = [
+    "CounterRow",
+    "Milestones",
+    "add_to_counter",
+    "advance_counter",
+    "delete_counter",
+    "put_counter",
+    "with_milestones",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +27,24 @@ class CounterRow:
     last_value: int
     token: str
     updated_at: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Milestones:
+    """What a write of a counter does to its milestones beside counting (see `strategies.milestones`).
+
+    It sets those in `begun` to the last value before it, or to `before_start`, if they are missing. It sets `moved`
+    to these values, and removes the `outdated` ones.
+    """
+
+    begun: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
+    moved: Mapping[str, int] = field(default_factory=dict)
+    before_start: int = 0
+
+
+SINCE = "since"
+"""The attribute that says since when a counter has milestones (seconds since 1970)."""
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
@@ -63,6 +90,31 @@ def add_to_counter(
     }
 
 
+def with_milestones(request: dict[str, Any], milestones: Milestones | None) -> dict[str, Any]:
+    """An addition or an advance that also does this to the milestones; unchanged for None.
+
+    An addition that begins some returns all attributes, so that outdated ones are seen.
+    """
+    if milestones is None:
+        return request
+    begun, sets, values = milestones.begun, [], {f":{name}": value for name, value in milestones.moved.items()}
+    if begun:
+        values[":before_start"] = milestones.before_start
+        sets = [f"#{name} = if_not_exists(#{name}, if_not_exists(#last_value, :before_start))" for name in begun]
+        sets.append(f"#{SINCE} = if_not_exists(#{SINCE}, :now)")
+    sets += [f"#{name} = :{name}" for name in milestones.moved]
+    removes = ", ".join(f"#{name}" for name in milestones.outdated)
+    names = (*begun, *milestones.moved, *milestones.outdated, *([SINCE] if begun else []))
+    returned = {"ReturnValues": "ALL_NEW"} if begun and "ReturnValues" in request else {}
+    return {
+        **request,
+        **returned,
+        "UpdateExpression": ", ".join([request["UpdateExpression"], *sets]) + (f" REMOVE {removes}" if removes else ""),
+        "ExpressionAttributeNames": {**request["ExpressionAttributeNames"], **{f"#{name}": name for name in names}},
+        "ExpressionAttributeValues": {**request["ExpressionAttributeValues"], **marshal(values)},
+    }
+
+
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
     """The condition that the counter has not changed since it was read."""
     if seen is None:
@@ -90,8 +142,13 @@ def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None)
     }
 
 
-def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None, thawed: str | None) -> dict[str, Any]:
-    """The write of `advance_counter`, as a put of the whole counter. It keeps the mark of the last thaw."""
+def put_counter(
+    table: str, key: Wire, row: CounterRow, *, seen: int | None, thawed: str | None, milestones: Wire | None = None
+) -> dict[str, Any]:
+    """The write of `advance_counter`, as a put of the whole counter, with these milestones.
+
+    It keeps the mark of the last thaw.
+    """
     condition, values = _still(seen)
     fields = {"last_value": row.last_value, "highest": row.last_value, "updated_at": row.updated_at, "token": row.token}
     same_thaw = "attribute_not_exists(#thawed)" if thawed is None else "#thawed = :thawed"
@@ -99,7 +156,7 @@ def put_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None, tha
     values |= {f":{name}": value for name, value in mark.items()}
     return {
         "TableName": table,
-        "Item": {**key, **marshal(fields), **mark},
+        "Item": {**key, **(milestones or {}), **marshal(fields), **mark},
         "ConditionExpression": f"{condition} AND {same_thaw}",
         "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#thawed": "thawed"},
         **({"ExpressionAttributeValues": values} if values else {}),

@@ -47,17 +47,19 @@ def read_item(table: str, key: Wire) -> dict[str, Any]:
     return {"TableName": table, "Key": key, "ConsistentRead": True, **REPORT_UNITS}
 
 
-def read_many(schema: KeySchema, places: Iterable[tuple[str, int]], *, attributes: Sequence[str]) -> dict[str, Any]:
-    """A consistent `BatchGetItem` of at most 100 items, each named by its partition and number.
+def read_many(
+    schema: KeySchema, places: Iterable[tuple[str, int]], *, attributes: Sequence[str], consistent: bool = True
+) -> dict[str, Any]:
+    """A `BatchGetItem` of at most 100 items, each named by its partition and number.
 
     They come with their sort keys and these attributes.
     """
-    aliases = {f"#{name}": name for name in attributes}
+    aliases = _numbered((schema.sort_name, *attributes))
     wanted = {
         "Keys": [schema.key(partition, number) for partition, number in places],
-        "ConsistentRead": True,
-        "ProjectionExpression": ", ".join(["#sort", *aliases]),
-        "ExpressionAttributeNames": {"#sort": schema.sort_name, **aliases},
+        "ConsistentRead": consistent,
+        "ProjectionExpression": ", ".join(aliases),
+        "ExpressionAttributeNames": aliases,
     }
     return {"RequestItems": {schema.table: wanted}}
 
@@ -82,8 +84,7 @@ def query_numbers(
 
     It has only numbers greater than `above`, and continues after the key `after`.
     """
-    names = [schema.partition_name, schema.sort_name, *attributes]
-    aliases = {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
+    aliases = _numbered((schema.partition_name, schema.sort_name, *attributes))
     request: dict[str, Any] = {
         "TableName": schema.table,
         "KeyConditionExpression": "#partition = :partition",
@@ -118,6 +119,11 @@ def beginning(query: Wire, text: str) -> dict[str, Any]:
             ":last": {"S": last},
         },
     }
+
+
+def _numbered(names: Iterable[str]) -> dict[str, str]:
+    """An alias for each attribute name, whatever characters it has."""
+    return {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
 
 
 def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ..exceptions import WriteCancelled
 from ..retries import Deadline, new_token
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
+from .milestones import SINCE
 from .stored_counter import CounterState
 
 __all__ = ["Addition", "AtomicCounter"]
@@ -59,7 +60,7 @@ class Addition(CounterCommitter):
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))
         amount = numbers.step * sum(pending.request.count for pending in fitting)
-        token = new_token()
+        token, now = new_token(), int(counter.wall())
         request = expressions.add_to_counter(
             counter.table,
             counter.key(scope),
@@ -68,8 +69,9 @@ class Addition(CounterCommitter):
             room=numbers.maximum - amount,
             highest_seen=counter.highest_seen(scope),
             token=token,
-            now=int(counter.wall()),
+            now=now,
         )
+        request = expressions.with_milestones(request, counter.due(scope, now))
         return PreparedWrite(
             operation="update_item", request=request, pendings=tuple(fitting), values=(), token=token, life=life
         )
@@ -80,6 +82,8 @@ class Addition(CounterCommitter):
     def _settle(self, scope: Scope, write: PreparedWrite, counter: Mapping[str, Any]) -> None:
         last_value = CounterState.of(counter).last_value
         assert last_value is not None
+        if SINCE in counter and write.life == self.counter.lives.current:
+            self.counter.milestones.learn(scope, counter, self.counter.wall())
         self.taken(scope, write, last_value)
 
     def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:

@@ -22,10 +22,11 @@ from ..commits import Pending, PutRequest, ReserveRequest
 from ..exceptions import CancellationReason, InvalidScope, InvalidSequence, OperationNotSupported, SequenceError
 from ..expressions import KeySchema, KeyType
 from ..formats import Format
-from ..retries import DEADLINE_SECONDS, Deadline, Timing
+from ..retries import DEADLINE_SECONDS, Deadline, Timing, read
 from ..types import Counter, Dated, Scope, SequenceConfig, parted
 from . import remedies
 from .assignments import Assignment, Hint
+from .course import Course, course_of_counter
 from .history import History
 from .item_writer import ItemWriter
 from .layout import VALUE_IN, ItemLayout, Send
@@ -313,6 +314,8 @@ class Strategy(ABC):
 
     def _counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
+        if self.counter:
+            return self.counter.shown(Dated.of(scope, period), partial(read, deadline=self.deadline()))
         last_value, frozen = self.look(Dated.of(scope, period))
         told = remedies.signature(frozen) if frozen else None
         return Counter(
@@ -323,6 +326,10 @@ class Strategy(ABC):
             frozen=told,
             percent_used=self.numbers.percent_used(last_value),
         )
+
+    def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
+        """How far a counter of a list had counted around these moments; None if that is not known. See `rates_of`."""
+        return course_of_counter(counter, self.numbers, now) if self.counter else None
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         """The last value of a scope, and by whom it is frozen if the read tells. Costs one read."""

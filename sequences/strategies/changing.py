@@ -23,6 +23,7 @@ from ..types import Scope
 from . import remedies
 from .base import Strategy
 from .layout import SIGNATURE, Send, signed_void
+from .milestones import moved
 from .numbers import LARGEST
 from .stored_counter import CounterState, StoredCounter
 
@@ -152,6 +153,7 @@ class Scene:
         kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
         moves = not self.strategy.gapless and not frozen and last_value is not None and self.state.highest == last_value
         exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
+        skipped = 0 if last_value is None else value - last_value
         return expressions.change_row(
             self.counter.table,
             self.counter.key(self.scope),
@@ -161,6 +163,7 @@ class Scene:
             sets={
                 "last_value": value,
                 **({"frozen": kept} if frozen else {"highest": value}),
+                **moved(self.row, skipped),
                 **self._written(sign),
             },
         )

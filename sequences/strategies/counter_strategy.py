@@ -83,11 +83,13 @@ class CounterStrategy(Strategy):
             return
         self.lives.bind(deadline.send)
         self.reservations.submit(scope, pendings, deadline)
+        self.counter.tidy(scope, deadline.send)
 
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count))
         self.reservations.submit(scope, [pending], deadline)
+        self.counter.tidy(scope, deadline.send)
         if isinstance(pending.answer, SequenceError):
             raise pending.answer
         return pending

@@ -12,6 +12,7 @@ from ..expressions import CounterRow
 from ..retries import Deadline, new_token
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
+from .milestones import put_again
 from .options import one_of
 from .stored_counter import CounterState, StoredCounter
 
@@ -80,9 +81,13 @@ class _ReadThenWrite(CounterCommitter):
 
     def _write(self, scope: Scope, state: CounterState, row: CounterRow) -> dict[str, Any]:
         table, key = self.counter.table, self.counter.key(scope)
-        if self._by_put:
-            return expressions.put_counter(table, key, row, seen=state.last_value, thawed=state.thawed)
-        return expressions.advance_counter(table, key, row, seen=state.last_value)
+        milestones = self.counter.due(scope, row.updated_at, state)
+        if not self._by_put:
+            request = expressions.advance_counter(table, key, row, seen=state.last_value)
+            return expressions.with_milestones(request, milestones)
+        counted = self.counter.last_value(state)
+        kept = put_again(state.row, milestones, last_value=counted, now=row.updated_at)
+        return expressions.put_counter(table, key, row, seen=state.last_value, thawed=state.thawed, milestones=kept)
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from .. import dynamodb, expressions
-from ..exceptions import InvalidSequence, StorageRefused, WriteCancelled
-from ..expressions import CounterRow, KeySchema
+from ..exceptions import InvalidSequence, SequenceError, StorageRefused, WriteCancelled
+from ..expressions import CounterRow, KeySchema, Milestones, Wire
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter, Scope, parted
 from . import remedies
 from .layout import ItemLayout, Send, scope_of_text, scope_text
 from .lives import TableLives
 from .lru import LRU
+from .milestones import RULERS, SINCE, MilestoneMemory, milestones_in, moved
 from .numbers import Numbers
 from .options import Option, boolean
 from .switch_note import SwitchNote
@@ -49,6 +51,7 @@ class CounterState:
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
     `thawed` is the mark of the last thaw, which stays: a freeze from before it must not come into force any more.
+    `row` is the counter as it is stored.
     """
 
     last_value: int | None
@@ -58,6 +61,13 @@ class CounterState:
     stored: int | None = None
     frozen: Mapping[str, Any] | None = None
     thawed: str | None = None
+    row: Wire = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_row(cls, row: Wire, read_units: float = 0.0) -> CounterState:
+        """The state of a stored counter, as attribute values. Raises StorageRefused, as `of` does."""
+        counting = {name: row[name] for name in ("last_value", "highest", "frozen", "thawed") if name in row}
+        return replace(cls.of(dynamodb.unmarshal(counting), read_units), row=row)
 
     @classmethod
     def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:
@@ -115,6 +125,7 @@ class StoredCounter:
         self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
         self._highest_seen: LRU[int] = LRU()
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
+        self.milestones = MilestoneMemory(numbers.before_start)
 
     @property
     def client(self) -> str:
@@ -125,11 +136,13 @@ class StoredCounter:
         """Forget everything about every scope."""
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.clear()
+        self.milestones.forget()
 
     def forget_scope(self, scope: Scope) -> None:
         """Forget everything about one scope."""
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.forget(scope)
+        self.milestones.forget_scope(scope)
 
     @property
     def beside_items(self) -> bool:
@@ -149,7 +162,7 @@ class StoredCounter:
         """
         seen = self.highest_seen(scope)  # before the read: other threads may move the counter meanwhile
         answer = send("get_item", expressions.read_item(self.table, self.key(scope)))
-        state = CounterState.of(dynamodb.unmarshal(answer.get("Item", {})), dynamodb.used_units(answer))
+        state = CounterState.of_row(answer.get("Item", {}), dynamodb.used_units(answer))
         if state.frozen and not even_frozen:
             raise remedies.frozen(self.alias, scope, state.frozen)
         known = state.should_be(seen)
@@ -185,6 +198,30 @@ class StoredCounter:
     def row(self, last_value: int, token: str) -> CounterRow:
         """The attributes that a write stores in the counter."""
         return CounterRow(last_value=last_value, token=token, updated_at=int(self.wall()))
+
+    def due(self, scope: Scope, now: int, state: CounterState | None = None) -> Milestones | None:
+        """What the next write does to the counter's milestones, after this look at it, if there was one."""
+        if state is not None and not self.milestones.is_current(scope, now):
+            self.milestones.learn(scope, state.row, now)
+        return self.milestones.due(scope, now, self.highest_seen(scope))
+
+    def tidy(self, scope: Scope, send: Send) -> None:
+        """Remove outdated milestones if a process that writes once and ends would leave too many.
+
+        One write for several such processes. What fails here is left to the next one.
+        """
+        outdated = self.milestones.too_many(scope) if self.milestones.crowded else ()
+        if not outdated:
+            return
+        request = expressions.change_row(
+            self.table,
+            self.key(scope),
+            unchanged={},
+            at_least={"last_value": self.numbers.before_start},
+            removes=outdated,
+        )
+        with suppress(SequenceError):
+            send("update_item", request)
 
     def highest_seen(self, scope: Scope) -> int | None:
         """The highest value that was handed out, as far as this process knows."""
@@ -258,9 +295,7 @@ class StoredCounter:
         state = self.standing(scope, send)
         reached = self.last_value(state)
         if reached != self.last_value(replace(state, stored=None)):
-            request = expressions.advance_counter(
-                self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
-            )
+            request = self._moving(scope, state, self.row(reached, new_token()))
             try:
                 send("update_item", request)
             except WriteCancelled:
@@ -280,7 +315,7 @@ class StoredCounter:
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()
-            request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
+            request = self._moving(scope, state, row)
             try:
                 write_once("update_item", request, token=row.token, deadline=deadline)
             except WriteCancelled as error:
@@ -288,6 +323,12 @@ class StoredCounter:
             else:
                 self.seen(scope, row.last_value)
                 return row.last_value
+
+    def _moving(self, scope: Scope, state: CounterState, row: CounterRow) -> dict[str, Any]:
+        """The write that moves the counter to `row`, with its milestones: what it skips is not handed out."""
+        skipped = row.last_value - self.last_value(replace(state, stored=None))
+        request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
+        return expressions.with_milestones(request, Milestones(moved=moved(dynamodb.unmarshal(state.row), skipped)))
 
     def delete(self, scope: Scope, deadline: Deadline) -> bool:
         """Delete the counter, and what this process remembers of the scope. Return whether there was one.
@@ -309,7 +350,9 @@ class StoredCounter:
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
-        schema, attributes = counter_schema(self.table, self.client), ("last_value", "updated_at", "frozen")
+        schema, now = counter_schema(self.table, self.client), self.wall()
+        milestones = [name for ruler in RULERS for name in ruler.names(now)]
+        attributes = ("last_value", "updated_at", "frozen", SINCE, *milestones)
         request = expressions.query_numbers(
             schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
         )
@@ -317,11 +360,18 @@ class StoredCounter:
         answer = read("query", request, client=self.client)
         rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
         following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
-        return [self._shown(row) for row in rows], following
+        return [self._shown(scope_of_text(row["scope"]), row, row.get("last_value")) for row in rows], following
 
-    def _shown(self, row: Mapping[str, Any]) -> Counter:
-        scope, period = parted(scope_of_text(row["scope"]))
-        last_value = row.get("last_value")  # somebody may have stored what is no number: the list shows it
+    def shown(self, scope: Scope, send: Send) -> Counter:
+        """One counter as lists show it, by one consistent read. Raises SequenceWentBack."""
+        state = self.state(scope, send, even_frozen=True)
+        last_value = state.last_value if state.stored is None else self.last_value(state)
+        return self._shown(scope, dynamodb.unmarshal(state.row), last_value)
+
+    def _shown(self, counted_in: Scope, row: Mapping[str, Any], last_value: int | None) -> Counter:
+        """A counter for a page. Somebody may have stored what is no number: the page shows it."""
+        scope, period = parted(counted_in)
+        milestones = {name: row[name] for name in (SINCE, *milestones_in(row)) if isinstance(row.get(name), int)}
         return Counter(
             sequence=self.alias,
             scope=scope,
@@ -330,4 +380,5 @@ class StoredCounter:
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
             frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
             percent_used=self.numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
+            milestones=milestones,
         )

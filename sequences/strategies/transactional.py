@@ -10,6 +10,7 @@ from typing import Any
 from .. import expressions
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
+from ..expressions import CounterRow
 from ..retries import Deadline, new_token, read
 from ..types import Scope, SequenceConfig
 from .assignments import Assignment, Hint
@@ -59,25 +60,37 @@ class TransactionalCounter(Strategy):
         super().__init__(config, **clocks)
         self.counter: StoredCounter = stored_counter(self)
         self._states: LRU[CounterState] = LRU()
+        self._beginning: LRU[CounterRow] = LRU()  # the row of a write that sets milestones
 
     def forget(self) -> None:
         super().forget()
         self._states.clear()
+        self._beginning.clear()
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
         read_units = counter.check_items(scope, send)
-        state = (None if counter.is_behind(scope) else self._states.get(scope)) or counter.standing(scope, send)
+        known = None if counter.is_behind(scope) else self._states.get(scope)
+        state = known or counter.standing(scope, send)
         last_value = counter.last_value(state)
         fitting = self.numbers.fitting(pendings, last_value)
         values, last_value = self.numbers.firsts(fitting, last_value)
         row = counter.row(last_value, new_token())
+        milestones = counter.due(scope, row.updated_at, None if known else state)
+        if milestones and milestones.begun:
+            self._beginning.put(scope, row)
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
+        action = expressions.with_milestones(action, milestones)
         return Assignment(fitting, values, read_units + state.read_units, action, row.token)
 
     def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, CounterState(last_value, last_value))
+        beginning = self._beginning.get(scope)
+        if beginning:
+            self._beginning.forget(scope)
+            if beginning.last_value == last_value:
+                self.counter.milestones.began(scope, beginning.updated_at)
 
     def _remember(self, scope: Scope, state: CounterState) -> None:
         self._states.put(scope, replace(state, at=self.timing.clock()))

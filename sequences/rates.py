@@ -1,0 +1,134 @@
+"""How fast scopes count: numbers in the last hour, day and month, by day, and when they will be used up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from .registry import strategies
+from .strategies.course import Course
+from .types import Counter
+
+__all__ = ["DAYS", "Rates", "Usage", "rates_of", "usage_of"]
+
+DAYS = 30
+HOUR_SECONDS, DAY_SECONDS = 3_600, 86_400
+MOST_DAYS_AHEAD = 36_525  # a hundred years
+WEIGHT = 5  # an hour or a day is cut more finely than each day of a month
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rates:
+    """How many numbers a scope has given. A figure that is not known is None.
+
+    Skipped numbers do not count where a counter was moved by the functions of `changes`. The blocks of a
+    `BlockAllocator` count when they are reserved.
+    """
+
+    hour: int | None
+    """In the last 60 minutes."""
+    day: int | None
+    """In the last 24 hours."""
+    month: int | None
+    """In the last 30 days."""
+    days: Sequence[int | None]
+    """By UTC day, for 30 days, oldest first; the last is today."""
+    last_at: datetime | None
+    """When the last value was given."""
+    since: datetime | None
+    """Figures of earlier times are not known; None: all of them are, or none."""
+    approximate: bool
+    """Whether a figure is read between two known points."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """How much of its values a scope has used, and when it will have used them all."""
+
+    share: float
+    """From 0.0 to 1.0, of the values up to MAXIMUM, or to the width in FORMAT if that is less."""
+    ends_on: date | None
+    """The day of its last value (UTC) at the pace of the last 30 days.
+
+    None if that pace is not known, or if it takes more than 100 years, or longer than the scope's period.
+    """
+
+
+def rates_of(sequence: str, counters: Sequence[Counter]) -> list[Rates]:
+    """The rates of the counters of one page of `Strategy.counters`, in their order.
+
+    For strategies with a counter there is no request: the page has all that is needed. Days are exact, and what slides
+    (hour, day, month) is read between two points: at most an hour, 3 hours and a day apart.
+
+    `SortKeyMaximum` with the option `time_name` reads some items of each scope by at most 2 `BatchGetItem`, not
+    consistent: at most 54 and 90 items, 0.5 read units each for up to 4 KB. Without it, as for a strategy without a
+    counter, nothing is known.
+
+    Raises SequenceUnavailable if the engine does not answer, and InvalidSequence for a name that is not configured.
+    """
+    strategy = strategies[sequence]
+    now = strategy.wall()
+    moments = _moments(now)
+    return [_rates(strategy.course(counter, now, moments), now, strategy.numbers.step) for counter in counters]
+
+
+def _midnights(now: float) -> list[float]:
+    """When each of the last 30 days began, the oldest first."""
+    today = int(now) // DAY_SECONDS
+    return [float(day * DAY_SECONDS) for day in range(today - DAYS + 1, today + 1)]
+
+
+def _moments(now: float) -> list[float]:
+    """The moments whose values are wanted, those that matter most several times."""
+    return [*WEIGHT * [now - HOUR_SECONDS, now - DAY_SECONDS], now - DAYS * DAY_SECONDS, *_midnights(now)]
+
+
+def _rates(course: Course | None, now: float, step: int) -> Rates:
+    if course is None:
+        return Rates(hour=None, day=None, month=None, days=DAYS * [None], last_at=None, since=None, approximate=False)
+    windows = [course.value_at(now - seconds) for seconds in (HOUR_SECONDS, DAY_SECONDS, DAYS * DAY_SECONDS)]
+    begins = [course.value_at(midnight) for midnight in _midnights(now)]
+    last_value = course.points[-1][1]
+    hour, day, month = (_count(value, last_value, step) for value, _ in windows)
+    ends = [*(value for value, _ in begins[1:]), last_value]
+    oldest = now - DAYS * DAY_SECONDS
+    return Rates(
+        hour=hour,
+        day=day,
+        month=month,
+        days=[_count(begin, end, step) for (begin, _), end in zip(begins, ends, strict=True)],
+        last_at=_moment(course.last_at),
+        since=_moment(course.since) if course.since is not None and course.since > oldest else None,
+        approximate=not all(exact for _, exact in (*windows, *begins)),
+    )
+
+
+def _count(begin: int | None, end: int | None, step: int) -> int | None:
+    return None if begin is None or end is None else (end - begin) // step
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def usage_of(sequence: str, counter: Counter, rates: Rates) -> Usage:
+    """How much of its values a counter has used, and when all are, at the pace of these rates. No request."""
+    strategy = strategies[sequence]
+    numbers = strategy.numbers
+    last_value = counter.last_value if isinstance(counter.last_value, int) else numbers.before_start
+    used, all_of_them = last_value - numbers.before_start, max(numbers.limit - numbers.before_start, 1)
+    today = datetime.fromtimestamp(strategy.wall(), UTC).date()
+    ends_on = _ends_on(today, max(numbers.limit - last_value, 0) // numbers.step, rates.month)
+    if ends_on and counter.period and strategy.period.name(ends_on) != counter.period:
+        ends_on = None
+    return Usage(share=min(used / all_of_them, 1.0), ends_on=ends_on)
+
+
+def _ends_on(today: date, left: int, month: int | None) -> date | None:
+    """When so many values are used up, if a month takes so many."""
+    if left == 0:
+        return today
+    if not month or left * DAYS > month * MOST_DAYS_AHEAD:
+        return None
+    return today + timedelta(days=left * DAYS // month)

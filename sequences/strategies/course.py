@@ -1,0 +1,181 @@
+"""How far a scope had counted at which moments, from the milestones of its counter or from the times of its items."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from ..types import Counter
+from .milestones import LARGEST_VALUE, RULERS, SINCE
+from .numbers import Numbers
+
+__all__ = [
+    "Course",
+    "course_of_counter",
+    "course_of_items",
+    "course_of_nothing",
+    "first_probes",
+    "further_probes",
+    "moment_of",
+]
+
+MOST_DOUBLINGS = 64  # one request reads 100 items
+LATEST_MOMENT = 253_402_300_799  # the end of the year 9999
+
+Point = tuple[float, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The last values at known moments (seconds since 1970), both rising.
+
+    Nothing is known of the time before the first point, which is `since` unless that is None. `last_at` is when the
+    last value was given.
+    """
+
+    points: Sequence[Point]
+    last_at: float | None = None
+    since: float | None = None
+
+    def value_at(self, moment: float) -> tuple[int | None, bool]:
+        """The last value before a moment, and whether it is exact: otherwise it is read between two points.
+
+        None before the first point.
+        """
+        place = bisect_left(self.points, moment, key=_at)
+        if place == len(self.points):
+            return self.points[-1][1], True
+        (end, high), (begin, low) = self.points[place], self.points[place - 1]
+        if end == moment:
+            return high, True
+        if place == 0:
+            return None, True
+        if low == high:
+            return low, True
+        return low + round((high - low) * (moment - begin) / (end - begin)), False
+
+
+def _at(point: Point) -> float:
+    return point[0]
+
+
+def course_of_nothing(numbers: Numbers) -> Course:
+    """The course of a scope that has no value yet."""
+    return Course([(-math.inf, numbers.before_start)])
+
+
+def course_of_counter(counter: Counter, numbers: Numbers, now: float) -> Course | None:
+    """The course of a counter by its milestones; None for a value that has none, as it is too large."""
+    last_value = counter.last_value
+    if last_value is None:
+        return course_of_nothing(numbers)
+    if not isinstance(last_value, int) or last_value > LARGEST_VALUE:
+        return None
+    updated = counter.updated_at.timestamp() if counter.updated_at else now
+    since = _since(counter.milestones, updated, numbers.before_start)
+    points = sorted(_milestones(counter.milestones, last_value, now, since))
+    points = [(at, min(value for _, value in points[place:])) for place, (at, value) in enumerate(points)]
+    points += _last_write(points, last_value, numbers.step, min(updated, now))
+    points.append((now, last_value))
+    return Course(sorted(points), last_at=updated if counter.updated_at else None, since=since)
+
+
+def _since(milestones: Mapping[str, int], updated: float, before_start: int) -> float | None:
+    """Since when all that was counted is known; None if that is always.
+
+    A counter without milestones was last written by an earlier version, and nothing was counted since.
+    """
+    if any(value <= before_start for name, value in milestones.items() if name != SINCE):
+        return None
+    return milestones.get(SINCE, updated)
+
+
+def _milestones(milestones: Mapping[str, int], last_value: int, now: float, since: float | None) -> Iterator[Point]:
+    """The value when each hour, eighth of a day and day began; nothing was counted in one without a milestone."""
+    for ruler in RULERS:
+        value = last_value
+        for name in ruler.names(now):
+            value = min(milestones.get(name, value), value)
+            began = float(int(name[1:]) * ruler.seconds)
+            if since is not None and began <= since:
+                yield min(since, now), value
+                break
+            yield began, value
+
+
+def _last_write(points: Sequence[Point], last_value: int, step: int, at: float) -> Iterator[Point]:
+    """The last write gave at least one value."""
+    place = bisect_right(points, at, key=_at)
+    before = points[place - 1][1] if place else last_value
+    yield at, min(max(last_value - step, before), last_value)
+    yield at, last_value
+
+
+def course_of_items(times: Mapping[int, float], numbers: Numbers, last_value: int, now: float) -> Course | None:
+    """The course of items by the times of some, by number; None without any time.
+
+    Times that do not rise with the numbers do not count.
+    """
+    rising = _rising(times)
+    if not rising:
+        return None
+    points = [point for number, at in rising for point in ((at, number - numbers.step), (at, number))]
+    first, since = rising[0]
+    begun = [(-math.inf, numbers.before_start)] if first == numbers.start else []
+    return Course([*begun, *points, (now, last_value)], last_at=times.get(last_value), since=None if begun else since)
+
+
+def _rising(times: Mapping[int, float]) -> list[tuple[int, float]]:
+    """The most numbers whose times never fall, in order: the longest such part of them."""
+    ends: list[float] = []  # of the chains of each length, the least last time
+    chains: list[tuple[Any, ...]] = []
+    for number, at in sorted(times.items()):
+        place = bisect_right(ends, at)
+        chain = ((number, at), chains[place - 1] if place else None)
+        ends[place:], chains[place:] = [at, *ends[place + 1 :]], [chain, *chains[place + 1 :]]
+    found, link = [], chains[-1] if chains else None
+    while link:
+        found.append(link[0])
+        link = link[1]
+    return found[::-1]
+
+
+def first_probes(start: int, last_value: int) -> list[int]:
+    """The last number, those 1, 2, 4, 8 and so on before it, and the first."""
+    distances = (2**power for power in range(min((last_value - start).bit_length(), MOST_DOUBLINGS)))
+    return sorted({start, last_value, *(last_value - distance for distance in distances)})
+
+
+def further_probes(times: Mapping[int, float], moments: Iterable[float], most: int) -> list[int]:
+    """At most so many numbers between those whose times are known, where the moments lie."""
+    known = _rising(times)
+    places = Tally(bisect_left(known, moment, key=lambda known: known[1]) for moment in moments)
+    gaps = {(known[place - 1][0], known[place][0]): count for place, count in places.items() if 0 < place < len(known)}
+    gaps = {gap: count for gap, count in gaps.items() if gap[1] - gap[0] > 1}
+    total = sum(gaps.values())
+    return sorted({number for gap, count in gaps.items() for number in _spread(*gap, most * count // total)})
+
+
+def _spread(low: int, high: int, count: int) -> list[int]:
+    """So many numbers between two, at equal distances; all of them if there are not more."""
+    if high - low - 1 <= count:
+        return list(range(low + 1, high))
+    return [low + (high - low) * part // (count + 1) for part in range(1, count + 1)]
+
+
+def moment_of(value: object) -> float | None:
+    """The seconds since 1970 that an item's time says, as an ISO text or a number; None if it says none."""
+    if isinstance(value, str):
+        try:
+            at = datetime.fromisoformat(value)
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        except (OverflowError, ValueError):
+            return None
+    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= LATEST_MOMENT else None  # type: ignore[operator, arg-type]
