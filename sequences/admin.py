@@ -20,7 +20,9 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods, require_safe
 
 from sequences import changes
-from sequences.capabilities import capabilities
+from sequences.admin_health import health_content
+from sequences.admin_overview import REFRESHES, overview_content, refresh_of
+from sequences.capabilities import WORDS, capabilities
 from sequences.exceptions import GaveUp, InvalidSequence, OperationNotSupported, SequenceError, StorageError
 from sequences.forms import ChangeForm
 from sequences.models import Sequence
@@ -29,20 +31,20 @@ from sequences.registry import configured, strategies
 __all__ = ["SequenceAdmin"]
 
 COUNTERS_A_PAGE = 25
-FIRST_COUNTERS = 5
 
 logger = logging.getLogger(__name__)
 
 
 @admin.register(Sequence)
 class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
-    """Two pages for sequences, in place of those that Django makes for a model with rows."""
+    """Pages for sequences, in place of those that Django makes for a model with rows."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The list, and a page for each sequence. Every other address below is a 404."""
+        """The overview, the health of the tables, and a page for each sequence. Every other address below is a 404."""
         view = self.admin_site.admin_view
         return [
             path("", view(self.changelist_view), name="sequences_sequence_changelist"),
+            path("health/", view(self.health_view), name="sequences_sequence_health"),
             path("<str:alias>/change-scope/", view(self.change_view_of_scope), name="sequences_sequence_guarded"),
             path("<str:alias>/", view(self.counters_view), name="sequences_sequence_counters"),
         ]
@@ -61,13 +63,16 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
 
     @method_decorator(require_safe)
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """Every sequence with its strategy, what it guarantees, and its first counters."""
-        content: dict[str, Any] = {"title": "Sequences", "flags": _flags(), **(extra_context or {})}
-        try:
-            content["sequences"] = _with_first_counters([_described(alias) for alias in configured()])
-        except InvalidSequence as error:
-            content["trouble"] = str(error)
-        return self._page(request, "list", content)
+        """How every sequence stands: its first scopes with their figures, or the scopes of one that are searched."""
+        self._require_permission(request)
+        content = overview_content(request.GET.dict())
+        return self._page(request, "overview", {"title": "Sequences", "flags": _flags(), **content})
+
+    @method_decorator(require_safe)
+    def health_view(self, request: HttpRequest) -> TemplateResponse:
+        """What is good and what is not about the tables of all sequences."""
+        self._require_permission(request)
+        return self._page(request, "health", {"title": "Health of the tables", **health_content()})
 
     @method_decorator(require_safe)
     def counters_view(self, request: HttpRequest, alias: str) -> TemplateResponse:
@@ -108,9 +113,14 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "may_change": _may_change(request),
+            "refreshes": REFRESHES,
+            "refresh": (refresh := refresh_of(request.GET.dict())),
             **content,
         }
-        return TemplateResponse(request, f"sequences/admin/{name}.html", context, status=status)
+        response = TemplateResponse(request, f"sequences/admin/{name}.html", context, status=status)
+        if refresh and name in ("overview", "health"):
+            response["Refresh"] = refresh
+        return response
 
 
 def _may_change(request: HttpRequest) -> bool:
@@ -118,9 +128,14 @@ def _may_change(request: HttpRequest) -> bool:
 
 
 def _flags() -> list[dict[str, str]]:
-    """The yes-or-no questions."""
+    """The yes-or-no questions, and what each answer means."""
     return [
-        {"label": capability.label, "question": capability.question}
+        {
+            "label": capability.label,
+            "question": capability.question,
+            "yes": WORDS[capability.name][0],
+            "no": WORDS[capability.name][1],
+        }
         for capability in capabilities()
         if capability.is_flag
     ]
@@ -157,16 +172,6 @@ def _described(alias: str) -> dict[str, Any]:
         "costs": [answer for answer in answers if not isinstance(answer["answer"], bool)],
         "config": strategy.config,
     }
-
-
-def _with_first_counters(sequences: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add its first counters to each usable sequence. If the engine does not answer for one, skip the others."""
-    is_away = False
-    for sequence in sequences:
-        if "trouble" not in sequence and not is_away:
-            sequence["first"] = _counters(sequence["alias"], None, FIRST_COUNTERS)
-            is_away = "status" in sequence["first"]
-    return sequences
 
 
 def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:

@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from sequences import strategies
 from sequences.strategies.base import COSTS, FLAGS, Strategy
 
-__all__ = ["Capability", "capabilities", "flags", "options_table", "strategies_table", "strategy_classes"]
+__all__ = ["Capability", "capabilities", "flags", "in_words", "options_table", "strategies_table", "strategy_classes"]
+
+
+WORDS = {
+    "gapless": ("leaves no gaps", "may leave gaps"),
+    "supports_reserve": ("hands out numbers before their items", "hands out a number only with its item"),
+    "needs_transactions": ("needs transactions", "needs no transactions"),
+    "ordered_across_processes": ("later is always higher", "a later number may be lower, from another process"),
+    "exactly_once": ("a repeat never uses another number", "a repeat may use another number"),
+    "takes_own_keys": ("items may have keys of their own", "the number is the key of its item"),
+    "writes_together": ("writes items of many callers together", "writes each item alone"),
+}
+"""What a yes and a no to each flag means: neither is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +58,11 @@ def capabilities() -> tuple[Capability, ...]:
 def flags(strategy: type[Strategy]) -> dict[str, bool]:
     """What a strategy can do: its answers to the yes-or-no questions."""
     return {asked.name: bool(asked.answer(strategy)) for asked in capabilities() if asked.is_flag}
+
+
+def in_words(strategy: type[Strategy]) -> list[str]:
+    """What a strategy does and does not, for people, in the order of its flags."""
+    return [WORDS[name][0 if said else 1] for name, said in flags(strategy).items()]
 
 
 def strategy_classes() -> list[type[Strategy]]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from . import dynamodb
 from .exceptions import (
+    BudgetSpent,
     CancellationReason,
     GaveUp,
     NotWritten,
@@ -111,6 +112,10 @@ class Deadline:
             raise NotWritten(f"{operation}: not sent, because the deadline has passed. {self.failure or ''}")
         try:
             return dynamodb.call(operation, request, seconds=seconds, client=self.client)
+        except BudgetSpent as error:
+            if self.failure is None:
+                raise
+            raise self.give_up(self.failure) from error  # it says why the time is over
         except StorageError as error:
             self.failure = error
             raise

@@ -24,6 +24,7 @@ __all__ = [
     "expire_items",
     "forget_lives",
     "keep_items",
+    "keys_in",
     "life_of",
     "table_keys",
     "table_name",
@@ -139,7 +140,11 @@ def _request(name: str, keys: Mapping[str, Literal["S", "N"]], options: TableOpt
 
 def table_keys(table: str, alias: str = DEFAULT_CLIENT) -> dict[str, str]:
     """The names of a table's key attributes, the partition key first, and their types. One `DescribeTable`."""
-    about = client.call("describe_table", {"TableName": table}, client=alias)["Table"]
+    return keys_in(client.call("describe_table", {"TableName": table}, client=alias)["Table"])
+
+
+def keys_in(about: Mapping[str, Any]) -> dict[str, str]:
+    """The same, from what `DescribeTable` says about a table."""
     types = {key["AttributeName"]: key["AttributeType"] for key in about["AttributeDefinitions"]}
     names = sorted(about["KeySchema"], key=lambda key: str(key["KeyType"]))  # HASH before RANGE
     return {key["AttributeName"]: types[key["AttributeName"]] for key in names}

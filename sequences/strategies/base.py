@@ -276,6 +276,14 @@ class Strategy(ABC):
     def last_value(self, scope: Scope) -> int | None:
         """The highest value handed out; None if there was none yet. Costs one read."""
 
+    @property
+    def units_alone(self) -> tuple[float, float] | None:
+        """The write and the read units of one number with an item of up to 1 KB, for a caller alone, without a token.
+
+        None where the strategy does not say.
+        """
+        return None
+
     def counters(
         self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
     ) -> tuple[list[Counter], str | None]:
@@ -298,13 +306,22 @@ class Strategy(ABC):
                 f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or name one scope."
             )
         asked = {name: text for name, text in (("prefix", prefix), ("period", period)) if text}
-        if missing := asked.keys() - inspect.signature(self._list_scopes).parameters.keys():
-            raise OperationNotSupported(
-                f"The scopes of {self.alias!r} cannot be searched by {min(missing)}: give the function in "
-                f"SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'] an argument {min(missing)!r}."
-            )
+        for name in asked:
+            if not self.searches(name):
+                raise OperationNotSupported(
+                    f"The scopes of {self.alias!r} cannot be searched by {name}: give the function in "
+                    f"SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'] an argument {name!r}."
+                )
         scopes, following = self._list_scopes(cursor, limit, **asked)
         return [self._counted(scope) for scope in scopes], following
+
+    def searches(self, name: str) -> bool:
+        """Whether `counters` takes the argument "prefix", or "period"."""
+        if name == "period" and not self.layout.in_periods:
+            return False
+        if self.counter and not self.counter.beside_items:
+            return True
+        return self._list_scopes is not None and name in inspect.signature(self._list_scopes).parameters
 
     def _begin(self, prefix: str, period: str) -> str:
         """How the stored texts of the scopes begin that have this prefix and period. Raises OperationNotSupported."""

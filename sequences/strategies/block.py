@@ -81,6 +81,10 @@ class BlockAllocator(CounterStrategy):
         )
         atexit.register(_report_unused, weakref.ref(self))
 
+    @property
+    def units_alone(self) -> tuple[float, float] | None:
+        return 1.0 + 1.0 / self.option["block_size"], 0.0
+
     def committer(self) -> Committer:
         return Addition(self.counter)
 

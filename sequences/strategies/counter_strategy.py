@@ -60,6 +60,10 @@ class CounterStrategy(Strategy):
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
 
+    @property
+    def units_alone(self) -> tuple[float, float] | None:
+        return 2.0, 0.0  # the counter and the item
+
     @abstractmethod
     def committer(self) -> Committer:
         """The committer that takes values from the counter."""

@@ -83,6 +83,10 @@ class SortKeyMaximum(Strategy):
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
         self._increments: LRU[int] = LRU()  # lost races since the last write
 
+    @property
+    def units_alone(self) -> tuple[float, float] | None:
+        return 1.0, 1.0 if self.option["consistent"] else 0.5
+
     def forget(self) -> None:
         self._tails.clear()
         self._lost_race_at.clear()

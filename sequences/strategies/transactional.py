@@ -62,6 +62,10 @@ class TransactionalCounter(Strategy):
         self._states: LRU[CounterState] = LRU()
         self._beginning: LRU[CounterRow] = LRU()  # the row of a write that sets milestones
 
+    @property
+    def units_alone(self) -> tuple[float, float] | None:
+        return 4.0, 1.0
+
     def forget(self) -> None:
         super().forget()
         self._states.clear()

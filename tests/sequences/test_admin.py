@@ -13,14 +13,28 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from sequences import admin, changes, dynamodb, get_next_value, get_next_values, put_next
+from sequences import (
+    admin,
+    admin_health,
+    admin_overview,
+    changes,
+    dynamodb,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    overview,
+    put_next,
+)
+from sequences.audit.results import AuditResult
 from sequences.capabilities import capabilities
-from sequences.exceptions import StorageRefused
+from sequences.exceptions import NotConfigured
 from sequences.models import Sequence
 from sequences.retries import Deadline
+from tests.sequences.support import tapped
 
 PATH = "sequences.strategies"
 LIST = "/admin/sequences/sequence/"
+HEALTH = f"{LIST}health/"
 SEQUENCES: dict[str, dict[str, Any]] = {
     "orders": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "START": 1001},
     "invoices": {
@@ -36,6 +50,17 @@ def three_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]
     if cursor not in (None, "more"):
         raise ValidationError("This is not a cursor of this list.")
     return (["C"], None) if cursor else (["A", "B"], "more")
+
+
+def many_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """As many scopes as are wanted, for ever."""
+    return [f"many-{number}" for number in range(limit)], "more"
+
+
+def greedy_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """Reads without end."""
+    while True:
+        get_last_value("orders")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +94,7 @@ def shown(page: Any) -> str:
 
 class TestList:
     def test_every_sequence_is_shown_with_its_strategy(self, staff: Client) -> None:
-        """The list names each sequence and its strategy, and leads to its counters."""
+        """The list names each sequence and its strategy, and leads to its page."""
         page = staff.get(LIST)
         for alias, strategy in (("orders", "AtomicCounter"), ("letters", "SortKeyMaximum")):
             assert re.search(rf"\b{alias} {strategy}\b", shown(page))
@@ -80,46 +105,224 @@ class TestList:
         """What the flags mean is said in full beside them."""
         text = shown(staff.get(address))
         for capability in capabilities():
-            assert capability.label in text
+            assert not capability.is_flag or capability.label in text
             assert not capability.is_flag or capability.question.replace("`", "") in text
 
-    def test_flags_and_cost_are_the_strategys_own(self, staff: Client) -> None:
-        """Yes, no and the cost come from the class."""
-        text = shown(staff.get(LIST))
-        assert "Requests: 1/n for n values; 1 more for an item" in text
-        row = re.search(r"orders/.*?</tr>", staff.get(LIST).content.decode(), re.DOTALL)
-        assert row is not None
-        assert re.findall(r'alt="(\w+)"', row[0]) == ["no", "yes", "no", "yes", "no", "yes", "no"]
+    def test_a_strategy_is_told_in_plain_words(self, staff: Client) -> None:
+        """What a strategy does is said in words: no is no failure, and there are no ticks and crosses."""
+        page = staff.get(LIST)
+        assert "AtomicCounter may leave gaps; hands out numbers before their items; needs no transactions" in shown(
+            page
+        )
+        assert "icon-no" not in page.content.decode()
 
-    def test_the_first_counters_stand_on_it(self, staff: Client) -> None:
-        """The list shows how far each sequence has come, and leads to the other counters."""
-        get_next_value("orders")
-        for scope in "ABCDEF":
+    def test_the_first_scopes_stand_on_it(self, staff: Client) -> None:
+        """The list shows how far each sequence has come, and leads to its other scopes."""
+        for scope in (None, "A", "B", "C"):
             get_next_value("orders", scope=scope)
         put_next("invoices", {}, scope="A")
+        page = staff.get(LIST)
+        assert re.search(
+            r"orders AtomicCounter .*\(no scope\) 1001 .* A 1001 .* B 1001 .* More scopes of orders", shown(page)
+        )
+        assert "C 1001" not in shown(page)
+        assert re.search(r"invoices SortKeyMaximum .* A 1 ", shown(page))
+        assert 'href="?sequence=orders"' in page.content.decode()
+
+    def test_figures_of_a_scope(self, staff: Client) -> None:
+        """Numbers of the last hour, day and month stand beside the last value, with a plot that says the same."""
+        get_next_values(7, "orders")
+        text = shown(page := staff.get(f"{LIST}?sequence=orders"))
+        assert re.search(r"\(no scope\) 1007 20\d\d-\d\d-\d\d \d\d:\d\d (about )?7 (about )?7 (about )?7 ", text)
+        assert "less than 0.01 % not in sight" in text
+        assert re.search(
+            r'role="img" aria-label="30 days: 7 at most in a day, on [\d-]+, 7 today', page.content.decode()
+        )
+
+    def test_what_is_not_known_is_said(self, staff: Client) -> None:
+        """A sequence whose items have no time says that its rates are not known."""
+        put_next("invoices", {}, scope="A")
+        assert re.search(r"A 1 not known not known not known not known not known less", shown(staff.get(LIST)))
+
+    def test_the_cost_of_a_thousand_numbers(self, staff: Client, settings: Settings) -> None:
+        """The units of a strategy are told in money, by the prices of the settings."""
+        assert "A thousand numbers with items of up to 1 KB cost about 0.00125 USD: each takes 2" in shown(
+            staff.get(LIST)
+        )
+        settings.SEQUENCES_PRICES = {"WRITE": "1000", "CURRENCY": "EUR"}
+        assert "cost about 2 EUR: each takes 2 write and 0 read units" in shown(staff.get(LIST))
+        settings.SEQUENCES_PRICES = {"WRITE": "dear"}
+        assert "SEQUENCES_PRICES['WRITE'] is 'dear'; it must be a number" in shown(staff.get(LIST))
+
+    def test_the_last_audit(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The last audit of a sequence is told with its verdict, if there was one."""
+        assert "Last audit" not in shown(staff.get(LIST))
+        counts: dict[str, Any] = {"stored": 5, "missing": 2, "gaps": 1, "voids": 0, "unexplained": 2, "seconds": 1.0}
+        at = datetime.datetime(2026, 3, 4, 5, 6, tzinfo=datetime.UTC)
+        kept = AuditResult(sequence="orders", scope="A", period="", by="ada", at=at, **counts)
+        monkeypatch.setattr(overview, "latest_audits", lambda sequence, limit: [kept] if sequence == "orders" else [])
+        assert "Last audit: 2026-03-04 05:06, A : 2 findings are unexplained." in shown(staff.get(LIST))
+
+    def test_scopes_are_searched(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Scopes of one sequence are found by how they begin, page by page, and a page names what was not found."""
+        monkeypatch.setattr(admin_overview, "SCOPES_A_PAGE", 2)
+        for scope in ("north-1", "north-2", "north-3", "south"):
+            get_next_value("orders", scope=scope)
+        first = staff.get(f"{LIST}?sequence=orders&q=north")
+        address = re.search(r'href="([^"]*)">Next page', first.content.decode())
+        assert address is not None
+        second = staff.get(f"{LIST}{unescape(address[1])}")
+        assert re.findall(r"north-\d", shown(first) + shown(second)) == ["north-1", "north-2", "north-3"]
+        assert "south" not in shown(first) + shown(second)
+        assert "No scope begins with “west”." in shown(staff.get(f"{LIST}?sequence=orders&q=west"))
+        assert "an argument 'prefix'" in shown(staff.get(f"{LIST}?sequence=invoices&q=A"))
+
+    def test_scopes_of_a_period(self, staff: Client, settings: Settings) -> None:
+        """A sequence with periods is shown with the scopes of the present one, and searched in any."""
+        settings.SEQUENCES = {"yearly": {**SEQUENCES["orders"], "PERIOD": "year"}}
+        today = datetime.datetime.now(datetime.UTC)
+        for year, scope in ((2001, "AB"), (2001, "AC"), (2001, "B"), (today.year, "AD")):
+            get_next_value("yearly", scope=scope, date=datetime.date(year, 7, 1))
         text = shown(staff.get(LIST))
-        assert re.search(r"Counters of orders .*\(no scope\) 1001 .*\bD 1001 ", text)
-        assert re.search(r"Counters of invoices .*\bA 1 ", text)
-        assert "All counters of orders" in text
+        assert f"Scope in {today.year}" in text
+        assert "AD" in text
+        assert "AB" not in text
+        text = shown(staff.get(f"{LIST}?sequence=yearly&q=A&period=2001"))
+        assert re.search(r"AB 2001 1001 .* AC 2001 1001 ", text)
+        assert "B 2001 1001" not in text.replace("AB 2001", "")
+        assert "nonsense" in shown(staff.get(f"{LIST}?sequence=yearly&period=nonsense"))
+
+    @pytest.mark.parametrize("alias", ["nothing", "<b>", "%00", "a/b"])
+    def test_a_sequence_that_is_not_there(self, staff: Client, alias: str) -> None:
+        """An unknown name gives 404 and says so."""
+        page = staff.get(f"{LIST}?sequence={alias}")
+        assert page.status_code == 404
+        assert "There is no sequence" in shown(page)
+
+    @pytest.mark.parametrize("cursor", ["bad", "%00", "x" * 2000])
+    def test_a_made_up_cursor(self, staff: Client, cursor: str) -> None:
+        """A cursor that no page of this list gave is refused with 400."""
+        page = staff.get(f"{LIST}?sequence=orders&cursor={cursor}")
+        assert page.status_code == 400
+        assert "This is not a cursor of this list." in shown(page)
+
+    def test_it_loads_again_by_choice(self, staff: Client) -> None:
+        """A page loads itself again as its address says, and not otherwise."""
+        assert "Refresh" not in staff.get(LIST)
+        for address in (LIST, HEALTH):
+            assert staff.get(f"{address}?refresh=10")["Refresh"] == "10"
+        assert "Refresh" not in staff.get(f"{LIST}?refresh=1")
+
+    def test_a_page_says_what_it_took(self, staff: Client, settings: Settings) -> None:
+        """However many sequences and scopes there are, a page sends no more requests than it says, and pages follow."""
+        times = {"scopes": f"{__name__}.many_scopes", "time_name": "at"}
+        busy = {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "OPTIONS": times}
+        settings.SEQUENCES = {f"busy-{number}": busy for number in range(25)}
+        for scope in ("many-0", "many-1", "many-2"):
+            put_next("busy-0", {"at": 1}, scope=scope)
+        with tapped() as wire:
+            pages = [staff.get(f"{LIST}?page={number}") for number in (1, 2, 3)]
+            sent = [
+                int(number) for page in pages for number in re.findall(r"This page took (\d+) requests?", shown(page))
+            ]
+            assert len(wire.sent) == sum(sent)
+            assert max(sent) <= overview.MOST_REQUESTS
+            wire.clear()
+            one = shown(staff.get(f"{LIST}?sequence=busy-0"))
+            assert f"This page took {len(wire.sent)} requests to DynamoDB, at most {overview.MOST_REQUESTS}." in one
+            assert len(wire.sent) <= overview.MOST_REQUESTS
+        assert [shown(page).count("SortKeyMaximum") for page in pages] == [10, 10, 5]
+
+    def test_one_sequence_cannot_spend_it_all(self, staff: Client, settings: Settings) -> None:
+        """A function of scopes that sends too many requests is stopped; the others are shown."""
+        greedy = {**SEQUENCES["invoices"], "OPTIONS": {"scopes": f"{__name__}.greedy_scopes"}}
+        settings.SEQUENCES = {"greedy": greedy, "orders": SEQUENCES["orders"]}
+        get_next_value("orders")
+        page = staff.get(LIST)
+        assert f"The {overview.REQUESTS_A_SEQUENCE} requests that this may take are sent." in shown(page)
+        assert "1001" in shown(page)
+        assert page.status_code == 200
+
+    def test_long_scopes_and_large_values(self, staff: Client, settings: Settings) -> None:
+        """A scope of 255 characters and a value of 38 digits are shown whole, and markup in a scope is text."""
+        large = 10**37 + 5
+        settings.SEQUENCES = {"large": {**SEQUENCES["orders"], "START": large}}
+        for scope in ("x" * 255, "<script>alert(1)</script>"):
+            get_next_value("large", scope=scope)
+        page = staff.get(LIST).content.decode()
+        assert "x" * 255 in page
+        assert str(large) in page
+        assert "<script>alert" not in page
 
     def test_an_engine_that_is_away_is_waited_for_once(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        """If no engine answers, the list waits once for all sequences, is still shown, and says so."""
+        """If no engine answers, the list waits once for all sequences, is still shown, and says so with 503."""
         tried: list[str] = []
 
         def away(operation: str, request: object, **_: Any) -> None:
             tried.append(operation)
-            raise StorageRefused("away")
+            raise NotConfigured("away")
 
         monkeypatch.setattr(dynamodb, "call", away)
         page = staff.get(LIST)
-        assert page.status_code == 200
-        assert len(tried) == shown(page).count("The counters cannot be read.") == 1
+        assert page.status_code == 503
+        assert len(tried) == shown(page).count("The scopes cannot be read. away") == 1
+        assert shown(page).count("Not asked, as for orders.") == 2
+
+    def test_it_does_not_wait_long(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The time of a page is bounded, whatever the deadline of a sequence is; the reason is told."""
+        monkeypatch.setattr(overview, "MOST_SECONDS", 0.2)
+        monkeypatch.setattr(admin_overview, "MOST_SECONDS", 0.2)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
+        dynamodb.reset()
+        page = staff.get(LIST)
+        assert page.status_code == 503
+        assert "Is an engine running at AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9?" in shown(page)
 
     def test_a_menu_entry_leads_to_it(self, staff: Client) -> None:
         """The administration's first page and its sidebar offer the list, and nothing to add."""
         page = staff.get("/admin/").content.decode()
         assert f'href="{LIST}"' in page
         assert f"{LIST}add/" not in page
+
+
+class TestHealth:
+    def test_each_table_is_judged(self, staff: Client) -> None:
+        """Each table is shown with its uses and verdicts, and the page says what it took."""
+        with tapped() as wire:
+            page = staff.get(HEALTH)
+        text = shown(page)
+        assert page.status_code == 200
+        assert re.search(r"sequence_items orders: items, markers; invoices: items, markers", text)
+        assert re.search(r"table good active It takes reads and writes\. nothing to do", text)
+        assert re.search(r"deletion protection careful off .* Run aws dynamodb update-table", text)
+        said = f"This page took {len(wire.sent)} requests to DynamoDB, at most {admin_health.MOST_REQUESTS}."
+        assert said in text
+        assert len(wire.sent) <= admin_health.MOST_REQUESTS
+
+    def test_a_missing_table(self, staff: Client, settings: Settings) -> None:
+        """A table that is missing is unsound, and the page is no failure."""
+        settings.SEQUENCES = {**SEQUENCES, "elsewhere": {**SEQUENCES["orders"], "TABLE": "elsewhere"}}
+        page = staff.get(HEALTH)
+        assert page.status_code == 200
+        assert re.search(r"table unsound missing Every write .* Run manage.py create_tables", shown(page))
+
+    def test_many_tables(self, staff: Client, settings: Settings) -> None:
+        """A page looks at a bounded number of tables, and says how many it has left out."""
+        settings.SEQUENCES = {f"s{number}": {**SEQUENCES["orders"], "TABLE": f"t{number:02d}x"} for number in range(30)}
+        with tapped() as wire:
+            text = shown(staff.get(HEALTH))
+        assert len(wire.sent) <= admin_health.MOST_REQUESTS
+        assert "6 more tables: manage.py sequences doctor looks at all of them." in text
+
+    def test_an_engine_that_is_away(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The page says that nothing answers, with 503, and has asked once."""
+        monkeypatch.setattr(admin_health, "MOST_SECONDS", 0.2)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
+        dynamodb.reset()
+        page = staff.get(HEALTH)
+        assert page.status_code == 503
+        assert "DynamoDB does not answer." in shown(page)
+        assert "Is an engine running at AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9?" in shown(page)
 
 
 class TestCounters:
@@ -175,12 +378,12 @@ class TestCounters:
 
 
 class TestPermission:
-    @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/", f"{LIST}unknown/"])
+    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/", f"{LIST}unknown/"])
     def test_staff_without_the_permission_are_refused(self, address: str) -> None:
         """Staff who may see other things get 403."""
         assert client_with("auth.view_user").get(address).status_code == 403
 
-    @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/"])
+    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/"])
     def test_others_are_sent_to_the_sign_in(self, address: str) -> None:
         """Users who are not staff, or not signed in, see the sign-in page."""
         for client in (Client(), client_with(is_staff=False)):
@@ -188,7 +391,7 @@ class TestPermission:
             assert page.status_code == 302
             assert "login" in page["Location"]
 
-    @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/"])
+    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/"])
     def test_the_pages_only_read(self, staff: Client, address: str) -> None:
         """A POST is refused with 405."""
         assert staff.post(address).status_code == 405
@@ -260,7 +463,7 @@ class TestTrouble:
         assert page.status_code == 200
         assert "SEQUENCES['wrong']" in shown(page)
 
-    @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/"])
+    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/"])
     def test_a_wrong_setting_is_explained(self, staff: Client, settings: Settings, address: str) -> None:
         """A setting that is not a dict is reported on the page."""
         settings.SEQUENCES = ["orders"]

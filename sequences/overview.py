@@ -1,0 +1,160 @@
+"""How the sequences stand: figures of their scopes, for the administration's first page and for commands.
+
+Nothing here draws anything. `overview` bounds its requests and its time; what it could not read, it says in words.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from . import dynamodb
+from .audit.results import AuditResult, latest_audits
+from .capabilities import in_words
+from .exceptions import BudgetSpent, GaveUp, InvalidSequence, NotConfigured, OperationNotSupported, SequenceError
+from .prices import cost_of_thousand
+from .rates import Rates, Usage, rates_of, usage_of
+from .registry import strategies
+from .strategies import Strategy
+from .types import Counter
+
+__all__ = [
+    "FIRST_SCOPES",
+    "MOST_REQUESTS",
+    "SCOPES_A_PAGE",
+    "SEQUENCES_A_PAGE",
+    "Figures",
+    "ScopeFigures",
+    "figures_of",
+    "overview",
+    "scope_figures",
+]
+
+SEQUENCES_A_PAGE = 10
+FIRST_SCOPES = 3
+SCOPES_A_PAGE = 25
+REQUESTS_A_SEQUENCE = 12
+"""For the first scopes of one: the list of them, then for each a read and two for its rates, and one for the audits."""
+MOST_REQUESTS = SEQUENCES_A_PAGE * REQUESTS_A_SEQUENCE
+MOST_SECONDS = 4.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeFigures:
+    """One scope: how far it has counted, how fast, and when that ends."""
+
+    counter: Counter
+    rates: Rates
+    usage: Usage
+
+    @property
+    def last_at(self) -> datetime | None:
+        """When the last value was given, as far as that is known."""
+        return self.rates.last_at or self.counter.updated_at
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figures:
+    """One sequence and some of its scopes; `trouble` says why there are none, and `unlisted` why none can be listed.
+
+    `period` is the one whose scopes these are, empty for all of them.
+    """
+
+    alias: str
+    strategy: Strategy | None = None
+    period: str = ""
+    scopes: Sequence[ScopeFigures] = ()
+    following: str | None = None
+    audit: AuditResult | None = None
+    trouble: str = ""
+    unlisted: str = ""
+    away: bool = False
+    """Whether DynamoDB did not answer."""
+
+    @property
+    def words(self) -> list[str]:
+        """What its strategy does, in plain words."""
+        return in_words(type(self.strategy)) if self.strategy else []
+
+    @property
+    def cost(self) -> Decimal | None:
+        """The price of a thousand numbers (see `cost_of_thousand`)."""
+        return cost_of_thousand(self.strategy) if self.strategy else None
+
+
+def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]:
+    """The figures of these sequences with their first scopes; of the present period, if that can be listed.
+
+    Sends at most REQUESTS_A_SEQUENCE requests for each sequence, and none after MOST_SECONDS. When DynamoDB does not
+    answer for one sequence, the others of its client are not asked.
+    """
+    found: list[Figures] = []
+    silent: dict[str, str] = {}  # by client, the sequence for which it did not answer
+    with dynamodb.at_most(MOST_REQUESTS, seconds=MOST_SECONDS):
+        for alias in aliases:
+            figures = _looked_at(alias, limit, silent)
+            if figures.away and figures.strategy:
+                silent.setdefault(figures.strategy.config.client, alias)
+            found.append(figures)
+    return found
+
+
+def _looked_at(alias: str, limit: int, silent: dict[str, str]) -> Figures:
+    try:
+        strategy = strategies[alias]
+    except InvalidSequence as error:
+        return Figures(alias=alias, trouble=str(error))
+    if first := silent.get(strategy.config.client):
+        return Figures(alias=alias, strategy=strategy, trouble=f"Not asked, as for {first}.", away=True)
+    with dynamodb.at_most(REQUESTS_A_SEQUENCE):
+        return figures_of(alias, None, limit, period=present_period(strategy))
+
+
+def present_period(strategy: Strategy) -> str:
+    """The period of today, if the sequence can list its scopes; otherwise empty, for all periods."""
+    if not strategy.searches("period"):
+        return ""
+    return strategy.period.name(strategy.period.date_of(None, strategy.wall()))
+
+
+def figures_of(alias: str, cursor: str | None, limit: int, *, prefix: str = "", period: str = "") -> Figures:
+    """The figures of one sequence with a page of its scopes, or in words why there are none.
+
+    Cost: the page of scopes (see `Strategy.counters`), their rates (see `rates_of`), and one query for the audits.
+    Raises InvalidSequence, and ValidationError for a cursor that is none.
+    """
+    strategy = strategies[alias]
+    try:
+        counters, following = strategy.counters(cursor, limit, prefix=prefix, period=period)
+        scopes = scope_figures(strategy, counters)
+        audit = next(iter(latest_audits(alias, 1)), None)
+    except SequenceError as error:
+        return _troubled(strategy, error)
+    return Figures(alias=alias, strategy=strategy, period=period, scopes=scopes, following=following, audit=audit)
+
+
+def _troubled(strategy: Strategy, error: SequenceError) -> Figures:
+    """Errors become words here. That a sequence cannot list its scopes is none."""
+    alias = strategy.alias
+    if isinstance(error, OperationNotSupported):
+        return Figures(alias=alias, strategy=strategy, unlisted=str(error))
+    is_away = isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow)
+    logger.error("the figures of %s cannot be read: %s", alias, error)
+    return Figures(alias=alias, strategy=strategy, trouble=f"The scopes cannot be read. {error}", away=is_away)
+
+
+def scope_figures(strategy: Strategy, counters: Sequence[Counter]) -> list[ScopeFigures]:
+    """The figures of some scopes. Cost: that of `rates_of`."""
+    return [
+        ScopeFigures(
+            counter=counter,
+            rates=rates,
+            usage=usage_of(strategy.alias, counter, rates),
+        )
+        for counter, rates in zip(counters, rates_of(strategy.alias, counters), strict=True)
+    ]
