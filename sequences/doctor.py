@@ -16,7 +16,7 @@ from . import dynamodb
 from .exceptions import AccessRefused, BudgetSpent, GaveUp, InvalidSequence, NotConfigured, StorageError, TableMissing
 from .expressions import MARKER_EXPIRY, KeySchema, read_item
 from .registry import configured, strategies
-from .retries import read
+from .retries import Deadline, read
 from .strategies import Strategy
 from .tables import keys_of, schemas_of, shown
 
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 READS = 5  # of which the median counts
+PATIENCE_SECONDS = 1.0  # for one answer
 SLOW_SECONDS = 0.05
 SKEWED_SECONDS = 5.0
 # What a read asks for: no item has this key.
@@ -206,7 +207,7 @@ class _Reading:
         if schema.client in self.away:
             return Unknown(self.away[schema.client])
         try:
-            answer = read(operation, {"TableName": schema.table}, client=schema.client)
+            answer = _read(operation, {"TableName": schema.table}, schema.client)
         except TableMissing:
             return None
         except (GaveUp, StorageError) as error:
@@ -240,9 +241,13 @@ class _Reading:
         return ClientFacts(alias=alias, seconds=seconds, ahead=dynamodb.now(alias) - time.time())
 
 
+def _read(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
+    return read(operation, request, deadline=Deadline(seconds=PATIENCE_SECONDS, client=client))
+
+
 def _timed(request: Mapping[str, Any], client: str) -> float:
     began = time.perf_counter()
-    read("get_item", request, client=client)
+    _read("get_item", request, client)
     return time.perf_counter() - began
 
 

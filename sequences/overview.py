@@ -40,6 +40,7 @@ REQUESTS_A_SEQUENCE = 12
 """For the first scopes of one: the list of them, then for each a read and two for its rates, and one for the audits."""
 MOST_REQUESTS = SEQUENCES_A_PAGE * REQUESTS_A_SEQUENCE
 MOST_SECONDS = 4.0
+SECONDS_A_SEQUENCE = 2.0  # so that one client that does not answer leaves time for another
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,8 @@ class Figures:
 def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]:
     """The figures of these sequences with their first scopes; of the present period, if that can be listed.
 
-    Sends at most REQUESTS_A_SEQUENCE requests for each sequence, and none after MOST_SECONDS. When DynamoDB does not
+    Sends at most REQUESTS_A_SEQUENCE requests for each sequence, none of them after SECONDS_A_SEQUENCE, and none at all
+    after MOST_SECONDS. When DynamoDB does not
     answer for one sequence, the others of its client are not asked.
     """
     found: list[Figures] = []
@@ -111,7 +113,7 @@ def _looked_at(alias: str, limit: int, silent: dict[str, str]) -> Figures:
         return Figures(alias=alias, trouble=str(error))
     if first := silent.get(strategy.config.client):
         return Figures(alias=alias, strategy=strategy, trouble=f"Not asked, as for {first}.", away=True)
-    with dynamodb.at_most(REQUESTS_A_SEQUENCE):
+    with dynamodb.at_most(REQUESTS_A_SEQUENCE, seconds=SECONDS_A_SEQUENCE):
         return figures_of(alias, None, limit, period=present_period(strategy))
 
 
