@@ -91,18 +91,16 @@ class Figures:
 def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]:
     """The figures of these sequences with their first scopes; of the present period, if that can be listed.
 
-    Sends at most REQUESTS_A_SEQUENCE requests for each sequence, none of them after SECONDS_A_SEQUENCE, and none at all
-    after MOST_SECONDS. When DynamoDB does not
-    answer for one sequence, the others of its client are not asked.
+    Sends at most REQUESTS_A_SEQUENCE requests for each sequence, and none of them after SECONDS_A_SEQUENCE. When
+    DynamoDB does not answer for one sequence, the others of its client are not asked.
     """
     found: list[Figures] = []
     silent: dict[str, str] = {}  # by client, the sequence for which it did not answer
-    with dynamodb.at_most(MOST_REQUESTS, seconds=MOST_SECONDS):
-        for alias in aliases:
-            figures = _looked_at(alias, limit, silent)
-            if figures.away and figures.strategy:
-                silent.setdefault(figures.strategy.config.client, alias)
-            found.append(figures)
+    for alias in aliases:
+        figures = _looked_at(alias, limit, silent)
+        if figures.away and figures.strategy:
+            silent.setdefault(figures.strategy.config.client, alias)
+        found.append(figures)
     return found
 
 

@@ -35,9 +35,9 @@ def progress() -> Iterator[Advance]:
             _write_line("")
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str) -> str:
-    """A table for standard output: the first column is aligned to the left, and the others are to the right."""
-    return (_rich_table if _has_rich() else _plain_table)(headings, rows, caption)
+def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str, *, left: int = 1) -> str:
+    """A table for standard output: the first columns, so many, are aligned to the left, and the others to the right."""
+    return (_rich_table if _has_rich() else _plain_table)(headings, rows, caption, left)
 
 
 def _has_rich() -> bool:
@@ -65,14 +65,14 @@ def _write_line(line: str) -> None:
     sys.stderr.flush()
 
 
-def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str) -> str:
+def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str, left: int) -> str:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     result = Table(caption=caption)
     for index, heading in enumerate(headings):
-        result.add_column(heading, justify="right" if index else "left", no_wrap=not index)
+        result.add_column(heading, justify="left" if index < left else "right", no_wrap=not index)
     for row in rows:
         result.add_row(*(Text(text, style) for text, style in row))
     is_terminal = sys.stdout.isatty()
@@ -82,9 +82,9 @@ def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption
     return captured.get().rstrip("\n")
 
 
-def _plain_table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str) -> str:
+def _plain_table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str, left: int) -> str:
     columns = zip(headings, *([text for text, _ in row] for row in rows), strict=True)
-    aligned = [_aligned(column, ">" if index else "<") for index, column in enumerate(columns)]
+    aligned = [_aligned(column, "<" if index < left else ">") for index, column in enumerate(columns)]
     return "\n".join([*("  ".join(line).rstrip() for line in zip(*aligned, strict=True)), caption])
 
 

@@ -19,10 +19,13 @@ from sequences import changes, switches
 from sequences.changes import EVERY_SCOPE
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
+from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
 __all__ = ["CHANGES", "Changes", "Subcommand", "told"]
+
+COLUMNS = ("at", "kind", "sequence", "scope", "period", "before", "after", "by", "reason")
 
 Options = Mapping[str, Any]
 
@@ -43,11 +46,12 @@ class Subcommand:
         parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, {default}")
         parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
         self.arguments(parser)
-        if self.about != CHANGES["history"].about:
+        is_history = self.about == CHANGES["history"].about
+        if not is_history:
             parser.add_argument("--by", default=_login(), help="who makes the change; your login name")
             parser.add_argument("--dry-run", action="store_true", help="tell what would change, and write nothing")
             parser.add_argument("--reason", required=True, help="why; it is kept in the history")
-        parser.add_argument("--format", choices=["text", "json"], default="text")
+        parser.add_argument("--format", choices=FORMATS if is_history else FORMATS[:2], default="text")
 
 
 class Changes:
@@ -91,10 +95,9 @@ class Changes:
                 json.dumps({"changes": [_plain(change) for change in lines], "next_cursor": cursor})
             )
             return
-        for change in lines:
-            self.command.stdout.write(told(change))
+        write_rows(self.command, map(_line, lines), options["format"], f"Changes of {options['alias']}", left=9)
         if cursor:
-            self.command.stdout.write(f"older ones: --cursor {cursor}")
+            self.command.stderr.write(f"older ones: --cursor {cursor}")
 
 
 def told(change: Change) -> str:
@@ -117,6 +120,12 @@ def _following(change: Change) -> str:
 
 def _plain(change: Change) -> dict[str, Any]:
     return {**asdict(change), "at": change.at.isoformat()}
+
+
+def _line(change: Change) -> Row:
+    """A change as a row: when, what, where, from which value to which, and who and why."""
+    told = {**_plain(change), "scope": scope_text(change.scope), "period": change.period or None}
+    return {name: told[name] for name in COLUMNS}
 
 
 def _login() -> str:

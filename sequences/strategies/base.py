@@ -313,7 +313,7 @@ class Strategy(ABC):
                     f"SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'] an argument {name!r}."
                 )
         scopes, following = self._list_scopes(cursor, limit, **asked)
-        return [self._counted(scope) for scope in scopes], following
+        return [self.counted(scope) for scope in scopes], following
 
     def searches(self, name: str) -> bool:
         """Whether `counters` takes the argument "prefix", or "period"."""
@@ -329,7 +329,8 @@ class Strategy(ABC):
             raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
         return f"#{period}#{prefix}" if period else prefix
 
-    def _counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
+    def counted(self, listed: str | tuple[str | None, str] | None) -> Counter:
+        """One scope, or a scope with its period, as `counters` lists it. Costs one read."""
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
         if self.counter:
             return self.counter.shown(Dated.of(scope, period), partial(read, deadline=self.deadline()))

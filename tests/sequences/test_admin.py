@@ -270,7 +270,6 @@ class TestList:
 
     def test_it_does_not_wait_long(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """The time of a page is bounded, whatever the deadline of a sequence is; the reason is told."""
-        monkeypatch.setattr(overview, "MOST_SECONDS", 0.2)
         monkeypatch.setattr(admin_overview, "MOST_SECONDS", 0.2)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()

@@ -955,8 +955,10 @@ class TestCommand:
         for line, words in zip(told, [*said, "freeze at 25", "thaw at 25", "void at 7"], strict=True):
             assert line.startswith(f"atomic {scope}: {words}, by ana at ")
             assert line.endswith(": a test\n")
-        listed = written("history", "atomic", "--scope", scope)
-        assert sorted(listed.splitlines()) == sorted(line.strip() for line in told if "seed at" not in line)
+        listed = [line.split("\t") for line in written("history", "atomic", "--scope", scope).splitlines()]
+        kinds = ["advance", "freeze", "recover", "seed", "thaw", "void"]
+        assert sorted(line[1] for line in listed) == kinds
+        assert ["advance", "atomic", scope, "", "", "10", "ana", "a test"] in [line[1:] for line in listed]
 
     def test_as_json(self, scope: str) -> None:
         """JSON has the fields of a change."""

@@ -1,4 +1,4 @@
-"""`manage.py sequences`: the audit, guarded changes, tables about strategies and their options, and the template."""
+"""`manage.py sequences`: how sequences stand, audits, guarded changes, and what describes strategies and tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sequences.capabilities import options_table, strategies_table
 from sequences.deployment import template
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
+from sequences.management.standing import STANDING, Standing
 
 __all__ = ["Command"]
 
@@ -22,10 +23,12 @@ TABLES = {
 
 
 class Command(BaseCommand):
-    help = "Audits whether every value of a sequence has a stored item, makes guarded changes, and shows strategies."
+    help = "Tells how sequences stand, audits whether every value has a stored item, and makes guarded changes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True)
+        for name, reading in STANDING.items():
+            reading.add_arguments(commands.add_parser(name, help=reading.about))
         add_audit(commands.add_parser("audit", help="read every item; exit 1 if something is unexplained"))
         for name, change in CHANGES.items():
             change.add_arguments(commands.add_parser(name, help=change.about))
@@ -36,7 +39,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["command"]
-        if name == "audit":
+        if name in STANDING:
+            Standing(self).run(name, options)
+        elif name == "audit":
             Audits(self).run(options)
         elif name in CHANGES:
             Changes(self).run(name, options)

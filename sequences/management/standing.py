@@ -1,0 +1,154 @@
+"""`manage.py sequences list`, `show` and `doctor`: how sequences stand, and whether their tables are sound."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from sequences.doctor import Verdict, findings_of, read_facts
+from sequences.exceptions import SequenceError
+from sequences.management.rows import FORMATS, Row, write_rows
+from sequences.overview import SCOPES_A_PAGE, Figures, ScopeFigures, overview, scope_figures
+from sequences.prices import cost_of_thousand
+from sequences.registry import configured, strategies
+from sequences.services import check_scope
+from sequences.strategies import Strategy
+from sequences.types import named_scope, parted, scope_text
+
+__all__ = ["STANDING", "Standing"]
+
+QUIET = ("strategy", "approximate", "cost_of_thousand")
+"""What a table at a terminal leaves out, so that it is not too wide."""
+
+Options = Mapping[str, Any]
+
+
+class Standing:
+    """One run of one of these commands."""
+
+    def __init__(self, command: BaseCommand) -> None:
+        self.command = command
+        self.problems: list[str] = []
+        """What makes the command end with 1, after everything is written."""
+
+    def run(self, name: str, options: Options) -> None:
+        """Write what the command tells. Raises CommandError for what cannot be read, and for what is unsound."""
+        reading = STANDING[name]
+        try:
+            rows = reading.rows(self, options)
+            write_rows(self.command, rows, options["format"], reading.about, left=reading.left, quiet=QUIET)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        except SequenceError as error:
+            raise CommandError(str(error)) from error
+        if self.problems:
+            raise CommandError(" ".join(self.problems))
+
+    def listed(self, options: Options) -> Iterator[Row]:
+        """A row for each of the first scopes of every sequence, as the administration's overview shows them."""
+        for figures in overview(list(configured())):
+            if figures.trouble:
+                self.problems.append(f"{figures.alias}: {figures.trouble}")
+            yield from _rows_of(figures)
+
+    def shown(self, options: Options) -> Iterator[Row]:
+        """A row for each scope of a sequence, or for the one that is named."""
+        strategy = strategies[options["alias"]]
+        if options["scope"] is not None:
+            return iter([_row(strategy, _named(strategy, options))])
+        return _every_row(strategy, options["period"] or "")
+
+    def examined(self, options: Options) -> Iterator[Row]:
+        """A row for each finding about the tables."""
+        findings = findings_of(read_facts())
+        if unsound := sum(finding.verdict is Verdict.UNSOUND for finding in findings):
+            self.problems.append(f"Unsound: {unsound}.")
+        return (asdict(finding) for finding in findings)
+
+
+def _rows_of(figures: Figures) -> Iterator[Row]:
+    """The rows of a sequence; one without figures if no scope of it can be shown."""
+    for scope in figures.scopes or (None,):
+        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.following else "")
+        yield _row(figures.strategy, scope, alias=figures.alias, note=note)
+
+
+def _every_row(strategy: Strategy, period: str) -> Iterator[Row]:
+    cursor = None
+    while True:
+        counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE, period=period)
+        yield from (_row(strategy, figures) for figures in scope_figures(strategy, counters))
+        if cursor is None:
+            return
+
+
+def _named(strategy: Strategy, options: Options) -> ScopeFigures:
+    """The figures of one scope. Raises InvalidScope and InvalidPeriod."""
+    named = named_scope(options["scope"])
+    check_scope(named)
+    scope, _ = strategy.dated(named, None, options["period"])
+    counter = strategy.counted(parted(scope))
+    (figures,) = scope_figures(strategy, [counter])
+    return figures
+
+
+def _row(strategy: Strategy | None, figures: ScopeFigures | None, *, alias: str = "", note: str = "") -> Row:
+    counter, rates = (figures.counter, figures.rates) if figures else (None, None)
+    cost = cost_of_thousand(strategy) if strategy else None
+    return {
+        "sequence": strategy.alias if strategy else alias,
+        "scope": counter and scope_text(counter.scope),
+        "period": (counter.period or None) if counter else None,
+        "strategy": type(strategy).__name__ if strategy else None,
+        "last_value": counter and _number(counter.last_value),
+        "last_at": figures and figures.last_at,
+        "hour": rates and rates.hour,
+        "day": rates and rates.day,
+        "month": rates and rates.month,
+        "approximate": rates and rates.approximate,
+        "share_used": figures and figures.usage.share,
+        "ends_on": figures and figures.usage.ends_on,
+        "cost_of_thousand": None if cost is None else float(cost),
+        "frozen": counter and counter.frozen,
+        "note": note or None,
+    }
+
+
+def _number(value: Any) -> Any:
+    """A value; what somebody has stored in its place as a text."""
+    return value if value is None or isinstance(value, int) else str(value)
+
+
+def _add_show(parser: ArgumentParser) -> None:
+    parser.add_argument("alias", help="a key of the setting SEQUENCES")
+    parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, every scope")
+    parser.add_argument(
+        "--period", help='the period, such as "2026"; without it, all of them, or with --scope today\'s'
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One command that reads: what it is for, its rows, its own arguments, and how many columns hold texts."""
+
+    about: str
+    rows: Callable[[Standing, Options], Iterator[Row]]
+    left: int
+    arguments: Callable[[ArgumentParser], object] = lambda parser: None
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What every one has, and what this one has."""
+        self.arguments(parser)
+        parser.add_argument("--format", choices=FORMATS, default="text")
+
+
+STANDING: Mapping[str, Reading] = {
+    "list": Reading("how every sequence stands, with its first scopes", Standing.listed, 4),
+    "show": Reading("how the scopes of a sequence stand", Standing.shown, 4, _add_show),
+    "doctor": Reading("whether the tables are sound; exit 1 if one is not", Standing.examined, 6),
+}
