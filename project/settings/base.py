@@ -20,6 +20,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {
             "partition": "{scope}",
             "scope_must_exist": True,
+            "time_name": "created_at",
             "ignore_in_repeat": ["created_at", "updated_at"],
             "scopes": "tickets.selectors.list_scopes",
         },
@@ -31,6 +32,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "MAXIMUM": 10**15 - 1,
         "OPTIONS": {
             "partition": "{scope}#",
+            "time_name": "at",
             "ignore_in_repeat": ["at", "changes", "values"],
             "scopes": "tickets.timeline.selectors.list_scopes",
         },

@@ -163,7 +163,7 @@ class Scene:
             sets={
                 "last_value": value,
                 **({"frozen": kept} if frozen else {"highest": value}),
-                **moved(self.row, skipped),
+                **moved(self.row, skipped, self.numbers.before_start),
                 **self._written(sign),
             },
         )

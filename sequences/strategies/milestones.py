@@ -20,7 +20,8 @@ from .lru import LRU
 __all__ = ["RULERS", "SINCE", "MilestoneMemory", "Ruler", "begun_at", "kept_at", "milestones_in", "moved", "put_again"]
 
 HOUR = 3_600
-MOST_OUTDATED = 8  # a row of 1 KB has room for these beside those of a month and for values of 15 digits
+ALWAYS = 0  # for `since`
+MOST_IN_A_ROW = 48  # those that are read, and some outdated ones: a row of 1 KB has room for them with 15 digits each
 LARGEST_VALUE = 10**15 - 1  # larger values make the row larger than 1 KB, and each write costs 2 units then
 
 
@@ -66,9 +67,14 @@ def milestones_in(row: Iterable[str]) -> Iterator[str]:
     return (name for name in row if name[0] in "deh" and name[1:].isdecimal())
 
 
-def moved(row: Mapping[str, Any], by: int) -> dict[str, int]:
-    """The milestones of a row after values were skipped, so that these do not count as handed out."""
-    return {name: row[name] + by for name in milestones_in(row) if isinstance(row[name], int)} if by else {}
+def moved(row: Mapping[str, Any], by: int, before_start: int) -> dict[str, int]:
+    """The milestones of a row after values were skipped, so that these do not count as handed out.
+
+    Where one shows that all was counted since START, `since` goes on to say so.
+    """
+    known = {name: row[name] for name in milestones_in(row) if isinstance(row[name], int)} if by else {}
+    from_start = {SINCE: ALWAYS} if before_start in known.values() else {}
+    return {**{name: value + by for name, value in known.items()}, **from_start}
 
 
 def put_again(row: Wire, milestones: Milestones | None, *, last_value: int, now: int) -> Wire:
@@ -81,6 +87,14 @@ def put_again(row: Wire, milestones: Milestones | None, *, last_value: int, now:
     return {**{name: {"N": str(last_value)} for name in milestones.begun}, SINCE: {"N": str(now)}, **kept}
 
 
+class _Known(NamedTuple):
+    """What is known of a row: the hour whose milestones it has, the milestones it keeps, and outdated ones."""
+
+    hour: int
+    kept: tuple[str, ...]
+    outdated: tuple[str, ...] = ()
+
+
 class MilestoneMemory:
     """What this process knows of the milestones of a sequence's counters, so that few writes have to set some."""
 
@@ -88,7 +102,7 @@ class MilestoneMemory:
         self.crowded: dict[Scope, tuple[str, ...]] = {}
         """Scopes whose rows have many outdated milestones. Processes that write once and end leave them."""
         self._before_start = before_start
-        self._known: LRU[tuple[int, tuple[str, ...]]] = LRU()  # the hour that has its milestones, and outdated ones
+        self._known: LRU[_Known] = LRU()
 
     def forget(self) -> None:
         """Forget everything about every scope."""
@@ -98,19 +112,24 @@ class MilestoneMemory:
         """Forget everything about one scope."""
         self._known.forget(scope)
 
+    def knows(self, scope: Scope) -> bool:
+        """Whether anything is known of the counter's row."""
+        return self._known.get(scope) is not None
+
     def is_current(self, scope: Scope, now: float) -> bool:
         """Whether the counter is known to have the milestones of this hour."""
         known = self._known.get(scope)
-        return known is not None and known[0] == int(now) // HOUR
+        return known is not None and known.hour == int(now) // HOUR
 
     def due(self, scope: Scope, now: int, seen: int | None) -> Milestones | None:
         """What the next write of a counter at `seen` does to its milestones; mostly nothing."""
-        known = self._known.get(scope)
-        hour = now // HOUR
-        if known == (hour, ()) or (seen or self._before_start) > LARGEST_VALUE:
+        known, hour = self._known.get(scope), now // HOUR
+        is_current = known is not None and known.hour == hour
+        if (is_current and known and not known.outdated) or (seen or self._before_start) > LARGEST_VALUE:
             return None
-        begun = () if known and known[0] == hour else _begun(hour)
-        outdated = tuple(name for name in known[1] if name not in begun) if known else ()
+        begun = () if is_current else _begun(hour)
+        kept = _kept(hour)
+        outdated = tuple(name for name in (*known.kept, *known.outdated) if name not in kept) if known else ()
         if outdated:
             self.too_many(scope)
         return Milestones(begun=begun, outdated=outdated, before_start=self._before_start)
@@ -118,17 +137,22 @@ class MilestoneMemory:
     def too_many(self, scope: Scope) -> tuple[str, ...]:
         """The outdated milestones of a crowded row, once, for who removes them. If that fails, others find them."""
         if known := self._known.get(scope):
-            self._known.put(scope, (known[0], ()))
+            self._known.put(scope, known._replace(outdated=()))
         return self.crowded.pop(scope, ())
 
     def began(self, scope: Scope, now: float) -> None:
-        """Note that a write has set the milestones of this hour."""
-        self._known.put(scope, (int(now) // HOUR, ()))
+        """Note that a write has done what was due in this hour."""
+        known = self._known.get(scope)
+        self._note(scope, {*(known.kept if known else ()), *begun_at(now)} & kept_at(now), now)
 
     def learn(self, scope: Scope, row: Iterable[str], now: float) -> None:
         """Note which milestones a row has."""
-        names = set(milestones_in(row))
+        self._note(scope, set(milestones_in(row)), now)
+
+    def _note(self, scope: Scope, names: set[str] | frozenset[str], now: float) -> None:
+        kept = tuple(name for name in kept_at(now) if name in names)  # these texts are shared by all scopes
         outdated = tuple(names - kept_at(now))
-        self._known.put(scope, (int(now) // HOUR if names.issuperset(begun_at(now)) else -1, outdated))
-        if len(outdated) > MOST_OUTDATED:
+        hour = int(now) // HOUR if names.issuperset(begun_at(now)) else -1
+        self._known.put(scope, _Known(hour, kept, outdated))
+        if outdated and len(names) > MOST_IN_A_ROW:
             self.crowded[scope] = outdated

@@ -167,7 +167,7 @@ class SortKeyMaximum(Strategy):
         return course_of_items(times, self.numbers, last_value, now)
 
     def _times(self, scope: Scope, numbers: Sequence[int], now: float) -> dict[int, float]:
-        """When the items of these numbers were made, as far as they say. One request: what it leaves out is left out."""
+        """When the items of these numbers were made, as far as they say. One request; what it leaves out stays so."""
         name, partition = self.option["time_name"], self.layout.partition(scope)
         places = [(partition, number) for number in numbers]
         request = expressions.read_many(self.schema, places, attributes=[name], consistent=False)

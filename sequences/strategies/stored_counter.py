@@ -328,7 +328,8 @@ class StoredCounter:
         """The write that moves the counter to `row`, with its milestones: what it skips is not handed out."""
         skipped = row.last_value - self.last_value(replace(state, stored=None))
         request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
-        return expressions.with_milestones(request, Milestones(moved=moved(dynamodb.unmarshal(state.row), skipped)))
+        milestones = moved(dynamodb.unmarshal(state.row), skipped, self.numbers.before_start)
+        return expressions.with_milestones(request, Milestones(moved=milestones))
 
     def delete(self, scope: Scope, deadline: Deadline) -> bool:
         """Delete the counter, and what this process remembers of the scope. Return whether there was one.

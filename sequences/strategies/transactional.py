@@ -18,6 +18,7 @@ from .base import Strategy
 from .counter_strategy import stored_counter
 from .layout import Send
 from .lru import LRU
+from .milestones import begun_at
 from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 
 __all__ = ["TransactionalCounter"]
@@ -76,6 +77,8 @@ class TransactionalCounter(Strategy):
         counter, send = self.counter, deadline.send
         read_units = counter.check_items(scope, send)
         known = None if counter.is_behind(scope) else self._states.get(scope)
+        if known and not counter.milestones.knows(scope) and not self._is_of_this_hour(known):
+            known = None  # the row may have outdated milestones
         state = known or counter.standing(scope, send)
         last_value = counter.last_value(state)
         fitting = self.numbers.fitting(pendings, last_value)
@@ -87,6 +90,11 @@ class TransactionalCounter(Strategy):
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
         action = expressions.with_milestones(action, milestones)
         return Assignment(fitting, values, read_units + state.read_units, action, row.token)
+
+    def _is_of_this_hour(self, state: CounterState) -> bool:
+        """Whether a write of the hour that is running has set its milestones, which its process removes one day."""
+        now = self.wall()
+        return begun_at(now - (self.timing.clock() - state.at)) == begun_at(now)
 
     def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, CounterState(last_value, last_value))
