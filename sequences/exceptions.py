@@ -10,6 +10,7 @@
     |-- InvalidChange           (ValueError) a guarded change would lower the sequence, or does not fit it
     |-- OperationNotSupported   the strategy cannot do this
     |-- ScopeNotFound           (LookupError) the scope must have a row before its first number, and has none
+    |-- AuditRefused            another audit is in the way; none was begun
     |-- AlsoRefused             the condition of an action that rides with the item does not hold
     |-- ItemExists              an item with the caller's own key is already stored
     |-- IdempotencyMismatch     the token was used for another item
@@ -43,6 +44,7 @@ from typing import Any, Self
 __all__ = [
     "AccessRefused",
     "AlsoRefused",
+    "AuditRefused",
     "BudgetSpent",
     "CancellationReason",
     "GaveUp",
@@ -124,6 +126,10 @@ class ScopeNotFound(SequenceError, LookupError):
         if scope is None:
             return cls(f"{alias!r} counts in scopes alone: name one.")
         return cls(f"{scope!r} does not exist in {alias!r}: {remedy}.")
+
+
+class AuditRefused(SequenceError):
+    """An audit of this scope is running already, or this process has as many as it runs; none was begun."""
 
 
 class ItemExists(SequenceError):

@@ -63,6 +63,7 @@ PUBLIC = (
     "sequences/rest/pages.py",
     "sequences/rest/problems.py",
     "sequences/rest/views.py",
+    "sequences/spreadsheets.py",
     "sequences/storage.py",
     "sequences/types.py",
 )

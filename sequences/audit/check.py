@@ -17,7 +17,7 @@ from .reading import Row, changes_of, pages, stored_tokens
 from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
 from .series import Series, explained
 
-__all__ = ["audit"]
+__all__ = ["Check", "audit", "require_collections"]
 
 ROWS_A_PAGE = 1000
 MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
@@ -44,17 +44,10 @@ def audit(
     Raises OperationNotSupported for items that are not in collections, ScopeNotFound for an empty scope if the option
     `scope_must_exist` is set, SequenceUnavailable and StorageRefused.
     """
-    if not strategy.layout.in_collections:
-        raise OperationNotSupported(
-            f"The items of {strategy.alias!r} are not in collections (its option 'value_in' is "
-            f"{strategy.layout.value_in!r}): the audit cannot list them."
-        )
-    strategy.layout.check_scope(scope)
-    check = _Check(strategy, scope, found)
+    check = Check(strategy, scope, found)
     done = 0
-    for page in pages(strategy.schema, strategy.layout.partition(scope), ROWS_A_PAGE, "void"):
-        check.rows(page)
-        done += len(page)
+    for count in check.items():
+        done += count
         progress(done, check.wanted)
     for page in pages(
         strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value", "count", "period"
@@ -67,10 +60,28 @@ def audit(
     return check.report()
 
 
-class _Check:
-    """The state of one audit. It takes the rows in their order."""
+def require_collections(strategy: Strategy) -> None:
+    """Raise OperationNotSupported for a sequence whose items are not in collections."""
+    if not strategy.layout.in_collections:
+        raise OperationNotSupported(
+            f"The items of {strategy.alias!r} are not in collections (its option 'value_in' is "
+            f"{strategy.layout.value_in!r}): the audit cannot list them."
+        )
 
-    def __init__(self, strategy: Strategy, scope: Scope, found: Found) -> None:
+
+class Check:
+    """The state of one audit. It takes the rows in their order.
+
+    `stored` is called with each value that an item carries and that is not void, in the order of `found`.
+    Raises OperationNotSupported for items that are not in collections, and InvalidScope.
+    """
+
+    def __init__(
+        self, strategy: Strategy, scope: Scope, found: Found, stored: Callable[[int], None] = lambda value: None
+    ) -> None:
+        require_collections(strategy)
+        strategy.layout.check_scope(scope)
+        self.stored = stored
         self.strategy = strategy
         self.scope = scope
         self.found = found
@@ -106,6 +117,14 @@ class _Check:
         numbers = (self.series.schema.number_or_none(row) for page in found for row in page)
         values = (number for number in numbers if number is not None and not self.series.problem(number))
         return next(values, self.series.numbers.before_start)
+
+    def items(self) -> Iterator[int]:
+        """Read and check the items page by page, and tell how many rows each page has."""
+        partition = self.strategy.layout.partition(self.scope)
+        for page in pages(self.strategy.schema, partition, ROWS_A_PAGE, "void"):
+            self.rows(page)
+            yield len(page)
+        self._missing_before(self.last_value + self.series.numbers.step)
 
     def rows(self, page: Sequence[Row]) -> None:
         """Check one page of items."""
@@ -146,6 +165,8 @@ class _Check:
             self.voids.add(void)
             self.found(void)
             self.unsigned_voids += not (by and at)
+        else:
+            self.stored(value)
 
     def _missing_before(self, value: int) -> None:
         if value > self.expected:
@@ -185,8 +206,7 @@ class _Check:
                 self.orphans.add(Orphan(token=token, value=value, problem=problem))
 
     def report(self) -> AuditReport:
-        """The report, with the values that are missing at the end."""
-        self._missing_before(self.last_value + self.series.numbers.step)
+        """The report."""
         scope, period = parted(self.scope)
         return AuditReport(
             sequence=self.strategy.alias,

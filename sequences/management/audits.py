@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.color import Style
 
-from sequences.audit import AuditReport, Findings, Gap, Void, audit, list_scopes
+from sequences.audit import AuditReport, Gap, Void, audit, findings_in_words, list_scopes
+from sequences.audit.listing import COLUMNS, cells
+from sequences.audit.results import AuditResult, KeptAudits
 from sequences.exceptions import OperationNotSupported, SequenceError
+from sequences.management.changes import login
 from sequences.registry import strategies
 from sequences.services import check_scope
 from sequences.strategies.base import Strategy
@@ -21,8 +26,6 @@ from sequences.terminal import progress
 from sequences.types import Dated, Scope, named_scope, parted, scope_text
 
 __all__ = ["Audits", "add_audit", "chosen"]
-
-COLUMNS = ("sequence", "period", "scope", "kind", "first", "last", "text", "by", "at", "reason")
 
 
 def add_audit(parser: ArgumentParser) -> None:
@@ -33,6 +36,8 @@ def add_audit(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=list(FORMATS), default="text", help="csv lists every void and every gap, for an auditor"
     )
+    parser.add_argument("--keep", action="store_true", help="keep the result, as the administration shows it")
+    parser.add_argument("--by", default=login(), help="who audits, for --keep; your login name")
 
 
 class Audits:
@@ -50,10 +55,15 @@ class Audits:
             raise CommandError(f"{given} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
         unexplained = 0
         show = FORMATS[options["format"]](self.command.stdout.write, self.command.style)
+        kept = _Results(options["by"], period or "", every_scope=scope is None) if options["keep"] else None
         try:
             for report in self._reports([alias] if alias else list(strategies), scope, period, show):
                 unexplained += report.unexplained
                 show.report(report)
+                if kept:
+                    kept.add(report)
+            if kept:
+                kept.keep()
         except SequenceError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
@@ -74,6 +84,33 @@ class Audits:
             except OperationNotSupported as error:
                 which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
                 self.unlisted.append(f"{error} For the audit: `sequences audit {alias} {which}`.")
+
+
+class _Results:
+    """The results of one run, to be kept: of each scope that was named, or one of every scope of each sequence."""
+
+    def __init__(self, by: str, period: str, *, every_scope: bool) -> None:
+        self._by = by
+        self._period = period
+        self._every_scope = every_scope
+        self._began = time.monotonic()
+        self._results: dict[object, AuditResult] = {}
+
+    def add(self, report: AuditReport) -> None:
+        """Take over a report."""
+        now, at = time.monotonic(), datetime.fromtimestamp(strategies[report.sequence].wall(), UTC)
+        result = AuditResult.of(report, by=self._by, at=at, seconds=now - self._began)
+        self._began = now
+        if self._every_scope:
+            before = self._results.get(report.sequence)
+            self._results[report.sequence] = before.with_scope(result) if before else result.for_all(self._period)
+        else:
+            self._results[report.sequence, report.scope, report.period] = result
+
+    def keep(self) -> None:
+        """Keep them. Raises AuditRefused while the administration audits such a scope."""
+        for result in self._results.values():
+            KeptAudits(strategies[result.sequence]).keep(result)
 
 
 def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> Iterator[Scope]:
@@ -129,13 +166,7 @@ class _Csv:
         self._lines.writerow(COLUMNS)
 
     def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
-        kind, first, last = (
-            ("gap", finding.first, finding.last) if isinstance(finding, Gap) else ("void", finding.value, finding.value)
-        )
-        plain, period = parted(scope)
-        told = map(_harmless, (plain or "", finding.by, finding.at, finding.reason))
-        shown, *signature = told
-        self._lines.writerow([alias, period, shown, kind, first, last, _text(alias, scope, first), *signature])
+        self._lines.writerow(cells(strategies[alias], scope, finding))
 
     def report(self, report: AuditReport) -> None:
         """Nothing more: the findings are written."""
@@ -144,24 +175,11 @@ class _Csv:
         """Nothing: a list has no end."""
 
 
-def _text(alias: str, scope: Scope, value: int) -> str:
-    """The value as people write it; the number alone if that needs the date of its document."""
-    try:
-        return strategies[alias].text(value, scope, None)
-    except ValueError:
-        return str(value)
-
-
 class _Lined:
     """A file for `csv`, from a function that writes one line."""
 
     def __init__(self, write: Callable[[str], Any]) -> None:
         self.write = write
-
-
-def _harmless(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 class _JsonList:
@@ -198,7 +216,7 @@ class _Lines:
         self.items += report.carried
         good, bad = self.style.SUCCESS("all explained"), self.style.ERROR(f"{report.unexplained} unexplained")
         self.write(f"{_title(report)}: {bad if report.unexplained else good}")
-        for line in _findings(report):
+        for line in findings_in_words(report):
             self.write(f"  {line}")
         self.notes |= dict.fromkeys(report.notes)
 
@@ -213,31 +231,6 @@ def _title(report: AuditReport) -> str:
     last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
     found = f"{report.carried} stored, {report.missing} missing, {report.voids.total} void"
     return f"{report.sequence} {scope} ({report.strategy}): {last}, {found}, {report.markers} markers"
-
-
-def _findings(report: AuditReport) -> Iterator[str]:
-    if report.went_back_to is not None:
-        yield f"counter: went back to {report.went_back_to}, after {report.last_value} was handed out"
-    for gap in report.gaps.listed:
-        values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
-        explained = f", by {gap.by} at {gap.at}: {gap.reason}" if gap.by else ""
-        yield f"gap: {values}{' at the end' if gap.last == report.last_value else ''}{explained}"
-    yield from _more("gaps", report.gaps)
-    for void in report.voids.listed:
-        signed = f"by {void.by} at {void.at}" if void.by and void.at else "without a signature"
-        yield f"void: {void.value} {signed}: {void.reason or 'no reason given'}"
-    yield from _more("voids", report.voids)
-    for stray in report.strays.listed:
-        yield f"stray row: {stray.sort_key} is {stray.problem}"
-    yield from _more("stray rows", report.strays)
-    for orphan in report.orphans.listed:
-        yield f"marker without its item: token {orphan.token!r}, value {orphan.value}: {orphan.problem}"
-    yield from _more("markers without their items", report.orphans)
-
-
-def _more(what: str, findings: Findings[Any]) -> Iterator[str]:
-    if findings.total > len(findings.listed):
-        yield f"{findings.total - len(findings.listed)} more {what}"
 
 
 FORMATS: Mapping[str, type[_Format]] = {"text": _Lines, "json": _JsonList, "csv": _Csv}

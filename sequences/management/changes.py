@@ -23,7 +23,7 @@ from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
-__all__ = ["CHANGES", "Changes", "Subcommand", "told"]
+__all__ = ["CHANGES", "Changes", "Subcommand", "login", "told"]
 
 COLUMNS = ("at", "kind", "sequence", "scope", "period", "before", "after", "by", "reason")
 
@@ -48,7 +48,7 @@ class Subcommand:
         self.arguments(parser)
         is_history = self.about == CHANGES["history"].about
         if not is_history:
-            parser.add_argument("--by", default=_login(), help="who makes the change; your login name")
+            parser.add_argument("--by", default=login(), help="who makes the change; your login name")
             parser.add_argument("--dry-run", action="store_true", help="tell what would change, and write nothing")
             parser.add_argument("--reason", required=True, help="why; it is kept in the history")
         parser.add_argument("--format", choices=FORMATS if is_history else FORMATS[:2], default="text")
@@ -128,7 +128,8 @@ def _line(change: Change) -> Row:
     return {name: told[name] for name in COLUMNS}
 
 
-def _login() -> str:
+def login() -> str:
+    """The login name of who runs the command; empty in a process without one."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a process without a login name

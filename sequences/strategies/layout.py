@@ -194,6 +194,11 @@ class ItemLayout:
             case _:
                 return {}
 
+    def key_text(self, scope: Scope, value: int) -> str:
+        """The key of a value's item, as people read it, such as "ABC / 42"; empty if an item brings a part of it."""
+        key = self.key(scope, value)
+        return " / ".join(next(iter(part.values())) for part in key.values()) if len(key) == len(self.key_names) else ""
+
     def written(self, scope: Scope, value: int, token: str, text: str, *, own_key: bool) -> dict[str, Any]:
         """The attributes that the sequence writes into an item: its key or value, token and text."""
         place = {self.value_name: {"N": str(value)}} if own_key else self.key(scope, value)

@@ -1,17 +1,11 @@
-"""The tickets of a project as a CSV file (RFC 4180) for spreadsheets, page by page.
+"""The tickets of a project as a CSV file for spreadsheets, page by page."""
 
-A spreadsheet takes a cell that begins with one of `FORMULA` for a formula, which may do harm: such a cell gets an
-apostrophe before it. All cells are in quotes, so that no other separator than the comma splits them. The file begins
-with the mark of UTF-8, which spreadsheets ask for.
-"""
-
-import csv
-import io
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 from sequences.exceptions import SequenceError
+from sequences.spreadsheets import MARK, harmless, written
 from tickets import selectors
 from tickets.lists.filters import EVERY_TICKET, TicketFilter
 from tickets.types import Order, Ticket, TicketPage
@@ -19,8 +13,6 @@ from tickets.types import Order, Ticket, TicketPage
 logger = logging.getLogger(__name__)
 
 PAGE = 200
-FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are =, +, - and @ in full width
-MARK = "\ufeff"
 COLUMNS = (
     "key",
     "title",
@@ -64,21 +56,21 @@ def export_tickets(
 def _parts(
     project: str, page: TicketPage, where: TicketFilter, order: Order, shown: Callable[[Ticket], Ticket]
 ) -> Iterator[bytes]:
-    yield MARK.encode() + _written([COLUMNS])
+    yield MARK.encode() + written([COLUMNS])
     until = monotonic() + MOST_SECONDS
     while True:
         if page.results:
-            yield _written(_cells(shown(ticket)) for ticket in page.results)
+            yield written(_cells(shown(ticket)) for ticket in page.results)
         if page.next_cursor is None:
             return
         if monotonic() > until:
-            yield _written([[TOO_LONG]])
+            yield written([[TOO_LONG]])
             raise TimeoutError(TOO_LONG)
         try:
             page = selectors.list_tickets(project, where=where, order=order, limit=PAGE, cursor=page.next_cursor)
         except SequenceError as error:
             logger.error("export of project %s: incomplete: %s", project, error)
-            yield _written([[INCOMPLETE]])
+            yield written([[INCOMPLETE]])
             raise
 
 
@@ -99,14 +91,3 @@ def _cells(ticket: Ticket) -> Iterator[str]:
         str(moved.to) if moved else "",
     )
     return map(harmless, cells)
-
-
-def harmless(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
-
-
-def _written(rows: Iterable[Iterable[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
-    return text.getvalue().encode()

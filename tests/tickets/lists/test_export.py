@@ -15,11 +15,12 @@ from rest_framework.test import APIClient
 from project.proof.faults.plans import Rule
 from project.proof.faults.stack import running_stack
 from sequences.exceptions import SequenceUnavailable
+from sequences.spreadsheets import harmless
 from tests.tickets.lists.conftest import LARGE
 from tests.tickets.support import places
 from tickets import services
 from tickets.lists import export
-from tickets.lists.export import COLUMNS, INCOMPLETE, PAGE, export_tickets, harmless
+from tickets.lists.export import COLUMNS, INCOMPLETE, PAGE, export_tickets
 from tickets.lists.filters import TicketFilter
 from tickets.types import Order, Project, Ticket, TicketKey
 
