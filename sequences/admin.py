@@ -1,7 +1,7 @@
 """The administration's pages about sequences: which there are, what they guarantee, and how far they have counted.
 
-Most pages only read; one makes guarded changes. The facts about a strategy come from `capabilities`, and a page shows
-what went wrong.
+The pages here only read; those about one scope are in `admin_scope`. The facts about a strategy come from
+`capabilities`, and a page shows what went wrong.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.signing import BadSignature, Signer
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from sequences import changes
 from sequences.admin_health import health_content
 from sequences.admin_overview import REFRESHES, overview_content, refresh_of
+from sequences.admin_scope import ScopePages
 from sequences.capabilities import WORDS, capabilities
 from sequences.exceptions import GaveUp, InvalidSequence, OperationNotSupported, SequenceError, StorageError
-from sequences.forms import ChangeForm
+from sequences.forms import ScopeForm
 from sequences.models import Sequence
 from sequences.registry import configured, strategies
 
@@ -36,16 +36,16 @@ logger = logging.getLogger(__name__)
 
 
 @admin.register(Sequence)
-class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
+class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
     """Pages for sequences, in place of those that Django makes for a model with rows."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The overview, the health of the tables, and a page for each sequence. Every other address below is a 404."""
+        """The overview, the health of the tables, and pages for each sequence and scope. Every other one is a 404."""
         view = self.admin_site.admin_view
         return [
             path("", view(self.changelist_view), name="sequences_sequence_changelist"),
             path("health/", view(self.health_view), name="sequences_sequence_health"),
-            path("<str:alias>/change-scope/", view(self.change_view_of_scope), name="sequences_sequence_guarded"),
+            *self.scope_urls(),
             path("<str:alias>/", view(self.counters_view), name="sequences_sequence_counters"),
         ]
 
@@ -54,7 +54,7 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-        """Always False: sequences are changed in the settings, but for guarded changes."""
+        """Always False: sequences are changed in the settings. Guarded changes have permissions of their own."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
@@ -82,25 +82,8 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         if "trouble" not in content:
             content |= _counters(alias, request.GET.get("cursor"), COUNTERS_A_PAGE)
             content |= _history(alias)
+            content["scope_form"] = ScopeForm(strategies[alias])
         return self._page(request, "counters", content)
-
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
-    def change_view_of_scope(self, request: HttpRequest, alias: str) -> HttpResponse:
-        """Ask for a guarded change, show what it would do, and make it when that is confirmed."""
-        if not _may_change(request):
-            raise PermissionDenied
-        content = {"title": f"Change {alias}", **_described_or_404(alias)}
-        if "trouble" in content:
-            return self._page(request, "change", content)
-        form = ChangeForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
-        if request.method == "POST" and form.is_valid():
-            by = request.user.get_username()
-            if "confirmed" not in request.POST:
-                content["change"] = form.preview(alias, by)
-            elif change := form.make(alias, by):
-                messages.success(request, f"Done: {change.kind}, from {change.before} to {change.after}.")
-                return redirect("admin:sequences_sequence_counters", alias)
-        return self._page(request, "change", {**content, "form": form})
 
     def _require_permission(self, request: HttpRequest) -> None:
         if not self.has_view_permission(request):
@@ -112,7 +95,6 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "may_change": _may_change(request),
             "refreshes": REFRESHES,
             "refresh": (refresh := refresh_of(request.GET.dict())),
             **content,
@@ -121,10 +103,6 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
         if refresh and name in ("overview", "health"):
             response["Refresh"] = refresh
         return response
-
-
-def _may_change(request: HttpRequest) -> bool:
-    return request.user.has_perm("sequences.change_sequence")
 
 
 def _flags() -> list[dict[str, str]]:

@@ -12,8 +12,10 @@ from .exceptions import InvalidScope, InvalidText
 from .formats import Parsed
 from .registry import strategies
 from .services import check_count, check_scope
+from .strategies.base import Strategy
+from .types import Scope
 
-__all__ = ["format_value", "parse", "preview"]
+__all__ = ["following", "format_value", "parse", "preview"]
 
 
 def format_value(
@@ -61,6 +63,16 @@ def preview(count: int, sequence: str, *, scope: str | None = None, date: dateti
     check_scope(scope)
     strategy = strategies[sequence]
     counted, day = strategy.dated(scope, date)
-    last_value, numbers = strategy.last_value(counted), strategy.numbers
+    return following(strategy, counted, strategy.last_value(counted), count, day)
+
+
+def following(
+    strategy: Strategy, scope: Scope, last_value: int | None, count: int, day: datetime.date | None = None
+) -> list[str]:
+    """The texts of the values after a last value, fewer at the end of the sequence. No request.
+
+    Without a `day` they are numbers alone if FORMAT needs one.
+    """
+    numbers = strategy.numbers
     values = numbers.after(numbers.before_start if last_value is None else last_value, count)
-    return [strategy.text(value, counted, day) for value in values if value <= numbers.maximum]
+    return [strategy.text_or_number(value, scope, day) for value in values if value <= numbers.maximum]

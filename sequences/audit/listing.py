@@ -35,16 +35,8 @@ def cells(strategy: Strategy, scope: Scope, line: Stored | Gap | Void) -> list[o
     plain, period = parted(scope)
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
     signed = ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)
-    shown, text, *signature = map(harmless, (plain or "", _text(strategy, scope, first), *signed))
+    shown, text, *signature = map(harmless, (plain or "", strategy.text_or_number(first, scope), *signed))
     return [strategy.alias, period, shown, type(line).__name__.lower(), first, last, text, *signature]
-
-
-def _text(strategy: Strategy, scope: Scope, value: int) -> str:
-    """The value as people write it; the number alone if that needs the date of its document."""
-    try:
-        return strategy.text(value, scope, None)
-    except ValueError:
-        return str(value)
 
 
 def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:

@@ -26,6 +26,7 @@ __all__ = [
     "put_marker",
     "query_numbers",
     "read_item",
+    "read_keys",
     "read_many",
     "read_rest",
     "single_write",
@@ -54,14 +55,22 @@ def read_many(
 
     They come with their sort keys and these attributes.
     """
-    aliases = _numbered((schema.sort_name, *attributes))
+    keys = [schema.key(partition, number) for partition, number in places]
+    return read_keys(schema.table, keys, attributes=[schema.sort_name, *attributes], consistent=consistent)
+
+
+def read_keys(
+    table: str, keys: Sequence[Wire], *, attributes: Sequence[str], consistent: bool = True
+) -> dict[str, Any]:
+    """A `BatchGetItem` of at most 100 keys. Its items have these attributes alone."""
+    aliases = _numbered(attributes)
     wanted = {
-        "Keys": [schema.key(partition, number) for partition, number in places],
+        "Keys": keys,
         "ConsistentRead": consistent,
         "ProjectionExpression": ", ".join(aliases),
         "ExpressionAttributeNames": aliases,
     }
-    return {"RequestItems": {schema.table: wanted}}
+    return {"RequestItems": {table: wanted}}
 
 
 def read_rest(unprocessed: Wire) -> dict[str, Any]:

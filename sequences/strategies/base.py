@@ -174,6 +174,13 @@ class Strategy(ABC):
         plain, period = parted(scope)
         return self.format.text(value, plain, day, period)
 
+    def text_or_number(self, value: int, scope: Scope, day: datetime.date | None = None) -> str:
+        """A value as FORMAT writes it; the number alone if that needs a day and there is none."""
+        try:
+            return self.text(value, scope, day)
+        except ValueError:
+            return str(value)
+
     def dated(
         self, scope: str | None, date: datetime.date | None, period: str | None = None
     ) -> tuple[Scope, datetime.date | None]:
@@ -245,6 +252,10 @@ class Strategy(ABC):
     def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""
         return self.stored_counter.delete(scope, self.deadline())
+
+    def held(self, scope: Scope) -> int | None:
+        """How many reserved values of a scope this process serves from memory; None if it never reserves any."""
+        return None
 
     def used_up(self, scope: Scope, value: int) -> tuple[int, bool]:
         """How many percent of a scope's values are used, and whether this process learns that for the first time."""

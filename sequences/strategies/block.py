@@ -218,8 +218,12 @@ class BlockAllocator(CounterStrategy):
     @property
     def unused(self) -> int:
         """How many reserved values this process still holds."""
-        held = sum(length_hint(serving) for serving in list(self._serving.values()))
-        return held + sum(supply.unserved for supply in list(self._supplies.values()))
+        return sum(map(self.held, list(self._supplies)))
+
+    def held(self, scope: Scope) -> int:
+        """How many reserved values of a scope this process serves from memory."""
+        supply = self._supplies.get(scope)
+        return length_hint(self._serving.get(scope, ())) + (supply.unserved if supply else 0)
 
 
 def _report_unused(reference: weakref.ref[BlockAllocator]) -> None:

@@ -188,16 +188,11 @@ class Scene:
         return Plan(before=stored, after=counted, actions=self._rows(counted, sign))
 
     def _void_row(self, value: int, sign: Signature, **more: Any) -> Action:
-        written = self.layout.written(self.scope, value, sign.token, self._text(value), own_key=False)
+        written = self.layout.written(
+            self.scope, value, sign.token, self.strategy.text_or_number(value, self.scope), own_key=False
+        )
         void = dynamodb.marshal({"void": {**sign.about, **more}})
         return expressions.put_if_absent(self.layout.schema, {**void, **written})
-
-    def _text(self, value: int) -> str:
-        """The value as people write it; the number alone if that needs the date of its document."""
-        try:
-            return self.strategy.text(value, self.scope, None)
-        except ValueError:
-            return str(value)
 
     # Freeze and thaw.
 
