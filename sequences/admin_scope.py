@@ -80,7 +80,8 @@ class _Place:
 
     def address(self, page: str, *more: str) -> str:
         """The address of one of the pages about the scope."""
-        return f"{reverse(f'admin:sequences_sequence_{page}', args=[self.alias, *more])}?{self.query}"
+        plain = reverse(f"admin:sequences_sequence_{page}", args=[self.alias, *more])
+        return f"{plain}?{self.query}" if self.query else plain
 
     @property
     def name(self) -> str:
@@ -118,15 +119,15 @@ def _told(content: dict[str, Any]) -> Iterator[None]:
 
 
 class ScopePages:
-    """The pages about one scope, for the administration of sequences, which has `page` and `require_permission`."""
+    """The pages about one scope, for the administration of sequences, which has `_page` and `_require_permission`."""
 
     admin_site: AdminSite
 
-    def require_permission(self, request: HttpRequest) -> None:
+    def _require_permission(self, request: HttpRequest) -> None:
         """Raise PermissionDenied for somebody who may not see sequences."""
         raise NotImplementedError
 
-    def page(self, request: HttpRequest, name: str, content: dict[str, Any]) -> TemplateResponse:
+    def _page(self, request: HttpRequest, name: str, content: dict[str, Any]) -> TemplateResponse:
         """The page that a template makes of this."""
         raise NotImplementedError
 
@@ -144,11 +145,11 @@ class ScopePages:
     @method_decorator(require_safe)
     def scope_view(self, request: HttpRequest, alias: str) -> HttpResponse:
         """One scope: its state, its last numbers, its history, its settings, and what can be done."""
-        self.require_permission(request)
+        self._require_permission(request)
         place = _Place(request, alias)
         content = {**place.shown(f"Scope of {alias}"), "request_form": RequestForm()}
         if place.problem:
-            return self.page(request, "scope", {**content, "trouble": place.problem, "status": 400})
+            return self._page(request, "scope", {**content, "trouble": place.problem, "status": 400})
         with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE, seconds=SECONDS) as budget:
             insight = look_at(place.strategy, place.counted)
             content |= {
@@ -160,12 +161,12 @@ class ScopePages:
                 "unlisted": _unlisted(place.strategy),
                 "budget": budget,
             }
-        return self.page(request, "scope", content)
+        return self._page(request, "scope", content)
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def request_view(self, request: HttpRequest, alias: str) -> HttpResponse:
         """What became of a request, by its idempotency token. It comes by POST, so that it is in no log and address."""
-        self.require_permission(request)
+        self._require_permission(request)
         place = _Place(request, alias)
         form = RequestForm(request.POST if request.method == "POST" else None)
         content = {**place.shown(f"A request of {alias}"), "request_form": form}
@@ -180,17 +181,17 @@ class ScopePages:
                     "marker_days": place.strategy.option["marker_seconds"] / 86_400,
                     "budget": budget,
                 }
-        return self.page(request, "request", content)
+        return self._page(request, "request", content)
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def change_scope_view(self, request: HttpRequest, alias: str, kind: str) -> HttpResponse:
         """Ask for a guarded change, show what it would do, and make it when exactly that is confirmed."""
         chosen = _allowed(request, kind)
-        self.require_permission(request)
+        self._require_permission(request)
         place = _Place(request, alias)
         content = {**place.shown(f"{kind.capitalize()} a scope of {alias}"), "kind": chosen}
         if place.problem:
-            return self.page(request, "change", {**content, "trouble": place.problem, "status": 400})
+            return self._page(request, "change", {**content, "trouble": place.problem, "status": 400})
         by = request.user.get_username()
         form = ChangeForm(chosen, alias, place.counted, by, request.POST if request.method == "POST" else None)
         if form.is_bound and form.is_valid() and (change := form.preview()):
@@ -200,30 +201,30 @@ class ScopePages:
                 return redirect(place.address("scope"))
             if not form.failure:
                 asked = form.asked(change)
-                return self.page(request, "change", {**content, "form": asked, "change": change, "moved": confirmed})
+                return self._page(request, "change", {**content, "form": asked, "change": change, "moved": confirmed})
         away = isinstance(form.failure, GaveUp | StorageError)
         unknown = getattr(form.failure, "outcome_unknown", False)
-        return self.page(
+        return self._page(
             request, "change", {**content, "form": form, "unknown": unknown, "status": 503 if away else 200}
         )
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def audit_view(self, request: HttpRequest, alias: str) -> HttpResponse:
         """The audit of a scope that began last, and the last result. A POST begins one in the background."""
-        self.require_permission(request)
+        self._require_permission(request)
         if request.method == "POST" and not may(request, "audit"):
             raise PermissionDenied
         place = _Place(request, alias)
         content = {**place.shown(f"Audit of a scope of {alias}"), "may_audit": may(request, "audit")}
         content |= {"unlisted": _unlisted(place.strategy)}
         if place.problem:
-            return self.page(request, "audit", {**content, "trouble": place.problem, "status": 400})
+            return self._page(request, "audit", {**content, "trouble": place.problem, "status": 400})
         if request.method == "POST":
             return self._begin_audit(request, place, content)
         with _told(content), dynamodb.at_most(1, seconds=SECONDS) as budget:
             run, result = KeptAudits(place.strategy).look(place.counted)
             content |= {"run": run, "result": result, "budget": budget}
-        page = self.page(request, "audit", content)
+        page = self._page(request, "audit", content)
         if content.get("run") and content["run"].runs and request.GET.get("refresh") != "off":
             page["Refresh"] = str(REFRESH_SECONDS)
         return page
@@ -235,24 +236,24 @@ class ScopePages:
             except AuditRefused as refused:
                 messages.warning(request, str(refused))
             return redirect(place.address("audit"))
-        return self.page(request, "audit", content)
+        return self._page(request, "audit", content)
 
     @method_decorator(require_safe)
     def export_view(self, request: HttpRequest, alias: str) -> HttpResponseBase:
         """Every number of a scope as CSV, page by page as it is read."""
-        self.require_permission(request)
+        self._require_permission(request)
         if not may(request, "export"):
             raise PermissionDenied
         place = _Place(request, alias)
         content = place.shown(f"Export of a scope of {alias}")
         if place.problem:
-            return self.page(request, "trouble", {**content, "trouble": place.problem, "status": 400})
+            return self._page(request, "trouble", {**content, "trouble": place.problem, "status": 400})
         with _told(content):
             parts = export_numbers(place.strategy, place.counted)
             named = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{alias} {place.name}")[:100].strip("-")
             headers = {"Content-Disposition": content_disposition_header(True, f"{named}.csv") or "attachment"}
             return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=headers)
-        return self.page(request, "trouble", content)
+        return self._page(request, "trouble", content)
 
 
 def _allowed(request: HttpRequest, kind: str) -> Kind:

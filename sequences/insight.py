@@ -49,7 +49,8 @@ LATEST_CHANGES = 200
 class Line:
     """A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
 
-    `key` is that of the item, `about` says who made it void, or what explains the gap, and when.
+    `key` is that of the item. `by`, `at` and `about` tell who made it void, or has skipped it, when and why; without
+    `by`, `about` says what the gap means.
     """
 
     kind: str
@@ -58,6 +59,8 @@ class Line:
     count: int = 1
     text: str = ""
     key: str = ""
+    by: str = ""
+    at: datetime.datetime | None = None
     about: str = ""
 
 
@@ -227,14 +230,31 @@ def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]
         last=value,
         text=str(row[name]) if name and name in row else strategy.text_or_number(value, scope),
         key=strategy.layout.key_text(scope, value),
-        about=f"By {by or 'somebody'} at {at or 'an unknown time'}: {reason or 'no reason given'}" if void else "",
+        by=(by or "somebody") if void else "",
+        at=_moment(at),
+        about=(reason or "no reason given") if void else "",
     )
 
 
 def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
-    about = f"Skipped by {gap.by} at {gap.at}: {gap.reason}" if gap.by else why
-    text = strategy.text_or_number(gap.first, scope)
-    return Line(kind="gap", first=gap.first, last=gap.last, count=gap.count, text=text, about=about)
+    return Line(
+        kind="gap",
+        first=gap.first,
+        last=gap.last,
+        count=gap.count,
+        text=strategy.text_or_number(gap.first, scope),
+        by=gap.by,
+        at=_moment(gap.at),
+        about=gap.reason if gap.by else why,
+    )
+
+
+def _moment(text: str) -> datetime.datetime | None:
+    """The time that a row tells; None if it tells none that can be read."""
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _why(strategy: Strategy, *, complete: bool) -> str:

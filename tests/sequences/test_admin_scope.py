@@ -125,9 +125,9 @@ class TestScope:
         delete_row("sorted", scope, 4)
         changes.advance("sorted", to=20, scope=scope, by="bob", reason="a round number")
         found = {row[0]: row[2] for row in rows(staff.get(address("sorted", scope=scope)), "Last numbers")[1:]}
-        assert re.fullmatch(r"Void By ada at .*: entered twice", found["2"])
+        assert re.fullmatch(r"Void By ada, .*: entered twice", found["2"])
         assert found["4"] == "No item No change explains it: run an audit."
-        assert re.fullmatch(r"No item Skipped by bob at .*: a round number", found["8 to 19 12 numbers"])
+        assert re.fullmatch(r"No item Skipped by bob, .*: a round number", found["8 to 19 12 numbers"])
         assert found["6"] == "Item"
 
     def test_values_without_items_are_by_design(self, staff: Client, scope: str) -> None:
