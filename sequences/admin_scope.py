@@ -49,6 +49,7 @@ from .types import Scope, parted
 __all__ = ["ScopePages", "may"]
 
 SECONDS = 10.0  # for all requests of a page
+REPEATS = 4  # of requests that failed, which a page may send besides
 REFRESH_SECONDS = 2
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class _Place:
     def shown(self, title: str) -> dict[str, Any]:
         """What every page about it shows."""
         pages = {name: self.address(name) for name in ("scope", "audit", "export", "request")}
-        return {"title": title, "alias": self.alias, "name": self.name, "pages": pages, "query": self.query}
+        return {"title": title, "alias": self.alias, "name": self.name, "pages": pages, "repeats": REPEATS}
 
 
 def _strategy_or_404(alias: str) -> Strategy:
@@ -150,7 +151,7 @@ class ScopePages:
         content = {**place.shown(f"Scope of {alias}"), "request_form": RequestForm()}
         if place.problem:
             return self._page(request, "scope", {**content, "trouble": place.problem, "status": 400})
-        with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE, seconds=SECONDS) as budget:
+        with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
             insight = look_at(place.strategy, place.counted)
             content |= {
                 "insight": insight,
@@ -175,7 +176,7 @@ class ScopePages:
         elif form.is_bound and not form.is_valid():
             content["status"] = 400
         elif form.is_bound:
-            with _told(content), dynamodb.at_most(REQUESTS_OF_A_REQUEST, seconds=SECONDS) as budget:
+            with _told(content), dynamodb.at_most(REQUESTS_OF_A_REQUEST + REPEATS, seconds=SECONDS) as budget:
                 content |= {
                     "trace": trace(place.strategy, place.scope, form.cleaned_data["stored"]),
                     "marker_days": place.strategy.option["marker_seconds"] / 86_400,
@@ -221,7 +222,7 @@ class ScopePages:
             return self._page(request, "audit", {**content, "trouble": place.problem, "status": 400})
         if request.method == "POST":
             return self._begin_audit(request, place, content)
-        with _told(content), dynamodb.at_most(1, seconds=SECONDS) as budget:
+        with _told(content), dynamodb.at_most(1 + REPEATS, seconds=SECONDS) as budget:
             run, result = KeptAudits(place.strategy).look(place.counted)
             content |= {"run": run, "result": result, "budget": budget}
         page = self._page(request, "audit", content)

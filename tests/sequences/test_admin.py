@@ -357,7 +357,9 @@ class TestCounters:
         seen, address = [], f"{LIST}orders/"
         while address:
             page = staff.get(address).content.decode()
-            seen += re.findall(r'<th scope="row" class="wide"><a [^>]*>([A-ZÉ].*?)</a></th>\s*<td>1001</td>\s*<td>\w', page)
+            seen += re.findall(
+                r'<th scope="row" class="wide"><a [^>]*>([A-ZÉ].*?)</a></th>\s*<td>1001</td>\s*<td>\w', page
+            )
             following = re.search(r'href="(\?cursor=[^"]*)">Next', page)
             address = f"{LIST}orders/{unescape(following[1])}" if following else ""
             assert ("First page" in page) == (len(seen) > 2)
