@@ -22,6 +22,7 @@ from sequences import changes
 from sequences.admin_health import health_content
 from sequences.admin_overview import REFRESHES, overview_content, refresh_of
 from sequences.admin_scope import ScopePages
+from sequences.audit.results import latest_audits
 from sequences.capabilities import WORDS, capabilities
 from sequences.exceptions import GaveUp, InvalidSequence, OperationNotSupported, SequenceError, StorageError
 from sequences.forms import ScopeForm
@@ -31,6 +32,7 @@ from sequences.registry import configured, strategies
 __all__ = ["SequenceAdmin"]
 
 COUNTERS_A_PAGE = 25
+LATEST_AUDITS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +83,7 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
         content = {"title": alias, **_described_or_404(alias)}
         if "trouble" not in content:
             content |= _counters(alias, request.GET.get("cursor"), COUNTERS_A_PAGE)
-            content |= _history(alias)
+            content |= _history(alias) | _audits(alias)
             content["scope_form"] = ScopeForm(strategies[alias])
         return self._page(request, "counters", content)
 
@@ -175,5 +177,13 @@ def _history(alias: str) -> dict[str, Any]:
     """The latest guarded changes; none where the table of the history is missing or away."""
     try:
         return {"history": changes.history(alias, limit=COUNTERS_A_PAGE)[0]}
+    except SequenceError:
+        return {}
+
+
+def _audits(alias: str) -> dict[str, Any]:
+    """The latest results of audits; none where the table of the history is missing or away."""
+    try:
+        return {"audits": latest_audits(alias, LATEST_AUDITS)}
     except SequenceError:
         return {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 import time
 from datetime import UTC, datetime
@@ -26,9 +27,24 @@ MOST_AUDITS = 2  # in one process, whose other work they slow down
 
 logger = logging.getLogger(__name__)
 
-_threads: set[threading.Thread] = set()
-_lock = threading.Lock()
-_ends = threading.Event()
+
+class _Running:
+    """The threads of this process that audit. A forked child has none of them."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.threads: set[threading.Thread] = set()
+        self.lock = threading.Lock()
+        self.ends = threading.Event()
+
+    def forget_ended(self) -> None:
+        self.threads = {thread for thread in self.threads if thread.is_alive()}
+
+
+_running = _Running()
+os.register_at_fork(after_in_child=_running.reset)
 
 
 class _Stopped(Exception):
@@ -43,25 +59,25 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
     OperationNotSupported for items that are not in collections, SequenceUnavailable and StorageRefused.
     """
     require_collections(strategy)
-    with _lock:
-        _threads.difference_update([thread for thread in _threads if not thread.is_alive()])
-        if len(_threads) >= MOST_AUDITS:
+    with _running.lock:
+        _running.forget_ended()
+        if len(_running.threads) >= MOST_AUDITS:
             raise AuditRefused(f"This process runs {MOST_AUDITS} audits: wait for the end of one.")
         kept = KeptAudits(strategy)
         run = kept.begin(scope_text(scope), by)
         thread = threading.Thread(target=_run, args=(kept, scope, run), name=f"audit of {strategy.alias}", daemon=True)
-        _threads.add(thread)
+        _running.threads.add(thread)
         thread.start()
     return run
 
 
 def stop_audits(seconds: float = STOP_SECONDS) -> None:
     """Have the audits of this process stop after the page that they read, and wait so long for it."""
-    _ends.set()
+    _running.ends.set()
     until = time.monotonic() + seconds
-    for thread in list(_threads):
+    for thread in list(_running.threads):
         thread.join(max(until - time.monotonic(), 0.0))
-    _ends.clear()
+    _running.ends.clear()
 
 
 atexit.register(stop_audits)
@@ -85,7 +101,7 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
 
     def progress(done: int, wanted: int) -> None:
         nonlocal told
-        if _ends.is_set():
+        if _running.ends.is_set():
             raise _Stopped("its process ended")
         if time.monotonic() - told >= PROGRESS_SECONDS:
             if not kept.renew(run, done, wanted):

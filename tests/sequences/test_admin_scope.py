@@ -27,7 +27,15 @@ from sequences.retries import Deadline
 from sequences.storage import personal_token
 from sequences.strategies.numbers import LARGEST
 from sequences.types import scope_text
-from tests.sequences.support import Wire, delete_row, tables_of, tapped, wait_until
+from tests.sequences.support import (
+    Wire,
+    delete_row,
+    give_each_scope_its_place,
+    import_row,
+    tables_of,
+    tapped,
+    wait_until,
+)
 from tests.sequences.test_admin import LIST, client_with, shown
 
 PATH = "sequences.strategies"
@@ -52,6 +60,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"value_in": "attribute", "key_names": ["id"]},
     },
 }
+SEQUENCES["bare"] = {**SEQUENCES["sorted"], "TABLE": "bare_items", "OPTIONS": {"partition": "{scope}"}}
 ODD = "a&b=c/../?#é <b>\"'+%2F"
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +70,12 @@ def _sequences(engine: Engine) -> Iterator[None]:
     """Tables that the tests of this module share; each has scopes of its own."""
     with tables_of(SEQUENCES, engine.endpoint):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No audit meets that of another scope by chance."""
+    give_each_scope_its_place(monkeypatch)
 
 
 @pytest.fixture
@@ -293,13 +308,15 @@ class TestRequest:
 
     def test_an_item_that_is_gone_or_void(self, staff: Client, scope: str) -> None:
         """The page tells what is under the number now."""
-        for token in ("t-1", "t-2"):
+        for token in ("t-1", "t-2", "t-3"):
             put_next("sorted", {}, scope=scope, idempotency_token=token)
         changes.void("sorted", 1, scope=scope, by="ada", reason="a test")
         delete_row("sorted", scope, 2)
+        import_row("sorted", scope, 3)
         where = address("sorted", "request/", scope=scope)
         assert "Its item is stored, and void." in shown(staff.post(where, {"token": "t-1"}))
         assert "Its item is not there any more" in shown(staff.post(where, {"token": "t-2"}))
+        assert "belongs to another request" in shown(staff.post(where, {"token": "t-3"}))
 
     def test_an_expired_marker(self, staff: Client, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A marker that DynamoDB has not deleted yet counts no more."""
@@ -514,6 +531,8 @@ class TestAudit:
         assert found["First findings"] == "gap: 3"
         assert "Refresh" not in page
         assert "1 finding is unexplained" in shown(owner.get(address("sorted", scope=scope)))
+        latest = rows(owner.get(f"{LIST}sorted/"), "Latest audits")[1]
+        assert latest[1:] == [scope, "1 finding is unexplained", "4", "1", "ada"]
 
     def test_while_it_runs(self, owner: Client, scope: str) -> None:
         """The page refreshes by itself until it is told not to, and another start is told of the first."""
@@ -584,9 +603,9 @@ class TestExport:
 
     def test_a_scope_that_is_a_formula(self, owner: Client) -> None:
         """No cell is a formula."""
-        put_next("sorted", {}, scope="=cmd()")
-        lines = self.table(owner.get(address("sorted", "export/", scope="=cmd()")))
-        assert lines[1][2] == "'=cmd()"
+        put_next("bare", {}, scope="=cmd()")
+        lines = self.table(owner.get(address("bare", "export/", scope="=cmd()")))
+        assert (lines[1][2], lines[1][10]) == ("'=cmd()", "'=cmd() / 1")
 
     def test_what_cannot_be_listed(self, owner: Client, scope: str) -> None:
         """The page says why there is no file."""

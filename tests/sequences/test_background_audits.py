@@ -15,12 +15,12 @@ from pytest_django import Settings
 from sequences import put_next_many
 from sequences.audit import background, check
 from sequences.audit.background import start_audit, stop_audits
-from sequences.audit.results import LEASE_SECONDS, PLACES, KeptAudits, latest_audits
+from sequences.audit.results import LEASE_SECONDS, KeptAudits, latest_audits
 from sequences.exceptions import AuditRefused, OperationNotSupported, SequenceError, StorageRefused
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.types import scope_text
-from tests.sequences.support import delete_row, make, wait_until, written
+from tests.sequences.support import delete_row, give_each_scope_its_place, make, wait_until, written
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -34,8 +34,9 @@ def strategy() -> Strategy:
 
 
 @pytest.fixture(autouse=True)
-def _ended() -> Iterator[None]:
-    """No audit goes on after its test."""
+def _apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No audit meets another one by chance, or goes on after its test."""
+    give_each_scope_its_place(monkeypatch)
     yield
     stop_audits()
 
@@ -70,7 +71,7 @@ def test_its_result_is_kept(strategy: Strategy, scope: str) -> None:
     )
     assert result.findings == ("gap: 1234",)
     assert result.at >= run.began_at.replace(microsecond=0)
-    assert result in latest_audits(ALIAS, limit=PLACES)
+    assert result in latest_audits(ALIAS, limit=1000)
 
 
 def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +95,7 @@ def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytes
     assert run is not None
     assert (run.done, run.wanted, run.runs, run.ended, result) == (10, 50, True, False, None)
     threading.Timer(0, go_on.set).start()
-    background._ends.set()
+    background._running.ends.set()
     go_on.set()
     stop_audits()
     run, result = KeptAudits(strategy).look(scope)
@@ -170,6 +171,18 @@ def test_an_audit_that_fails_says_why(strategy: Strategy, scope: str, monkeypatc
         assert (run.problem, run.ended) == (said, False)
         assert result is not None
         assert result.by == "ada"
+
+
+def test_an_audit_that_lost_its_place_stops(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An audit whose lease another one has taken over does not go on."""
+    monkeypatch.setattr(background, "PROGRESS_SECONDS", 0)
+    monkeypatch.setattr(KeptAudits, "renew", lambda *_: False)
+    fill(scope, 3)
+    start_audit(strategy, scope, "ada")
+    end_of(strategy, scope)
+    run, result = KeptAudits(strategy).look(scope)
+    assert run is not None
+    assert (run.problem, result) == ("another audit began", None)
 
 
 def test_a_process_runs_few(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
