@@ -29,7 +29,7 @@ from .prices import cost_of_thousand, prices
 from .rates import Rates
 from .registry import configured, strategies
 
-__all__ = ["REFRESHES", "overview_content", "refresh_of"]
+__all__ = ["REFRESHES", "Plot", "overview_content", "refresh_of", "used_in_words"]
 
 REFRESHES = ("10", "60")
 """After how many seconds a page may load itself again, as texts in its address."""

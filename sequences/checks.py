@@ -18,6 +18,7 @@ from . import dynamodb
 from .exceptions import InvalidSequence, StorageRefused
 from .expressions import KeySchema
 from .formats import Clash
+from .prices import prices
 from .registry import configured, strategies
 from .strategies import Strategy
 from .tables import keys_of, schemas_of, shown
@@ -31,7 +32,7 @@ NAMESAKE = "django-sequences"
 def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
     """Return one error (sequences.E001) for each sequence that cannot be used, with the remedy.
 
-    sequences.E002 is about SEQUENCES_CLIENTS.
+    sequences.E002 is about SEQUENCES_CLIENTS, and sequences.E008 about SEQUENCES_PRICES.
     """
     errors: list[CheckMessage] = []
     try:
@@ -39,6 +40,10 @@ def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[
             dynamodb.client_options(alias)
     except InvalidSequence as error:
         errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E002"))
+    try:
+        prices()
+    except InvalidSequence as error:
+        errors.append(Error(str(error), hint="See docs/watching.md.", id="sequences.E008"))
     try:
         aliases = list(configured())
     except InvalidSequence as error:

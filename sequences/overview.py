@@ -30,6 +30,7 @@ __all__ = [
     "ScopeFigures",
     "figures_of",
     "overview",
+    "present_period",
     "scope_figures",
 ]
 

@@ -20,7 +20,7 @@ from sequences.services import check_scope
 from sequences.strategies import Strategy
 from sequences.types import named_scope, parted, scope_text
 
-__all__ = ["STANDING", "Standing"]
+__all__ = ["STANDING", "Reading", "Standing"]
 
 QUIET = ("strategy", "approximate", "cost_of_thousand")
 """What a table at a terminal leaves out, so that it is not too wide."""

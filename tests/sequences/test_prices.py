@@ -7,6 +7,7 @@ import pytest
 from django.test import override_settings
 
 from sequences import put_next
+from sequences.checks import check_sequences
 from sequences.exceptions import InvalidSequence
 from sequences.prices import cost_of_thousand, prices
 from sequences.registry import strategies
@@ -73,5 +74,7 @@ class TestPrices:
     )
     def test_wrong_prices_are_named(self, given: Any, said: str) -> None:
         """A wrong key says which it is and what it must be."""
-        with override_settings(SEQUENCES_PRICES=given), pytest.raises(InvalidSequence, match=said):
-            prices()
+        with override_settings(SEQUENCES_PRICES=given, SEQUENCES={}):
+            with pytest.raises(InvalidSequence, match=said):
+                prices()
+            assert [message.id for message in check_sequences()] == ["sequences.E008"]
