@@ -28,6 +28,7 @@ from .overview import (
 from .prices import cost_of_thousand, prices
 from .rates import Rates
 from .registry import configured, strategies
+from .services import LONGEST_SCOPE
 
 __all__ = ["REFRESHES", "Plot", "overview_content", "refresh_of", "used_in_words"]
 
@@ -74,6 +75,8 @@ def _all(aliases: Sequence[str], given: Mapping[str, str]) -> dict[str, Any]:
 def _one(alias: str, given: Mapping[str, str]) -> dict[str, Any]:
     """One sequence with the scopes that begin with the text `q`, of a period if it has periods."""
     prefix, period, cursor = given.get("q", ""), given.get("period", ""), given.get("cursor")
+    if len(prefix) > LONGEST_SCOPE:
+        return {"trouble": f"A scope has at most {LONGEST_SCOPE} characters: search for fewer.", "status": 400}
     signer = Signer(salt=f"sequences.overview.{alias}.{period}.{prefix}")
     try:
         strategy = strategies[alias]

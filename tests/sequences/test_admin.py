@@ -175,6 +175,7 @@ class TestList:
         assert "south" not in shown(first) + shown(second)
         assert "No scope begins with “west”." in shown(staff.get(f"{LIST}?sequence=orders&q=west"))
         assert "an argument 'prefix'" in shown(staff.get(f"{LIST}?sequence=invoices&q=A"))
+        assert staff.get(f"{LIST}?sequence=orders&q={'x' * 256}").status_code == 400
 
     def test_scopes_of_a_period(self, staff: Client, settings: Settings) -> None:
         """A sequence with periods is shown with the scopes of the present one, and searched in any."""

@@ -47,3 +47,5 @@ def test_time_is_bounded(wire: Wire) -> None:
         get_last_value("atomic", scope="budget")
     assert refused.value.too_slow
     assert wire.sent == []
+    with dynamodb.at_most(10, seconds=5), dynamodb.at_most(10, seconds=60) as part:
+        assert part.left <= 5

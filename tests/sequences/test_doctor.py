@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from sequences import doctor, dynamodb
 from sequences.doctor import ClientFacts, Facts, Finding, TableFacts, Unknown, Use, Verdict, findings_of, read_facts
+from sequences.retries import read
 from tests.sequences.support import handled, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -204,7 +205,15 @@ class TestReading:
         settings.SEQUENCES_CLIENTS = {"gone": {"ENDPOINT": "http://127.0.0.1:9"}}
         settings.SEQUENCES = {"gone": {**entry, "CLIENT": "gone"}, "here": entry}
         monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 0.1)
+        asked: list[str] = []
+
+        def noted(operation: str, request: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
+            asked.append(given["deadline"].client)
+            return read(operation, request, **given)
+
+        monkeypatch.setattr(doctor, "read", noted)
         facts = read_facts()
+        assert asked.count("gone") == 1
         assert list(facts.away) == ["gone"]
         assert "Is an engine running" in facts.away["gone"] or "not reachable" in facts.away["gone"]
         assert [table.client for table in facts.tables if isinstance(table.table, Unknown)] == ["gone", "gone"]
