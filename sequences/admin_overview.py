@@ -139,7 +139,7 @@ def used_in_words(share: float) -> str:
     """A share in percent, with as many digits as say something."""
     percent = 100 * share
     if 0 < percent < 0.01:
-        return "less than 0.01 %"
+        return "< 0.01 %"
     return f"{percent:.2f}".rstrip("0").rstrip(".") + " %"
 
 
