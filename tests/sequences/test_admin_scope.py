@@ -542,7 +542,7 @@ class TestAudit:
         where = address("sorted", "audit/", scope=scope)
         page = owner.get(where)
         assert page["Refresh"] == "2"
-        assert "An audit by bob is running since" in shown(page)
+        assert "Running, by bob, since" in shown(page)
         assert '<progress id="audit-progress" max="9000" value="2000">' in page.content.decode()
         assert "Refresh" not in owner.get(f"{where}&refresh=off")
         assert "Begin an audit" not in shown(page)
