@@ -20,14 +20,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sequences import dynamodb
 from sequences.exceptions import SequenceError
-from sequences.lab import report
+from sequences.lab import records, report
 from sequences.lab.comparison import compare
 from sequences.lab.engine import Engine, EngineError
 from sequences.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
 from sequences.lab.writers import LabError
 from sequences.terminal import progress
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "chosen_engine", "run"]
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 # What boto3 needs, and an engine on this machine ignores.
@@ -49,6 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--seed", type=int, default=1, metavar="N", help="decides which answers are lost")
     add("--values-only", action="store_true", help="values without items, from strategies that can")
     add("--block-size", type=int, default=100, metavar="N", help="of BlockAllocator")
+    add("--record", metavar="TITLE", help="keep the result in sequences/lab, in place of that with the same title")
     add("--aws", action="store_true", help="run on AWS, with the credentials in the environment")
     add("--yes", action="store_true", help="do not ask before spending money on AWS")
     add("--price-write", type=float, default=Prices().write, metavar="$", help="a million write units")
@@ -59,18 +60,31 @@ def run(command: BaseCommand, options: Mapping[str, Any]) -> None:
     """Run the comparison with these options, and show the result. Raises CommandError."""
     plan, prices = _plan(options), Prices(write=options["price_write"], read=options["price_read"])
     if options["aws"]:
-        _ask(command, plan, prices, sure=options["yes"])
+        _ask(command, plan, prices, sure=options["yes"], record=options["record"])
     try:
-        with _engine(aws=options["aws"]), _progress(plan) as advance:
+        with chosen_engine(aws=options["aws"], own=bool(options["record"])), _progress(plan) as advance:
             rows = compare(plan, progress=advance)
     except (EngineError, LabError, SequenceError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         raise CommandError("Stopped. The tables of the comparison are deleted.") from None
     _show(command, _rendered(rows, prices, options["format"]), options["output"])
+    if options["record"]:
+        records.keep_comparison(options["record"], _typed(), rows)
 
 
-def _ask(command: BaseCommand, plan: Plan, prices: Prices, *, sure: bool) -> None:
+def _typed() -> str:
+    """The command line that was typed, without the option that records its run."""
+    words = sys.argv[1:]
+    if "--record" in words:
+        at = words.index("--record")
+        words = words[:at] + words[at + 2 :]
+    return shlex.join(["manage.py", *words])
+
+
+def _ask(command: BaseCommand, plan: Plan, prices: Prices, *, sure: bool, record: str | None) -> None:
+    if record:
+        raise CommandError("--record is for runs that everybody can repeat: leave --aws or --record out.")
     if plan.faults:
         raise CommandError("--faults needs a proxy before the engine, which --aws does not allow: leave one out.")
     if os.environ.get(ENDPOINT):
@@ -127,15 +141,15 @@ def _rendered(rows: Sequence[Row], prices: Prices, form: str) -> str:
     if form == "markdown":
         return report.markdown(rows, prices)
     if form == "html":
-        return report.html(rows, prices, command=shlex.join(["manage.py", *sys.argv[1:]]))
+        return report.html(rows, prices, command=_typed())
     return report.table(rows, prices)
 
 
 @contextmanager
-def _engine(*, aws: bool) -> Iterator[None]:
-    """Use the engine in the environment, or AWS; otherwise run one of our own in memory."""
+def chosen_engine(*, aws: bool = False, own: bool = False) -> Iterator[None]:
+    """Use AWS or the engine in the environment; otherwise, and for what is recorded, one of our own in memory."""
     before = dict(os.environ)
-    with nullcontext() if aws or os.environ.get(ENDPOINT) else Engine() as engine:
+    with nullcontext() if aws or (os.environ.get(ENDPOINT) and not own) else Engine() as engine:
         try:
             if aws:
                 os.environ.pop(ENDPOINT, None)  # it is empty: _ask refuses any other

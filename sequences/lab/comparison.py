@@ -30,7 +30,7 @@ from sequences.lab.writers import Job, LabError, Share, run
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["KEYS", "Case", "compare"]
+__all__ = ["KEYS", "Case", "compare", "lab_tables", "sequences_of", "stored_items"]
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Case:
     def _job(self, first: int, after: int) -> Job:
         return Job(
             strategy=self.strategy,
-            sequences=_sequences(self.plan),
+            sequences=sequences_of(self.plan.block_size),
             table=self.table,
             prefix=self.prefix,
             endpoint=self.endpoint,
@@ -112,7 +112,7 @@ def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) 
     errors of `sequences.exceptions`.
     """
     measured: dict[tuple[int, str], list[Row]] = {}
-    with _tables() as prefix, _losses(plan) as proxy:
+    with lab_tables() as prefix, _losses(plan) as proxy:
         endpoint = proxy.endpoint if proxy else None
         for number, (writers, strategy) in enumerate(plan.cases()):
             progress(f"{strategy}, {writers} writers")
@@ -122,7 +122,7 @@ def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) 
 
 
 @contextmanager
-def _tables() -> Iterator[str]:
+def lab_tables() -> Iterator[str]:
     """Create tables, delete them after the block, and give their prefix."""
     prefix = f"{getattr(settings, 'TABLE_PREFIX', '')}lab-{secrets.token_hex(4)}-"
     begun: list[str] = []
@@ -159,16 +159,19 @@ def _measure(case: Case, proxy: LosingProxy | None) -> Row:
     finally:
         if proxy:
             proxy.active.clear()
-    stored = {} if case.plan.values_only else {scope: _stored(client, case.table, scope) for scope in case.scopes}
+    stored = {} if case.plan.values_only else {scope: stored_items(client, case.table, scope) for scope in case.scopes}
     for share in shares:
         for kind, count in share.errors.items():
             logger.warning("%s, %d writers: %d times %s", case.strategy, case.writers, count, kind)
     return _row(case, shares, stored)
 
 
-def _sequences(plan: Plan) -> dict[str, Any]:
-    """The setting SEQUENCES for the writers: one alias for each of our strategies, with the name of its class."""
-    options = {"partition": "{scope}", "block_size": plan.block_size}
+def sequences_of(block_size: int, *, group: bool = True) -> dict[str, Any]:
+    """The setting SEQUENCES for the writers: one alias for each of our strategies, with the name of its class.
+
+    Without `group` a writer has nobody to share a write with, and takes no turns with other processes of the host.
+    """
+    options = {"partition": "{scope}", "block_size": block_size, "group": group}
     return {
         name: {
             "STRATEGY": f"{strategy.__module__}.{name}",
@@ -179,7 +182,7 @@ def _sequences(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _stored(client: DynamoDBClient, table: str, scope: str) -> list[tuple[int, str]]:
+def stored_items(client: DynamoDBClient, table: str, scope: str) -> list[tuple[int, str]]:
     """The numbers and requests of all items of a scope that have a number."""
     pages = client.get_paginator("query").paginate(
         TableName=table,

@@ -12,11 +12,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from sequences.lab.meter import WRITES
 
-__all__ = ["LosingProxy", "losing_proxy"]
+__all__ = ["LosingProxy", "losing_proxy", "serving"]
+
+P = TypeVar("P", bound="LosingProxy")
 
 
 class LosingProxy(ThreadingHTTPServer):
@@ -41,8 +44,11 @@ class LosingProxy(ThreadingHTTPServer):
         """The address to use instead of the engine's."""
         return f"http://127.0.0.1:{self.server_port}"
 
-    def loses(self, operation: str) -> bool:
-        """Decide whether to lose the answer to this request."""
+    def pause(self) -> None:
+        """What each request and each answer waits for on its way: nothing here."""
+
+    def loses(self, operation: str, status: int) -> bool:
+        """Decide whether to lose this answer to this request."""
         if not self.active.is_set() or operation not in WRITES:
             return False
         with self._lock:
@@ -62,10 +68,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.pause()
         self.engine.request("POST", self.path, body, dict(self.headers))
         response = self.engine.getresponse()
         answer = response.read()
-        if self.server.loses(self.headers["X-Amz-Target"].rpartition(".")[2]):
+        self.server.pause()
+        if self.server.loses(self.headers["X-Amz-Target"].rpartition(".")[2], response.status):
             self.close_connection = True
             return
         kept = [(name, value) for name, value in response.getheaders() if name.lower() in PASSED_ON]
@@ -92,7 +100,14 @@ PASSED_ON = frozenset({"content-type", "x-amz-crc32", "x-amzn-requestid"})
 @contextmanager
 def losing_proxy(upstream: str, probability: float, seed: int) -> Iterator[LosingProxy]:
     """Run a proxy inside the `with` block; `upstream` is a plain HTTP address."""
-    with LosingProxy(upstream, probability, seed) as proxy:
+    with serving(LosingProxy(upstream, probability, seed)) as proxy:
+        yield proxy
+
+
+@contextmanager
+def serving(proxy: P) -> Iterator[P]:
+    """Let a proxy answer inside the `with` block."""
+    with proxy:
         thread = threading.Thread(target=proxy.serve_forever, daemon=True)
         thread.start()
         try:

@@ -35,7 +35,7 @@ def lose(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
         dynamodb.reset()
         next_to_lose: list[str] = []
 
-        def loses(operation: str) -> bool:
+        def loses(operation: str, status: int) -> bool:
             if operation in next_to_lose:
                 next_to_lose.remove(operation)
                 return True
