@@ -34,6 +34,9 @@ from sequences.capabilities import options_table, strategies_table, strategy_cla
 from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
+from sequences.lab.plan import Prices
+from sequences.lab.records import comparisons
+from sequences.lab.report import markdown
 from sequences.periods import KINDS, Period
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
@@ -240,6 +243,14 @@ class TestFigures:
         """The README says how many times as fast as the published recipe we are, as the table of figures does."""
         measured = {row[0]: row[2] for row in cells(between("docs/proof.md", "bars"))}
         assert re.findall(r"\*\*(\d+) times\*\*", PAGES["README.md"]) == [measured[BARS[0].text].split()[0]]
+
+    def test_the_tables_are_the_recorded_comparisons(self) -> None:
+        """Each table of figures is that of the record with its heading, below the command that made it."""
+        page = PAGES["docs/strategies.md"]
+        tables = re.findall(r"^### (.*)\n(?:(?!^#).*\n)*?<!-- figures -->\n((?:.*\n)*?)<!-- end", page, re.MULTILINE)
+        shown = {title: " ".join(text.replace("\\\n", " ").split()) for title, text in tables}
+        recorded = {one.title: f"{one.command} {markdown(one.rows, Prices())}" for one in comparisons()}
+        assert shown == {title: " ".join(text.split()) for title, text in recorded.items()}
 
     def test_the_picture_shows_the_comparison(self) -> None:
         """Each bar has the figure that the comparison of many writers measured, and a length in proportion to it."""

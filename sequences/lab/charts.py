@@ -14,13 +14,14 @@ from typing import Any
 
 from sequences.lab.plan import OURS, Row, is_ours
 
-__all__ = ["Scale", "faults", "lines", "ranges"]
+__all__ = ["Scale", "faults", "lines", "ranges", "speeds"]
 
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 362.0, 12.0, 332.0
 WIDTH, HEIGHT = 560.0, 380.0
 LABEL_GAP = 16.0
 BAR_LEFT, BAR_RIGHT, BAR_STEP, BAR_TOP = 196.0, 540.0, 24.0, 8.0
 FAULT_WIDTH = 200.0
+SPEED_WIDTH = 280.0
 FAULT_KINDS = ("duplicates", "gaps", "written_twice", "errors")
 
 
@@ -94,6 +95,21 @@ def ranges(rows: Sequence[Row]) -> dict[str, Any]:
         for index, row in enumerate(ordered)
     ]
     return {**_bar_frame(len(rows)), "ticks": scale.ticks(), "bars": bars}
+
+
+def speeds(rows: Sequence[Row]) -> dict[str, Any]:
+    """One bar for each strategy, as long as it hands out numbers a second."""
+    most = max(float(row["per_second"]) for row in rows)
+    bars = [
+        {
+            **_bar(index, row),
+            "length": (length := max(1.0, round(row["per_second"] / most * SPEED_WIDTH, 1))),
+            "end": BAR_LEFT + length,
+            "said": f"{row['per_second']:,.0f}",
+        }
+        for index, row in enumerate(sorted(rows, key=lambda row: float(row["per_second"])))
+    ]
+    return {**_bar_frame(len(rows)), "height": BAR_TOP + len(rows) * BAR_STEP, "bars": bars}
 
 
 def faults(rows: Sequence[Row]) -> dict[str, Any]:

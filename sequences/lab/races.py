@@ -153,6 +153,23 @@ class Race:
         """Writers that ended without a value."""
         return sum(call.value is None for call in self.calls)
 
+    @property
+    def milliseconds(self) -> float:
+        """How long the race took."""
+        return self.ended / 10
+
+    def line(self, writer: int) -> dict[str, Any]:
+        """What one writer did, in figures."""
+        sent = list(self._sent_by(writer))
+        return {
+            "writer": writer + 1,
+            "value": self.calls[writer].value,
+            "error": self.calls[writer].error,
+            "requests": len(sent),
+            **{outcome.name.lower(): sum(one.outcome is outcome for one in sent) for outcome in Outcome},
+            "milliseconds": (self.calls[writer].ended - self.calls[writer].started) / 10,
+        }
+
     def fate(self, value: int) -> Value:
         """What became of a value up to the highest."""
         if value not in self.carried:

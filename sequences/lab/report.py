@@ -6,19 +6,20 @@ where its lines and bars are, and the template `comparison.html` draws them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.template import Context, Template
+from django.utils.safestring import SafeString
 
 from sequences import terminal
 from sequences.capabilities import capabilities
 from sequences.lab import charts
 from sequences.lab.plan import OURS, Prices, Row, is_ours
 
-__all__ = ["Column", "html", "markdown", "table"]
+__all__ = ["COLUMNS", "Column", "cells", "drawn", "html", "markdown", "table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +133,23 @@ def html(rows: Sequence[Row], prices: Prices, *, command: str) -> str:
         "writers": most,
         "count": busiest[0]["count"],
         "line_plots": _line_plots(rows, prices),
-        "latency": charts.ranges(busiest),
-        "faults": charts.faults(busiest),
+        "latency": drawn("latency", charts.ranges(busiest)),
+        "faults": drawn("faults", charts.faults(busiest)),
         "caption": CAPTION,
         "columns": COLUMNS,
         "rows": [_cells(row, prices) for row in rows],
     }
     return Template(PAGE.read_text(encoding="utf-8")).render(Context(context))
+
+
+def drawn(name: str, plot: Mapping[str, Any]) -> SafeString:
+    """A plot of `charts` as SVG: "latency", "faults" or "speeds". Its colours are those of the page around it."""
+    return Template(PAGE.with_name(f"{name}.html").read_text(encoding="utf-8")).render(Context({"plot": plot}))
+
+
+def cells(row: Row) -> dict[str, Any]:
+    """One row of the table of all figures, with the default prices."""
+    return _cells(row, Prices())
 
 
 def _line_plots(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:

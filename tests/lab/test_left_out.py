@@ -65,13 +65,20 @@ def test_the_system_checks_pass(without_lab: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("arguments", [(), ("--format", "json")])
-def test_the_comparison_says_what_is_missing(without_lab: Path, arguments: tuple[str, ...]) -> None:
-    """The one command that needs the lab says so in one line."""
-    done = manage(without_lab, "compare_strategies", *arguments)
+@pytest.mark.parametrize(
+    ("what", "arguments"),
+    [
+        ("the comparison needs", ["compare_strategies"]),
+        ("the comparison needs", ["compare_strategies", "--format", "json"]),
+        ("the races need", ["record_races"]),
+    ],
+)
+def test_a_command_says_what_is_missing(without_lab: Path, what: str, arguments: list[str]) -> None:
+    """The commands that need the lab say so in one line."""
+    done = manage(without_lab, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert "the comparison needs the folder sequences/lab, which is left out here" in line
+    assert f"{what} the folder sequences/lab, which is left out here" in line
 
 
 def test_the_app_imports_nothing_of_it(whole: Path) -> None:

@@ -115,6 +115,7 @@ OUTSIDE = {
     "login",
     "logout",
     "problems",
+    "tickets:numbers",
     "admin/login/",
     "api:index",
     f"api:^(?:projects|tickets)/{ANY_SPELLING}$",
