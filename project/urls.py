@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from tickets.accounts.sign_in import limited
 from tickets.accounts.views import SignIn
@@ -11,6 +12,8 @@ from tickets.views import problems
 
 urlpatterns = [
     path("admin/login/", limited(admin.site.login)),
+    # Our page counts wrong passwords, and that of the administration does not.
+    path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:password")),
     path("admin/", admin.site.urls),
     path("api/", include("tickets.api.urls")),
     path("login/", limited(SignIn.as_view()), name="login"),

@@ -1,15 +1,28 @@
 """The list of tickets in the administration."""
 
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
+from django.utils.html import escape
 
+from sequences import dynamodb
+from tests.tickets.sales.support import issued
 from tickets import services
+from tickets.sales.types import Invoice
 from tickets.types import Project, Ticket
 
 LIST = "/admin/tickets/ticket/"
+ORDERS, INVOICES = "/admin/tickets/order/", "/admin/tickets/invoice/"
+
+
+@pytest.fixture
+def invoice(tables: str) -> Invoice:
+    """The invoice of the order ORD-1001."""
+    return issued()
 
 
 @pytest.fixture
@@ -34,6 +47,93 @@ def test_the_tickets_of_a_project_are_listed(browser: Client, clerk: User, ticke
     page = browser.get(f"{LIST}?project=ABC").content.decode()
     assert "ABC-1" in page
     assert "Printer on fire" in page
+
+
+def test_the_heading_names_the_project(browser: Client, clerk: User, ticket: Ticket) -> None:
+    """The list of a project's tickets has its name and its key above it."""
+    assert "<h1>Alphabet (ABC)</h1>" in browser.get(f"{LIST}?project=ABC").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "path"),
+    [
+        ("ABC-1", "/ABC-1/"),
+        ("abc-1", "/ABC-1/"),
+        (" ABC 1 ", "/ABC-1/"),
+        ("abc-001", "/ABC-1/"),
+        ("ABC", "/ABC/"),
+        ("abc", "/ABC/"),
+        ("ord-1001", "/orders/1001/"),
+        ("INVOICE", "/invoices/INVOICE/"),
+    ],
+)
+def test_a_key_is_typed_to_go_to_its_page(
+    browser: Client, clerk: User, ticket: Ticket, invoice: Invoice, typed: str, path: str
+) -> None:
+    """The box takes every spelling of a key or a number, and leads to the page that has it."""
+    clerk.user_permissions.add(*Permission.objects.filter(codename__in=["view_order", "view_invoice"]))
+    typed, path = (text.replace("INVOICE", invoice.key.text) for text in (typed, path))
+    response = browser.get(LIST, {"find": typed})
+    assert (response.status_code, response["Location"]) == (302, path)
+    assert browser.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "typed", ["ABC-99", "XYZ", "XYZ-1", "ord-99999", "INV-1999-000001-0", "fire", "<b>", "A" * 9000]
+)
+@pytest.mark.parametrize("address", [LIST, ORDERS, INVOICES])
+def test_an_unknown_key_is_said_on_the_list(
+    browser: Client, clerk: User, ticket: Ticket, typed: str, address: str
+) -> None:
+    """What there is not is said above the list, with what was typed in the box."""
+    clerk.user_permissions.add(*Permission.objects.filter(codename__in=["view_order", "view_invoice"]))
+    response = browser.get(address, {"find": typed})
+    page = response.content.decode()
+    assert response.status_code == 404
+    assert '<p class="errornote" role="alert">There is no ' in page
+    assert f'value="{escape(typed)}"' in page
+
+
+def test_the_box_tells_nobody_of_what_they_may_not_see(browser: Client, clerk: User, invoice: Invoice) -> None:
+    """Who may see tickets alone learns nothing of orders: one that there is and one that there is not are alike."""
+    clerk.user_permissions.set(Permission.objects.filter(codename="view_ticket"))
+    assert [browser.get(LIST, {"find": f"ord-{number}"}).status_code for number in (1001, 99999)] == [302, 302]
+    assert [browser.get(f"/orders/{number}/").status_code for number in (1001, 99999)] == [403, 403]
+
+
+@pytest.mark.parametrize(("query", "most"), [("", 1), ("?project=ABC", 2), ("?find=ABC-1", 1), ("?find=ABC-99", 3)])
+def test_a_page_costs_few_requests(
+    browser: Client, clerk: User, ticket: Ticket, monkeypatch: pytest.MonkeyPatch, query: str, most: int
+) -> None:
+    """A list is one query, with the project's row above its tickets; the box adds its read."""
+    sent: list[str] = []
+    call = dynamodb.call
+
+    def count(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+        sent.append(operation)
+        return call(operation, request, **limits)
+
+    monkeypatch.setattr(dynamodb, "call", count)
+    browser.get(f"{LIST}{query}")
+    assert 1 <= len(sent) <= most
+
+
+def test_a_store_that_is_away_is_said(
+    browser: Client, clerk: User, ticket: Ticket, store_away: Callable[[], None]
+) -> None:
+    """The list and the box answer 503 with a page when DynamoDB does not."""
+    store_away()
+    assert {browser.get(f"{LIST}{query}").status_code for query in ("", "?project=ABC", "?find=ABC-1")} == {503}
+
+
+def test_the_password_is_changed_on_the_page_that_counts_wrong_ones(browser: Client, staff: User) -> None:
+    """The form of the administration, which has no limit, is not there: the link leads to ours."""
+    for response in (browser.get("/admin/password_change/"), browser.post("/admin/password_change/", {})):
+        assert (response.status_code, response["Location"]) == (302, "/password/")
+    staff.set_password("a password")
+    staff.save()
+    browser.force_login(staff)
+    assert 'href="/admin/password_change/"' in browser.get("/admin/").content.decode()
 
 
 def test_the_list_goes_on_by_cursor(browser: Client, clerk: User, abc: Project) -> None:

@@ -5,10 +5,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from tickets import addresses
 from tickets.doors import door
+from tickets.finding import path_of
 from tickets.sales import selectors, services
-from tickets.sales.exceptions import InvoiceNotFound
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
 from tickets.sales.permissions import (
     ADD_INVOICE,
@@ -140,11 +139,4 @@ def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
 @require_safe
 def find(request: HttpRequest) -> HttpResponse:
     """The way to what somebody has typed: the text of an order or an invoice, or the key of a ticket or a project."""
-    typed = request.GET.get("text", "")
-    try:
-        found = selectors.find(typed)
-    except InvoiceNotFound:
-        if path := addresses.path_of(typed):
-            return redirect(path)
-        raise
-    return redirect("sales:order" if isinstance(found, int) else "sales:invoice", found)
+    return redirect(path_of(request.GET.get("text", "")))

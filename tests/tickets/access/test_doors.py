@@ -117,6 +117,7 @@ OUTSIDE = {
     "problems",
     "tickets:numbers",
     "admin/login/",
+    "admin/password_change/",
     "api:index",
     f"api:^(?:projects|tickets)/{ANY_SPELLING}$",
     f"tickets:^{ANY_SPELLING}$",
