@@ -1,8 +1,12 @@
-"""What the committed runs show, for a page: each race and each comparison with its drawings, figures and sentences."""
+"""What the committed runs show, for a page: each race and each comparison with its drawings, figures and sentences.
+
+Each is drawn once in a process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sequences.lab import charts, report
@@ -22,6 +26,7 @@ def strategies() -> tuple[Sequence[str], Sequence[str]]:
     return [name for name in names if is_ours(name)], [name for name in names if not is_ours(name)]
 
 
+@cache
 def the_race(strategy: str, *, apart: bool, loses: bool) -> dict[str, Any]:
     """The race of a strategy. Raises LookupError if none was recorded."""
     conditions, found = races()
@@ -51,6 +56,7 @@ def comparison_titles() -> list[str]:
     return [comparison.title for comparison in comparisons()]
 
 
+@cache
 def the_comparison(title: str) -> dict[str, Any]:
     """The comparison of this title, as plots and as a table. Raises LookupError if none was recorded."""
     for comparison in comparisons():
