@@ -1,27 +1,26 @@
 """What every answer says beside its content: what its page may load and do, who may keep it, and what it depends on.
 
-A view that needs another policy has a decorator of django-csp, and one that needs a stronger `Cache-Control` sets it.
+The policy of pages is CONTENT_SECURITY_POLICY. A view that needs another one has a decorator of django-csp, and one
+that needs a stronger `Cache-Control` sets it.
 """
 
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
 # What is no page loads nothing, even if somebody opens it as one.
 DATA = {"default-src": ["'none'"], "frame-ancestors": ["'none'"]}
-# What Django's pages need beside what ours do, which are in CONTENT_SECURITY_POLICY.
-ADMINISTRATION = {"script-src": ["'self'"]}
 # There is no word for "all": these are the features that browsers let a page use without a question, or ask people for.
 FEATURES = (
-    "accelerometer", "autoplay", "browsing-topics", "camera", "clipboard-read", "clipboard-write",
+    "accelerometer", "autoplay", "browsing-topics", "camera", "clipboard-read",
     "display-capture", "encrypted-media", "fullscreen", "gamepad", "geolocation", "gyroscope", "hid",
     "identity-credentials-get", "idle-detection", "keyboard-map", "local-fonts", "magnetometer", "microphone", "midi",
     "otp-credentials", "payment", "picture-in-picture", "publickey-credentials-create", "publickey-credentials-get",
     "screen-wake-lock", "serial", "storage-access", "sync-xhr", "usb", "window-management", "xr-spatial-tracking",
 )  # fmt: skip
-PERMISSIONS = ", ".join(f"{feature}=()" for feature in FEATURES)
+# A page may copy the key of a ticket, and nothing else.
+PERMISSIONS = ", ".join(["clipboard-write=(self)", *(f"{feature}=()" for feature in FEATURES)])
 # Kept by browsers alone, which ask each time whether it is still so: the ETags of REST spare the body then.
 ASK_AGAIN = "private, no-cache"
 
@@ -35,6 +34,7 @@ class Headers(CSPMiddleware):
             return response
         if is_page(response):
             response.setdefault("Permissions-Policy", PERMISSIONS)
+            patch_vary_headers(response, ("HX-Request",))  # htmx gets a page without what surrounds its content
         if request.path.startswith("/api/"):
             patch_vary_headers(response, ("Authorization", "Accept"))  # Cookie is there if the session was asked
         response.setdefault("Cache-Control", ASK_AGAIN)
@@ -43,13 +43,10 @@ class Headers(CSPMiddleware):
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
-        """The policy of pages with what its view adds, that of the administration, or that of data."""
+        """The policy of pages with what its view adds, or that of data."""
         if not is_page(response):
             return PolicyParts(config=DATA)
-        parts = super().get_policy_parts(request, response, report_only)
-        if request.path.startswith(reverse("admin:index")):
-            parts.update = ADMINISTRATION
-        return parts
+        return super().get_policy_parts(request, response, report_only)
 
 
 def is_page(response: HttpResponseBase) -> bool:

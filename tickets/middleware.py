@@ -1,17 +1,21 @@
-"""What every request passes through: a line in the log for each, HEAD without a body, and known errors as pages."""
+"""What every request passes through: the access log, HEAD without a body, compression, error pages, words for htmx."""
 
 import logging
 import time
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils.functional import LazyObject
+from django_htmx.http import HttpResponseLocation
 
 from tickets import addresses
 from tickets.exceptions import TicketMoved
+from tickets.headers import is_page
 from tickets.problems import KNOWN
 from tickets.views import error_page
 
@@ -67,6 +71,19 @@ def _drop_body(response: HttpResponseBase) -> None:
         response.content = b""
 
 
+class Compression(GZipMiddleware):
+    """Compresses pages, and static files that are not compressed yet. Answers of REST are short, and stay as they are.
+
+    Django adds bytes of random number to each page, so that its length tells nothing of what is in it (BREACH).
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Compress what is worth it, if the client can read it."""
+        if not is_page(response) and not isinstance(response, FileResponse):
+            return response
+        return super().process_response(request, response)
+
+
 def _known_user(request: HttpRequest) -> str:
     """The user name, if the request was signed in and a view has asked; a log is no reason for a query."""
     user = getattr(request, "user", None)
@@ -98,3 +115,26 @@ class ErrorPages:
             messages.info(request, f"{error.key} has moved here.")
             return addresses.elsewhere(request, addresses.of_key(request, error.current.key))
         return error_page(request, error)
+
+
+class InPlace:
+    """What htmx cannot know by itself of an answer, since browsers follow redirects before it sees them.
+
+    Where a redirect leads to a place in a page, htmx asks for the page itself, and goes there. The page that a person
+    is on is no new entry in the history of the browser.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: Any) -> HttpResponse:
+        """Pass the request on."""
+        response = self.get_response(request)
+        if not request.htmx:
+            return response
+        if response.status_code == 302 and "#" in response["Location"]:
+            return HttpResponseLocation(response["Location"])
+        current = request.htmx.current_url_abs_path or ""
+        if current.partition("#")[0] == request.get_full_path():
+            response["HX-Push-Url"] = "false"
+        return response

@@ -74,6 +74,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django_htmx",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "rest_framework",
@@ -89,7 +90,9 @@ MIDDLEWARE = [
     "sequences.rest.request_ids.RequestIds",
     "tickets.middleware.AccessLog",
     "tickets.middleware.HeadWithoutBody",
+    "tickets.middleware.Compression",
     "tickets.headers.Headers",
+    "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "tickets.accounts.middleware.Limits",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -102,6 +105,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "tickets.middleware.ErrorPages",
+    "tickets.middleware.InPlace",
 ]
 ROOT_URLCONF = "project.urls"
 WSGI_APPLICATION = "project.wsgi.application"
@@ -142,6 +146,8 @@ REST_SCOPES: dict[str, list[str]] = {}
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "connect-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
         "form-action": ["'self'"],

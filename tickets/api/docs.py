@@ -2,17 +2,11 @@
 
 from typing import Any
 
-from csp.decorators import csp_update
 from django.contrib.auth.views import redirect_to_login
-from django.utils.decorators import method_decorator
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.request import Request
 
-# What Swagger's scripts need beside what the site's pages do.
-SWAGGER = {"script-src": ["'self'"], "connect-src": ["'self'"]}
 
-
-@method_decorator(csp_update(SWAGGER), name="dispatch")
 class ApiDocs(SpectacularSwaggerSplitView):
     """The operations with their shapes, to read and to try. Who is not signed in is asked to, and comes back."""
 
