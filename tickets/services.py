@@ -182,7 +182,7 @@ def filed(partition: str, stored: Allocation, fields: Mapping[str, Any], row: Ro
         return replayed(key, row)
     scope = store.scope_at(partition, stored.value)
     ticket = Ticket(key=key, **fields, updated_by=fields["reporter"], timeline=scope)
-    return TicketStored(ticket=ticket, replayed=False)
+    return TicketStored(ticket=ticket, replayed=False, allocation=stored)
 
 
 def update_ticket(
@@ -338,14 +338,14 @@ def move_ticket(
         content = store.moved_row(row, at=now, by=by)
         also = [*store.leaving(row, target, at=now, by=by, change=change), _moving(row, target, at=now, by=by)]
         try:
-            value = put_next(SEQUENCE, content, scope=target, also=also).value
+            stored = put_next(SEQUENCE, content, scope=target, also=also)
         except AlsoRefused as refused:
             if refused.index == 0:  # not the timeline, which somebody else has written
                 row = refused.old
             continue
-        moved = store.ticket_from_row({**content, "pk": target, "sk": value})
+        moved = store.ticket_from_row({**content, "pk": target, "sk": stored.value})
         logger.info("ticket %s moved to %s by %s", key, moved.key, by)
-        return TicketStored(ticket=moved, replayed=False)
+        return TicketStored(ticket=moved, replayed=False, allocation=stored)
     raise StaleVersion(store.ticket_from_row(row))
 
 

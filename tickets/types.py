@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, Self, TypeVar
 
+from sequences.types import Allocation
+
 PROJECT_KEY = "[A-Z][A-Z0-9]{1,9}"
 TICKET_KEY = f"{PROJECT_KEY}-[1-9][0-9]{{0,14}}"
 
@@ -233,18 +235,26 @@ class Ticket:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stored(Generic[T]):
-    """What a request stored. `replayed` means that nothing was stored now, as it was there already."""
+    """What a request stored. `replayed` means that nothing was stored now, as it was there already.
+
+    `allocation` is what the number took; None if none was given now.
+    """
 
     value: T
     replayed: bool
+    allocation: Allocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TicketStored:
-    """A ticket that was filed, moved or changed. `replayed` means that an earlier request of this token did it."""
+    """A ticket that was filed, moved or changed. `replayed` means that an earlier request of this token did it.
+
+    `allocation` is what its number took; None if none was given now.
+    """
 
     ticket: Ticket
     replayed: bool
+    allocation: Allocation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

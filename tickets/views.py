@@ -8,6 +8,7 @@ this module.
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
+from time import perf_counter
 from typing import Any, Concatenate, TypeVar
 
 from django.contrib import messages
@@ -44,6 +45,7 @@ from tickets.access.checks import (
     seen_by,
 )
 from tickets.api.exceptions import answer_to
+from tickets.costs import tell
 from tickets.cursors import LARGEST_PAGE
 from tickets.doors import door, in_sight_of
 from tickets.forms import (
@@ -207,11 +209,12 @@ def ticket_new(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     form = NewTicketForm(sent(request))
     if form.is_valid():
         with form.refusals():
+            began = perf_counter()
             created = services.create_ticket(
                 key, **form.content, reporter=author(request), idempotency_token=form.one_time_token
             )
             require_in_sight(request.user, created)
-            messages.success(request, f"{created.ticket.key} is filed.")
+            tell(request, f"{created.ticket.key} is filed.", created.allocation, since=began)
             if request.GET.get("then") == "list":
                 return redirect(f"{reverse('tickets:project', args=[created.ticket.project])}#quick")
             return redirect("tickets:ticket", created.ticket.key)
@@ -288,6 +291,7 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
             require_target(request.user, form.content["to"])
+            began = perf_counter()
             moved = services.move_ticket(
                 key,
                 **form.content,
@@ -296,7 +300,7 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
                 idempotency_token=form.one_time_token,
             )
             require_in_sight(request.user, moved)
-            messages.success(request, f"{key} has moved here.")
+            tell(request, f"{key} has moved here.", moved.allocation, since=began)
             return redirect("tickets:ticket", moved.ticket.key)
     if typed is None:  # not for a POST: if this read failed, what was typed would be lost
         projects = selectors.list_projects(seen_by=seen_by(request.user), archived=False, limit=LARGEST_PAGE)

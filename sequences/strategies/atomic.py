@@ -41,6 +41,7 @@ class AtomicCounter(CounterStrategy):
     2 write units a KB for the item, and 2 for the marker.
     """
 
+    idea = "one atomic addition to a counter, then the item"
     needs_transactions = False
     ordered_across_processes = True
     requests = "1/n for n values; 1 more for an item"

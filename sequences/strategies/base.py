@@ -78,6 +78,8 @@ class Strategy(ABC):
     writes_together: ClassVar[bool]
     requests: ClassVar[str]
     units: ClassVar[str]
+    idea: ClassVar[str] = "a strategy of its own"
+    """How it makes numbers, in a few words for people."""
 
     options: ClassVar[Mapping[str, Option]] = {
         "partition": Option(

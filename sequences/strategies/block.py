@@ -53,6 +53,7 @@ class BlockAllocator(CounterStrategy):
     unit every `watch_seconds` for each process that holds blocks.
     """
 
+    idea = "a block of values, served from memory"
     needs_transactions = False
     ordered_across_processes = False
     joins_reservations = False

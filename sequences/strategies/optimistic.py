@@ -42,6 +42,7 @@ class OptimisticCounter(CounterStrategy):
     AtomicCounter.
     """
 
+    idea = "the counter if nobody has changed it, then the item"
     needs_transactions = False
     ordered_across_processes = True
     requests = "2/n for n values, 2 more for a lost race; 1 more for an item"

@@ -57,6 +57,7 @@ class SortKeyMaximum(Strategy):
     number first, and reads from the third lost race in a row on.
     """
 
+    idea = "the highest sort key plus one"
     gapless = True
     supports_reserve = False
     needs_transactions = False

@@ -44,6 +44,7 @@ class TransactionalCounter(Strategy):
     answer has it.
     """
 
+    idea = "the counter and the item in one transaction"
     gapless = True
     supports_reserve = False
     needs_transactions = True

@@ -46,7 +46,7 @@ def create_order(
         with stored_already():
             return Stored(value=selectors.get_order(allocation.value), replayed=True)
     order = Order(number=allocation.value, text=allocation.text, **fields, draft=None, issued=())
-    return Stored(value=order, replayed=False)
+    return Stored(value=order, replayed=False, allocation=allocation)
 
 
 def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None) -> Stored[Order]:
@@ -91,7 +91,7 @@ def issue_invoice(
         raise
     logger.info("order %s invoiced by %s: %s", order.number, by, allocation.text)
     invoice = store.invoice_from_row({**row, "sk": allocation.value, "text": allocation.text})
-    return Stored(value=invoice, replayed=False)
+    return Stored(value=invoice, replayed=False, allocation=allocation)
 
 
 def _issued_before(order: Order, token: str, day: datetime.date | None) -> Stored[Invoice] | None:

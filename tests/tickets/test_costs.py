@@ -1,0 +1,43 @@
+"""What pages say that a number took."""
+
+import re
+
+from django.test import Client
+
+from sequences.registry import strategies
+from tests.tickets.test_pages import hidden, text_of
+from tickets import services
+from tickets.types import Project, Ticket
+
+TOOK = r"<small>It took 1 attempt, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: (?:<a href=./numbers/.>)?([^<.]*)"
+
+
+def test_a_ticket_says_what_it_took(browser: Client, abc: Project) -> None:
+    """Once, the next page says what the engine reported for the number; a repeat took none."""
+    form = {"title": "Printer", "token": hidden(browser.get("/ABC/new/"), "token")}
+    page = text_of(browser.post("/ABC/new/", form, follow=True))
+    assert "ABC-1 is filed. " in page
+    assert re.findall(TOOK, page) == [("4", strategies["tickets"].idea)] == [("4", "the highest sort key plus one")]
+    for page in (text_of(browser.get("/ABC-1/")), text_of(browser.post("/ABC/new/", form, follow=True))):
+        assert "It took" not in page
+
+
+def test_a_moved_ticket_says_what_it_took(browser: Client, ticket: Ticket) -> None:
+    """A move is counted with all its rows."""
+    services.create_project(key="XYZ", name="Rest", by="ann")
+    page = text_of(browser.post("/ABC-1/move/", {"to": "XYZ", "version": "1", "token": "t"}, follow=True))
+    assert "ABC-1 has moved here." in page
+    assert [idea for _, idea in re.findall(TOOK, page)] == ["the highest sort key plus one"]
+
+
+def test_an_invoice_says_what_it_took(browser: Client, tables: str) -> None:
+    """So do an order and an invoice."""
+    typed = {"customer": "Ada", "lines-0-text": "Ink", "lines-0-quantity": "1", "lines-0-price": "5", "token": "t"}
+    page = text_of(browser.post("/orders/new/", typed, follow=True))
+    assert "ORD-1001 is stored." in page
+    assert [idea for _, idea in re.findall(TOOK, page)] == [strategies["orders"].idea]
+    browser.post("/orders/1001/draft/")
+    form = browser.get("/orders/1001/issue/")
+    typed = {name: hidden(form, name) for name in ("version", "token")}
+    page = text_of(browser.post("/orders/1001/issue/", {**typed, "date": ""}, follow=True))
+    assert re.findall(TOOK, page) == [("6", "the counter and the item in one transaction")]
