@@ -4,13 +4,16 @@ Forms have no limits of their own: services check what was typed. After any know
 what was typed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from sequences.rest.problems import Problem, Remedy
 from sequences.storage import new_token
@@ -89,6 +92,12 @@ class ServiceForm(forms.Form):
         """The form, filled with this ticket, project or comment."""
         return cls(initial={name: getattr(subject, name, "") for name in cls.validated_by.keys() | {"version"}})
 
+    def suggest(self, labels: Sequence[str]) -> Self:
+        """Offer labels beside the field for them, if the form has one."""
+        if isinstance(field := self.fields.get("labels"), LabelsField):
+            field.widget.suggested = labels
+        return self
+
     @property
     def one_time_token(self) -> str | None:
         """The idempotency token of this form: its content is stored once, however often the form is sent."""
@@ -137,7 +146,9 @@ class ServiceForm(forms.Form):
 
     def _replace(self, field: str, value: str) -> None:
         """Change the value that a hidden field sends next time."""
-        self.data = {**{name: self.data[name] for name in self.data}, self.add_prefix(field): value}
+        data: Any = copy(self.data)
+        data[self.add_prefix(field)] = value
+        self.data = data
 
 
 class VersionedForm(ServiceForm):
@@ -151,16 +162,40 @@ class VersionedForm(ServiceForm):
         return int(self.cleaned_data["version"])
 
 
+class LabelsInput(forms.TextInput):
+    """A text for labels, and a box to tick for each label that is suggested."""
+
+    suggested: Sequence[str] = ()
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str:
+        """The labels that were typed and those that were ticked, as one text."""
+        return ", ".join(text for text in data.getlist(name) if text.strip())
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """The text, and below it the boxes for the labels that are not in it."""
+        typed = labels_in(value)
+        suggested = [label for label in self.suggested if label not in typed]
+        boxes = render_to_string("tickets/labels_suggested.html", {"name": name, "suggested": suggested})
+        return super().render(name, value, attrs, renderer) + boxes
+
+
 class LabelsField(forms.Field):
     """Labels with commas between them."""
 
+    widget = LabelsInput({"autocapitalize": "none"})
+
     def to_python(self, value: Any) -> list[str]:
         """The labels in the text."""
-        return [label for label in map(str.strip, (value or "").split(",")) if label]
+        return labels_in(value)
 
     def prepare_value(self, value: Any) -> Any:
         """The labels as one text."""
         return value if isinstance(value, str) else ", ".join(value or ())
+
+
+def labels_in(text: str | None) -> list[str]:
+    """The labels in a text with commas between them."""
+    return [label for label in map(str.strip, (text or "").split(",")) if label]
 
 
 def _words(value: Any, validator: validators.Validator) -> str:
@@ -224,7 +259,7 @@ class NewTicketForm(ServiceForm):
     title = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 8, **WRITING}))
     assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
-    labels = LabelsField(required=False, widget=forms.TextInput({"autocapitalize": "none"}))
+    labels = LabelsField(required=False)
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
@@ -245,7 +280,7 @@ class TicketForm(ProgressForm):
     field_order = ("title",)
     validated_by = validators.TICKET
     title = forms.CharField(required=False, widget=forms.TextInput({"required": True}))
-    labels = LabelsField(required=False, widget=forms.TextInput({"autocapitalize": "none"}))
+    labels = LabelsField(required=False)
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 10, **WRITING}))
 
 

@@ -204,9 +204,10 @@ def _members_page(request: HttpRequest, key: str, form: ServiceForm) -> HttpResp
 @require_http_methods(FORM_METHODS)
 def ticket_new(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     """The form for a new ticket."""
-    if request.method != "POST":
-        selectors.get_project(key)  # not for a POST: if this read failed, what was typed would be lost
     form = NewTicketForm(sent(request))
+    if request.method != "POST":  # not for a POST: if a read failed, what was typed would be lost
+        selectors.get_project(key)
+        form.suggest(selectors.list_labels(key))
     if form.is_valid():
         with form.refusals():
             began = perf_counter()
@@ -267,6 +268,8 @@ def ticket_progress(request: HttpRequest, key: TicketKey) -> HttpResponse:
 def _change(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm]) -> HttpResponse:
     typed = sent(request)
     form = form_class(typed) if typed is not None else form_class.of(selectors.get_changeable_ticket(key))
+    if typed is None and "labels" in form.fields:
+        form.suggest(selectors.list_labels(key.project))
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
             changed = services.update_ticket(

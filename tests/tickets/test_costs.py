@@ -9,7 +9,9 @@ from tests.tickets.test_pages import hidden, text_of
 from tickets import services
 from tickets.types import Project, Ticket
 
-TOOK = r"<small>It took 1 attempt, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: (?:<a href=./numbers/.>)?([^<.]*)"
+TOOK = (
+    r"<small>It took 1 attempt, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: (?:<a href=./numbers/.>)?([^<.]*)"
+)
 
 
 def test_a_ticket_says_what_it_took(browser: Client, abc: Project) -> None:

@@ -307,3 +307,36 @@ class TestDifferences:
         typed = {"key": "ABC", "name": "Signs", "open": "no", "version": "1"}
         page = text_of(browser.post("/ABC/edit/", typed))
         assert re.findall("<h3>(.*)</h3>", page) == ["Name"]
+
+
+class TestLabels:
+    def test_labels_of_other_tickets_are_suggested(self, browser: Client, ticket: Ticket) -> None:
+        """Both forms offer the labels of the project's tickets, the most used first, and add those that are ticked."""
+        file(labels=["wet", "<b>"])
+        file(labels=["wet"])
+        offered = r'<input type="checkbox" name="labels" value="([^"]*)">'
+        assert re.findall(offered, text_of(browser.get("/ABC/new/"))) == ["wet", "&lt;b&gt;", "hot"]
+        form = browser.get("/ABC-1/edit/")
+        assert re.findall(offered, text_of(form)) == ["wet", "&lt;b&gt;"]
+        typed = {"title": "x", "status": "open", "labels": ["hot, new", "wet"], "version": "1"}
+        assert browser.post("/ABC-1/edit/", typed)["Location"] == "/ABC-1/"
+        assert selectors.get_ticket(ABC_1).labels == ("hot", "new", "wet")
+
+    def test_a_refused_form_keeps_what_was_ticked(self, browser: Client, ticket: Ticket) -> None:
+        """After a stale change the ticked labels are in the text, and can be sent."""
+        services.update_ticket(ABC_1, version=1, changes={"title": "Out"}, by="bob")
+        typed = {"title": "x", "status": "open", "labels": ["new", "wet"], "version": "1"}
+        refused = browser.post("/ABC-1/edit/", typed)
+        assert 'name="labels" value="new, wet"' in text_of(refused)
+        assert hidden(refused, "version") == "2"
+
+    def test_suggestions_cost_one_request(self, browser: Client, ticket: Ticket) -> None:
+        """One more query on the page of a form, and none when it is sent and refused."""
+        browser.get("/ABC/")
+        operations = requests_from_now()
+        for address in ("/ABC/new/", "/ABC-1/edit/"):
+            browser.get(address)
+            assert operations == ["GetItem", "Query"]
+            operations.clear()
+        browser.post("/ABC/new/", {"title": ""})
+        assert operations == []

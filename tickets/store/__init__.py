@@ -22,7 +22,7 @@ comments and tickets that moved, for the last request that changed them. The lim
 A list is read from a position: the sort key of the last row before the page.
 """
 
-from tickets.store.lists import find_tickets
+from tickets.store.lists import find_labels, find_tickets
 from tickets.store.members import (
     OPEN,
     accesses,
@@ -111,6 +111,7 @@ __all__ = [
     "find_event",
     "find_events",
     "find_inserted",
+    "find_labels",
     "find_mentioned",
     "find_partition",
     "find_partitions",

@@ -45,6 +45,16 @@ def find_tickets(
     return renames.in_partition(project, find)
 
 
+def find_labels(project: str, limit: int) -> list[Sequence[str]]:
+    """The labels of the newest tickets of a project; none for a project that there is not. One query."""
+
+    def find(partition: str) -> list[Sequence[str]]:
+        found = ROWS.query(partition, ("labels",), at=None, limit=limit, newest_first=True)
+        return [row.get("labels", ()) for row in found.rows]
+
+    return renames.in_partition(project, find)
+
+
 def _search(
     partition: str,
     at: Position | None,
