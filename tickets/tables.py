@@ -96,15 +96,16 @@ class Rows:
         newest_first: bool,
         keep: Callable[[Row], bool],
         enough: Callable[[Row], bool] = lambda row: False,
+        at_once: int | None = None,
     ) -> Slice:
         """Rows at a position that `keep` wants, up to `limit` of them. It ends at a row for which it is `enough`.
 
         It looks at no more than MOST_ROWS rows, by at most MOST_QUERIES queries: the first reads as many as are wanted,
-        and each of the others twice as many as were read before.
+        and each of the others twice as many as were read before. With `at_once` it takes one query of so many rows.
         """
         kept, looked, place = list[Row](), 0, at
-        for _ in range(MOST_QUERIES):
-            size = min(max(limit, 2 * looked), MOST_ROWS - looked)
+        for _ in range(1 if at_once else MOST_QUERIES):
+            size = at_once or min(max(limit, 2 * looked), MOST_ROWS - looked)
             found, goes_on = self.look(partition, attributes, at=place, limit=size, newest_first=newest_first)
             for row in found:
                 if enough(row):

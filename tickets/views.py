@@ -123,7 +123,8 @@ def project(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     found = selectors.get_project(key)
     asked = asked_for(request)
     where, order = TicketFilter.of({name: value for name, value in asked.items() if name != "order"}), asked["order"]
-    page = selectors.list_tickets(key, where=where, order=order, cursor=request.GET.get("cursor"), whole=False)
+    cursor = request.GET.get("cursor")
+    page = selectors.list_tickets(key, where=where, order=order, cursor=cursor, whole=False, is_known=True)
     page = in_sight(page, request.user)
     content = {"project": found, "page": page, "may": actions_of(request.user, key), "token": new_token()}
     return render(request, "tickets/project.html", {**content, "where": where, "statuses": [*Status], **shown(asked)})

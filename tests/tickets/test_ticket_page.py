@@ -96,6 +96,19 @@ class TestMentions:
         assert browser.get("/ABC-1/").status_code == 200
         assert operations == ["Query", "Query"]
 
+    def test_no_page_costs_more(self, browser: Client, ticket: Ticket) -> None:
+        """Nor does a void ticket, with a reason that mentions others, or one whose timeline has many pages."""
+        file()
+        services.void_ticket(TicketKey(project="ABC", number=2), by="ann", reason="See ABC-1.")
+        for number in range(PAGE_SIZE + 1):
+            say(f"ABC-2 {number}")
+        (more,) = re.findall(r'rel="next" href="(\?cursor=[^"]*)"', text_of(browser.get("/ABC-1/")))
+        operations = requests_from_now()
+        for address in ("/ABC-2/", "/ABC-1/", f"/ABC-1/{more}"):
+            assert browser.get(address).status_code == 200
+            assert operations == ["Query", "Query", "BatchGetItem"]
+            operations.clear()
+
     def test_what_was_read_with_mentions_is_forgotten_in_time(
         self, browser: Client, ticket: Ticket, ann: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:

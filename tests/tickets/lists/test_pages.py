@@ -15,6 +15,7 @@ from tests.tickets.support import places
 from tickets import selectors, services
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.lists.filters import TicketFilter
+from tickets.store.lists import ROWS_AT_ONCE
 from tickets.tables import MOST_QUERIES, MOST_ROWS
 from tickets.types import Order, Project, Ticket, TicketKey, TicketPage
 
@@ -342,7 +343,23 @@ class TestProjectPage:
     def test_an_empty_page_says_how_far_it_looked(self, browser: Client, projects: None) -> None:
         """A page on which no ticket meets the filters names the last one at which it looked."""
         page = browser.get("/LARGE/?reporter=nobody").content.decode()
-        assert f"no such tickets down to LARGE-{LARGE - MOST_ROWS + 1}" in page
+        assert f"no such tickets down to LARGE-{LARGE - ROWS_AT_ONCE + 1}" in page
+
+    @pytest.mark.parametrize("address", ["/LARGE/", "/LARGE/?label=rare", "/LARGE/?status=open", "/LARGE/?text=zebra"])
+    def test_a_page_costs_two_requests(self, browser: Client, projects: None, asked: Asked, address: str) -> None:
+        """The project and one query, whatever the filter and whether any ticket meets it."""
+        browser.get("/SMALL/")
+        browser.get("/LARGE/new/")  # the process remembers who may see it
+        asked.reads = 0
+        assert browser.get(address).status_code == 200
+        assert asked.reads == 2
+
+    def test_an_empty_project_costs_two_requests(self, browser: Client, abc: Project, asked: Asked) -> None:
+        """So does the page of a project without tickets."""
+        browser.get("/ABC/new/")
+        asked.reads = 0
+        assert "There are no such tickets here" in browser.get("/ABC/?label=x").content.decode()
+        assert asked.reads == 2
 
     def test_a_wrong_filter_is_a_page(self, browser: Client, abc: Project) -> None:
         """A filter that cannot be is refused by a page."""
