@@ -7,6 +7,7 @@ any other text raises InvalidInput. Every read may raise `SequenceUnavailable` a
 
 from collections import Counter
 from collections.abc import Collection
+from datetime import datetime
 
 from tickets import store, validators
 from tickets.cursors import PAGE_SIZE, page_of, position_of
@@ -31,19 +32,28 @@ def present_key(key: str) -> str:
 
 
 def list_projects(
-    *, seen_by: str | None = None, archived: bool = True, cursor: str | None = None, limit: int = PAGE_SIZE
+    *,
+    seen_by: str | None = None,
+    archived: bool = True,
+    text: str | None = None,
+    cursor: str | None = None,
+    limit: int = PAGE_SIZE,
 ) -> Page[Project]:
     """All projects, in the order of their keys; or those that a person may see, in the order of their first keys.
 
-    One query for each page of all projects, three reads for a page of those that a person may see; more if archived
-    projects or former keys are left out. The projects that a person may not see cost nothing.
+    With a text only those whose key or name has it, whatever the case of its letters. One query for each page of all
+    projects, three reads for a page of those that a person may see. If archived projects, former keys, or those
+    without the text are left out, it takes at most 8 queries, or 15 reads: the page may have few projects, or none,
+    and the list go on. The projects that a person may not see cost nothing.
     """
+    text = None if text is None else validators.clean({"text": text}, validators.FILTER)["text"]
     name = f"projects {'with archive ' if archived else ''}{'' if seen_by is None else f'of {seen_by}'}"
+    name += "" if text is None else f" {text!r}"
     after = position_of(cursor, name)
     if seen_by is None:
-        found = store.find_projects(after, limit, archived=archived)
+        found = store.find_projects(after, limit, archived=archived, text=text)
     else:
-        found = store.find_visible_projects(seen_by, after, limit, archived=archived)
+        found = store.find_visible_projects(seen_by, after, limit, archived=archived, text=text)
     return page_of(found, name, store.project_from_row)
 
 
@@ -84,6 +94,15 @@ def find_mentioned(keys: Collection[TicketKey]) -> dict[TicketKey, Ticket]:
     known after up to 30 s.
     """
     return {key: store.ticket_from_row(row) for key, row in store.find_mentioned(keys).items()}
+
+
+def get_newest(project: str) -> tuple[int, datetime] | None:
+    """The last number of a project, and when its ticket was filed; None without tickets. One query.
+
+    Numbers have no gaps: so many tickets were ever filed.
+    """
+    row = store.find_newest(validators.project_key(project))
+    return (row["sk"], store.ticket_from_row(row).created_at) if row else None
 
 
 def list_labels(project: str) -> list[str]:

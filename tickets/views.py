@@ -68,6 +68,7 @@ from tickets.timeline.types import Event
 from tickets.types import Order, Page, ProjectKey, Status, Ticket, TicketKey
 
 CSRF_FIELD, PASSWORD = "csrfmiddlewaretoken", "password"
+PROJECTS_A_PAGE = 20
 FORM_METHODS = ["GET", "HEAD", "POST"]
 IN_FORM = ("text", "status")  # the filters that the form of a project's page has
 
@@ -92,11 +93,17 @@ def by_present_key(view: View[K]) -> View[K]:
 @door(None)
 @require_safe
 def project_list(request: HttpRequest) -> HttpResponse:
-    """The projects that a person may see; with `?archived=1`, the archived ones among them."""
-    archived = request.GET.get("archived") == "1"
-    page = selectors.list_projects(seen_by=seen_by(request.user), archived=archived, cursor=request.GET.get("cursor"))
-    may_add = has_permission(request.user, ADD_PROJECT)
-    content = {"page": page, "archived": archived, "may_add": may_add}
+    """The projects that a person may see, with their newest tickets; with `?archived=1`, the archived ones among them.
+
+    At most 15 reads for the page (see `list_projects`), and one for each of its up to 20 projects.
+    """
+    archived, text = request.GET.get("archived") == "1", request.GET.get("text") or None
+    cursor, limit = request.GET.get("cursor"), PROJECTS_A_PAGE
+    page = selectors.list_projects(
+        seen_by=seen_by(request.user), archived=archived, text=text, cursor=cursor, limit=limit
+    )
+    content = {"page": page, "archived": archived, "text": text, "may_add": has_permission(request.user, ADD_PROJECT)}
+    content["projects"] = [(project, selectors.get_newest(project.key)) for project in page.results]
     return render(request, "tickets/project_list.html", content)
 
 

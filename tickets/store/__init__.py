@@ -22,7 +22,7 @@ comments and tickets that moved, for the last request that changed them. The lim
 A list is read from a position: the sort key of the last row before the page.
 """
 
-from tickets.store.lists import find_labels, find_tickets
+from tickets.store.lists import find_labels, find_newest, find_tickets
 from tickets.store.members import (
     OPEN,
     accesses,
@@ -113,6 +113,7 @@ __all__ = [
     "find_inserted",
     "find_labels",
     "find_mentioned",
+    "find_newest",
     "find_partition",
     "find_partitions",
     "find_project",

@@ -49,6 +49,16 @@ def find_tickets(
     return renames.in_partition(project, find)
 
 
+def find_newest(project: str) -> Row | None:
+    """The newest ticket of a project, with its dates alone; None if there is none. One query."""
+
+    def find(partition: str) -> Row | None:
+        found, _ = ROWS.look(partition, ("created_at", "void"), at=None, limit=1, newest_first=True)
+        return found[0] if found else None
+
+    return renames.in_partition(project, find)
+
+
 def find_labels(project: str, limit: int) -> list[Sequence[str]]:
     """The labels of the newest tickets of a project; none for a project that there is not. One query."""
 

@@ -19,11 +19,12 @@ from tickets.store.places import (
     require_failed_condition,
     setting,
 )
-from tickets.tables import Position, Row, Slice, slice_of, to_row
+from tickets.tables import ROWS_A_READ, Position, Row, Slice, slice_of, to_row
 from tickets.types import Access, Opening, Role
 
 OPEN = "#open"  # not a project key
 ENTRY = ("key", "name", "description", "open", "archived", "version", "partition", "renamed_to")
+MOST_LOOKS = 5  # for one page of projects
 # Rows from before there were members: everybody read and filed.
 ACCESS = ("open", "archived", "members", "members_version")  # what a project's row says of who may do what
 BEFORE_MEMBERS: Row = {
@@ -115,19 +116,36 @@ def change_members(access: Access, members: Mapping[str, Role], *, user: str, at
         accesses.forget()
 
 
-def find_visible_projects(person: str, at: Position | None, limit: int, *, archived: bool) -> Slice:
-    """Projects that a person has a role in, in the order of their first keys; with the archived ones only if wanted.
+def is_wanted(row: Row, *, archived: bool, text: str | None) -> bool:
+    """Whether a list has this project: an archived one only if wanted, and with a text one whose key or name has it."""
+    if row.get("archived") and not archived:
+        return False
+    return text is None or any(text.casefold() in row[name].casefold() for name in ("key", "name"))
 
-    Two queries for each page and one read of many rows; more if there are archived projects among them. Projects that
-    the person may not see cost nothing.
+
+def find_visible_projects(
+    person: str, at: Position | None, limit: int, *, archived: bool, text: str | None = None
+) -> Slice:
+    """Projects that a person has a role in, in the order of their first keys; `is_wanted` says which of them.
+
+    Two queries for each page and one read of many rows; up to MOST_LOOKS times as many if some are left out, and then
+    it may find fewer than there are. Projects that the person may not see cost nothing.
     """
     rows, place, backwards = list[Row](), at, at is not None and at.backwards
-    while True:
-        entries, last = _entries(person, place, limit - len(rows))
-        rows += [row for row in _registered(entries) if archived or not row.get("archived")]
-        if last is None or len(rows) == limit:
-            return slice_of(rows, at, last, newest_first=False)
+    for _ in range(MOST_LOOKS):
+        entries, last = _entries(person, place, limit - len(rows) if text is None else max(limit, ROWS_A_READ))
+        for entry, row in zip(entries, _registered(entries), strict=True):
+            if is_wanted(row, archived=archived, text=text):
+                if len(rows) == limit:
+                    return slice_of(rows, at, place.number if place else None, newest_first=False)
+                rows.append(row)
+            place = Position(entry["sk"], backwards)
+        if last is None:
+            return slice_of(rows, at, None, newest_first=False)
         place = Position(last, backwards)
+        if len(rows) == limit:
+            break
+    return slice_of(rows, at, place.number if place else None, newest_first=False)
 
 
 def _entries(person: str, at: Position | None, limit: int) -> tuple[list[Row], int | None]:

@@ -7,7 +7,7 @@ from sequences.actions import Action, Update
 from sequences.exceptions import IdempotencyMismatch, WriteCancelled
 from sequences.storage import FIRST_VERSION, marshal, new_token, put_if_absent, transaction, write_once
 from tickets.exceptions import ProjectChanged, ProjectExists, ProjectNotFound, StaleVersion
-from tickets.store.members import BEFORE_MEMBERS, ENTRY, OPEN, accesses, entry, listing, of_person
+from tickets.store.members import BEFORE_MEMBERS, ENTRY, OPEN, accesses, entry, is_wanted, listing, of_person
 from tickets.store.places import (
     ALPHABET,
     ASKED,
@@ -91,14 +91,14 @@ def find_partition(key: str) -> str:
     return renames.in_partition(key, exists)
 
 
-def find_projects(at: Position | None, limit: int, *, archived: bool = True) -> Slice:
-    """All projects in alphabetical order of their keys, with their partitions; with the archived ones only if wanted.
+def find_projects(at: Position | None, limit: int, *, archived: bool = True, text: str | None = None) -> Slice:
+    """All projects in alphabetical order of their keys, with their partitions; `is_wanted` says which of them.
 
     Former keys of projects are left out. One query of `limit` rows, and more if it leaves out rows.
     """
 
     def keep(row: Row) -> bool:
-        return "renamed_to" not in row and (archived or not row.get("archived"))
+        return "renamed_to" not in row and is_wanted(row, archived=archived, text=text)
 
     return ROWS.search(REGISTER, ENTRY, at=at, limit=limit, newest_first=False, keep=keep)
 
