@@ -14,6 +14,7 @@ Row = Mapping[str, Any]
 
 ROWS_A_READ = 100
 MOST_ROWS = 1000  # that one search looks at
+ROWS_AT_ONCE = 500  # that one query looks at, for a person who waits for a page
 MOST_QUERIES = 8  # that it takes; each reads at most 1 MB
 
 

@@ -15,6 +15,7 @@ from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.sales import store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
+from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, Skipped, YearPage
 from tickets.sales.validators import YEAR, today, typed_number
 from tickets.tables import Slice
@@ -68,11 +69,17 @@ def require_draft(order: Order) -> None:
         raise NoDraft(order)
 
 
-def list_orders(*, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True) -> Page[Order]:
-    """The orders, newest first. One query for each page. Lines are read only if `whole`."""
+def list_orders(
+    *, where: SalesFilter = EVERY_ONE, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True
+) -> Page[Order]:
+    """The orders, newest first. One query for each page. Lines are read only if `whole`.
+
+    With a filter a page looks at up to 500 orders: it may be empty, and the list go on.
+    """
+    name = store.ORDERS if where == EVERY_ONE else f"{store.ORDERS} {where!r}"
     attributes = store.ORDER if whole else store.ORDER_SUMMARY
-    found = store.find_orders(position_of(cursor, store.ORDERS), limit, attributes=attributes)
-    return page_of(found, store.ORDERS, store.order_from_row)
+    found = store.find_orders(position_of(cursor, name), limit, attributes=attributes, where=where)
+    return page_of(found, name, store.order_from_row)
 
 
 def get_invoice(text: str) -> Invoice:
@@ -103,7 +110,7 @@ def list_invoices(
     The page says which of the numbers that it passed have no invoice. One query for each page; if numbers have no row,
     another one for each 100 changes of the sequence. Lines are read only if `whole`.
     """
-    year = today().year if year is None else validators.clean({"year": typed_number(year)}, YEAR)["year"]
+    year = today().year if year is None else _known_year(year)
     name = store.invoices_of(year)
     attributes = store.INVOICE if whole else store.INVOICE_SUMMARY
     found = store.find_invoices(year, position_of(cursor, name), limit, attributes=attributes)
@@ -122,6 +129,26 @@ def list_invoices(
         from_newest=found.begins is None,
         to_first=found.end is None,
         missing=tuple(part for part in parts if isinstance(part, Missing)),
+    )
+
+
+def _known_year(year: int | str) -> int:
+    """A year that invoices can be of. Raises InvalidInput."""
+    return int(validators.clean({"year": typed_number(year)}, YEAR)["year"])
+
+
+def search_invoices(
+    year: int, *, where: SalesFilter, cursor: str | None = None, limit: int = PAGE_SIZE
+) -> Page[Invoice]:
+    """The invoices of a year that a filter wants, newest first, without their lines. One query for each page.
+
+    A page looks at up to 500 invoices: it may be empty, and the list go on. It says nothing about missing numbers.
+    """
+    year = _known_year(year)
+    name = f"{store.invoices_of(year)} {where!r}"
+    at, attributes = position_of(cursor, name), store.INVOICE_SUMMARY
+    return page_of(
+        store.search_invoices(year, at, limit, attributes=attributes, where=where), name, store.invoice_from_row
     )
 
 

@@ -13,7 +13,7 @@ Issuing stores the invoice, moves the counter and changes the order in one trans
 the order is the lasting memory of it: it has the token of the request, no marker is needed, and none expires.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -33,8 +33,9 @@ from sequences.storage import (
     write_once,
 )
 from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
+from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Skipped
-from tickets.tables import Position, Row, Rows, Slice, to_row
+from tickets.tables import ROWS_AT_ONCE, Position, Row, Rows, Slice, to_row
 from tickets.types import Stored, Void
 
 TABLE = "sales"
@@ -68,10 +69,21 @@ def find_order(number: int) -> Order | None:
     return order_from_row(row) if row and is_order(row) else None
 
 
-def find_orders(at: Position | None, limit: int, *, attributes: Sequence[str]) -> Slice:
-    """Orders, newest first, with the named attributes. One query of `limit` rows."""
-    found = _rows.query(ORDERS, attributes, at=at, limit=limit, newest_first=True)
-    return replace(found, rows=tuple(filter(is_order, found.rows)))
+def find_orders(at: Position | None, limit: int, *, attributes: Sequence[str], where: SalesFilter = EVERY_ONE) -> Slice:
+    """Orders that a filter wants, newest first, with the named attributes.
+
+    One query: of `limit` rows, or of ROWS_AT_ONCE with a filter.
+    """
+    if where == EVERY_ONE:
+        found = _rows.query(ORDERS, attributes, at=at, limit=limit, newest_first=True)
+        return replace(found, rows=tuple(filter(is_order, found.rows)))
+    return _search(ORDERS, at, limit, attributes, lambda row: is_order(row) and where.wants(order_from_row(row)))
+
+
+def _search(
+    partition: str, at: Position | None, limit: int, attributes: Sequence[str], keep: Callable[[Row], bool]
+) -> Slice:
+    return _rows.search(partition, attributes, at=at, limit=limit, newest_first=True, keep=keep, at_once=ROWS_AT_ONCE)
 
 
 def find_invoice(year: int, number: int) -> Invoice | None:
@@ -83,6 +95,15 @@ def find_invoice(year: int, number: int) -> Invoice | None:
 def find_invoices(year: int, at: Position | None, limit: int, *, attributes: Sequence[str]) -> Slice:
     """Invoices of a year, newest first, with the named attributes. One query of `limit` rows."""
     return _rows.query(invoices_of(year), attributes, at=at, limit=limit, newest_first=True)
+
+
+def search_invoices(
+    year: int, at: Position | None, limit: int, *, attributes: Sequence[str], where: SalesFilter
+) -> Slice:
+    """Those invoices of a year that a filter wants, newest first. One query of ROWS_AT_ONCE rows."""
+    return _search(
+        invoices_of(year), at, limit, attributes, lambda row: is_invoice(row) and where.wants(invoice_from_row(row))
+    )
 
 
 def find_years(at: Position | None, limit: int) -> Slice:

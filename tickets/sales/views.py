@@ -7,10 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from tickets.access.checks import has_permission
 from tickets.costs import tell
 from tickets.doors import door
 from tickets.finding import path_of
 from tickets.sales import selectors, services
+from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
 from tickets.sales.permissions import (
     ADD_INVOICE,
@@ -20,6 +22,7 @@ from tickets.sales.permissions import (
     VIEW_ORDER,
     VOID_INVOICE,
 )
+from tickets.sales.types import State
 from tickets.sales.validators import EARLIEST, today
 from tickets.views import FORM_METHODS, author, form_page, sent
 
@@ -27,9 +30,11 @@ from tickets.views import FORM_METHODS, author, form_page, sent
 @door(VIEW_ORDER)
 @require_safe
 def order_list(request: HttpRequest) -> HttpResponse:
-    """The orders, newest first."""
-    page = selectors.list_orders(cursor=request.GET.get("cursor"), whole=False)
-    return render(request, "tickets/sales/order_list.html", {"page": page})
+    """The orders, newest first; or those that its address asks for. One read."""
+    where = SalesFilter.of(request.GET, ORDER_STATES)
+    page = selectors.list_orders(where=where, cursor=request.GET.get("cursor"), whole=False)
+    content = {"page": page, "where": where, "states": ORDER_STATES, "filtered": where != EVERY_ONE}
+    return render(request, "tickets/sales/order_list.html", content)
 
 
 @door(ADD_ORDER)
@@ -49,8 +54,11 @@ def order_new(request: HttpRequest) -> HttpResponse:
 @door(VIEW_ORDER)
 @require_safe
 def order(request: HttpRequest, number: int) -> HttpResponse:
-    """An order, and how far its invoice is."""
-    return render(request, "tickets/sales/order.html", {"order": selectors.get_order(number)})
+    """An order, and how far its invoice is. One that is drafted has the form that issues it."""
+    found = selectors.get_order(number)
+    may_issue = found.state is State.DRAFT and not found.void and has_permission(request.user, ISSUE_INVOICE)
+    form = IssueForm.for_draft(found) if may_issue else None
+    return render(request, "tickets/sales/order.html", {"order": found, "form": form})
 
 
 @door(VIEW_ORDER)
@@ -102,10 +110,17 @@ def invoices(request: HttpRequest) -> HttpResponse:
 @door(VIEW_INVOICE)
 @require_safe
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
-    """The invoices of a year, newest first, and what the page shows about their numbers."""
-    page = selectors.list_invoices(year, cursor=request.GET.get("cursor"), whole=False)
+    """The invoices of a year, newest first, and what the page shows about their numbers; or those asked for."""
+    where, cursor = SalesFilter.of(request.GET, INVOICE_STATES), request.GET.get("cursor")
     years = [beside for beside in (year - 1, year + 1) if EARLIEST.year <= beside <= today().year]
-    return render(request, "tickets/sales/invoice_year.html", {"page": page, "years": years})
+    content = {"year": year, "years": years, "where": where, "states": INVOICE_STATES}
+    if where == EVERY_ONE:
+        page = selectors.list_invoices(year, cursor=cursor, whole=False)
+        content |= {"page": page, "entries": page.entries}
+    else:
+        found = selectors.search_invoices(year, where=where, cursor=cursor)
+        content |= {"page": found, "entries": found.results, "filtered": True}
+    return render(request, "tickets/sales/invoice_year.html", content)
 
 
 @door(VIEW_INVOICE)

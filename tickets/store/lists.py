@@ -11,11 +11,10 @@ from tickets.lists.filters import EVERY_TICKET, TicketFilter
 from tickets.store.places import ROWS, renames
 from tickets.store.projects import project_in
 from tickets.store.tickets import ticket_from_row
-from tickets.tables import Position, Row, Slice
+from tickets.tables import ROWS_AT_ONCE, Position, Row, Slice
 
 NEAR = 100  # numbers: to look at so many rows takes about as long as another probe
 PROBE = ("created_at", "origin")
-ROWS_AT_ONCE = 500  # for a person who waits for a page
 PROBED = 3  # rows, as the first of them may have been moved here
 
 

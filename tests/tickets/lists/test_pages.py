@@ -15,8 +15,7 @@ from tests.tickets.support import places
 from tickets import selectors, services
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.lists.filters import TicketFilter
-from tickets.store.lists import ROWS_AT_ONCE
-from tickets.tables import MOST_QUERIES, MOST_ROWS
+from tickets.tables import MOST_QUERIES, MOST_ROWS, ROWS_AT_ONCE
 from tickets.types import Order, Project, Ticket, TicketKey, TicketPage
 
 TICKETS = "/api/projects/ABC/tickets/"
