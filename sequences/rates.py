@@ -22,8 +22,7 @@ WEIGHT = 5  # an hour or a day is cut more finely than each day of a month
 class Rates:
     """How many numbers a scope has given. A figure that is not known is None.
 
-    Skipped numbers do not count where a counter was moved by the functions of `changes`. The blocks of a
-    `BlockAllocator` count when they are reserved.
+    Numbers that a counter skips do not count. The blocks of a `BlockAllocator` count when they are reserved.
     """
 
     hour: int | None
@@ -58,8 +57,8 @@ class Usage:
 def rates_of(sequence: str, counters: Sequence[Counter]) -> list[Rates]:
     """The rates of the counters of one page of `Strategy.counters`, in their order.
 
-    For strategies with a counter there is no request: the page has all that is needed. Days are exact, and what slides
-    (hour, day, month) is read between two points: at most an hour, 3 hours and a day apart.
+    For strategies with a counter there is no request: the page has all that is needed. Days are exact. What slides is
+    read between two points, which are an hour apart, for the 30 days a day.
 
     `SortKeyMaximum` with the option `time_name` reads some items of each scope by at most 2 `BatchGetItem`, not
     consistent: at most 54 and 90 items, 0.5 read units each for up to 4 KB. Without it, as for a strategy without a

@@ -122,8 +122,8 @@ class Counter:
     """By whom, since when and why it is frozen; None if it is not."""
     percent_used: int = 0
     """How much is used of the values up to MAXIMUM, or to the width in FORMAT if that is less."""
-    milestones: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
-    """The values at which days and hours began, by the names in its row (see `strategies.milestones`)."""
+    tallies: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """How many values it gave in which days and hours, by the names in its row (see `strategies.tallies`)."""
 
     @property
     def counted_in(self) -> Scope:

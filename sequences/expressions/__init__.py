@@ -7,12 +7,12 @@ values exact.
 from .counters import (
     SINCE,
     CounterRow,
-    Milestones,
+    Tally,
     add_to_counter,
     advance_counter,
     delete_counter,
     put_counter,
-    with_milestones,
+    with_tally,
 )
 from .items import (
     FIRST_VERSION,
@@ -43,7 +43,7 @@ __all__ = [
     "CounterRow",
     "KeySchema",
     "KeyType",
-    "Milestones",
+    "Tally",
     "Wire",
     "add_to_counter",
     "advance_counter",
@@ -62,5 +62,5 @@ __all__ = [
     "single_write",
     "transaction",
     "update_version",
-    "with_milestones",
+    "with_tally",
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..dynamodb import marshal
@@ -11,12 +10,12 @@ from .items import OLD_ITEM, REPORT_UNITS, Wire
 
 __all__ = [
     "CounterRow",
-    "Milestones",
+    "Tally",
     "add_to_counter",
     "advance_counter",
     "delete_counter",
     "put_counter",
-    "with_milestones",
+    "with_tally",
 ]
 
 
@@ -30,21 +29,22 @@ class CounterRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Milestones:
-    """What a write of a counter does to its milestones beside counting (see `strategies.milestones`).
+class Tally:
+    """What a write of a counter that gives values does to the tallies in its row (see `strategies.tallies`).
 
-    It sets those in `begun` to the last value before it, or to `before_start`, if they are missing. It sets `moved`
-    to these values, and removes the `outdated` ones.
+    It adds `given` to those of the day and the hour, and removes the `outdated` ones. The first write in an hour also
+    notes since when there are tallies, if that is not noted.
     """
 
-    begun: tuple[str, ...] = ()
+    day: str
+    hour: str
+    given: int
+    is_first: bool = False
     outdated: tuple[str, ...] = ()
-    moved: Mapping[str, int] = field(default_factory=dict)
-    before_start: int = 0
 
 
 SINCE = "since"
-"""The attribute that says since when a counter has milestones (seconds since 1970)."""
+"""The attribute that says since when a counter has tallies (seconds since 1970)."""
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
@@ -90,29 +90,30 @@ def add_to_counter(
     }
 
 
-def with_milestones(request: dict[str, Any], milestones: Milestones | None) -> dict[str, Any]:
-    """An addition or an advance that also does this to the milestones; unchanged for None.
+_TALLIED = ", #day = if_not_exists(#day, :none) + :given, #hour = if_not_exists(#hour, :none) + :given"
 
-    An addition that begins some returns all attributes, so that outdated ones are seen.
+
+def with_tally(request: dict[str, Any], tally: Tally) -> dict[str, Any]:
+    """An addition or an advance (its time is `:now`) that also counts what it gives.
+
+    The first one in an hour returns all attributes, if it returns some, so that outdated ones are seen.
     """
-    if milestones is None:
-        return request
-    begun, sets, values = milestones.begun, [], {f":{name}": value for name, value in milestones.moved.items()}
-    if begun:
-        values[":before_start"] = milestones.before_start
-        sets = [f"#{name} = if_not_exists(#{name}, if_not_exists(#last_value, :before_start))" for name in begun]
-        sets.append(f"#{SINCE} = if_not_exists(#{SINCE}, :now)")
-    sets += [f"#{name} = :{name}" for name in milestones.moved]
-    removes = ", ".join(f"#{name}" for name in milestones.outdated)
-    names = (*begun, *milestones.moved, *milestones.outdated, *([SINCE] if begun else []))
-    returned = {"ReturnValues": "ALL_NEW"} if begun and "ReturnValues" in request else {}
-    return {
-        **request,
-        **returned,
-        "UpdateExpression": ", ".join([request["UpdateExpression"], *sets]) + (f" REMOVE {removes}" if removes else ""),
-        "ExpressionAttributeNames": {**request["ExpressionAttributeNames"], **{f"#{name}": name for name in names}},
-        "ExpressionAttributeValues": {**request["ExpressionAttributeValues"], **marshal(values)},
+    request["UpdateExpression"] += _TALLIED
+    names = request["ExpressionAttributeNames"] = {
+        **request["ExpressionAttributeNames"],
+        "#day": tally.day,
+        "#hour": tally.hour,
     }
+    request["ExpressionAttributeValues"].update({":none": {"N": "0"}, ":given": {"N": str(tally.given)}})
+    if tally.is_first:
+        names["#since"] = SINCE
+        request["UpdateExpression"] += ", #since = if_not_exists(#since, :now)"
+        if "ReturnValues" in request:
+            request["ReturnValues"] = "ALL_NEW"
+    if tally.outdated:
+        names.update({f"#{name}": name for name in tally.outdated})
+        request["UpdateExpression"] += f" REMOVE {', '.join(f'#{name}' for name in tally.outdated)}"
+    return request
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
@@ -122,16 +123,21 @@ def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
     return "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)", {":seen": {"N": str(seen)}}
 
 
-def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None) -> dict[str, Any]:
-    """An update to `row` on the condition that the counter is still at `seen`."""
+def advance_counter(
+    table: str, key: Wire, row: CounterRow, *, seen: int | None, since: int | None = None
+) -> dict[str, Any]:
+    """An update to `row` on the condition that the counter is still at `seen`; it may note `since`, too."""
     condition, values = _still(seen)
+    noted = "" if since is None else ", #since = :since"
+    if noted:
+        values[":since"] = {"N": str(since)}
     return {
         "TableName": table,
         "Key": key,
         "UpdateExpression": "SET #last_value = :last_value, #highest = :last_value, "
-        "#updated_at = :now, #token = :token",
+        f"#updated_at = :now, #token = :token{noted}",
         "ConditionExpression": condition,
-        "ExpressionAttributeNames": _NAMES,
+        "ExpressionAttributeNames": {**_NAMES, "#since": SINCE} if noted else _NAMES,
         "ExpressionAttributeValues": {
             ":last_value": {"N": str(row.last_value)},
             ":now": {"N": str(row.updated_at)},
@@ -143,9 +149,9 @@ def advance_counter(table: str, key: Wire, row: CounterRow, *, seen: int | None)
 
 
 def put_counter(
-    table: str, key: Wire, row: CounterRow, *, seen: int | None, thawed: str | None, milestones: Wire | None = None
+    table: str, key: Wire, row: CounterRow, *, seen: int | None, thawed: str | None, tallies: Wire | None = None
 ) -> dict[str, Any]:
-    """The write of `advance_counter`, as a put of the whole counter, with these milestones.
+    """The write of `advance_counter`, as a put of the whole counter, with these tallies.
 
     It keeps the mark of the last thaw.
     """
@@ -156,7 +162,7 @@ def put_counter(
     values |= {f":{name}": value for name, value in mark.items()}
     return {
         "TableName": table,
-        "Item": {**key, **(milestones or {}), **marshal(fields), **mark},
+        "Item": {**key, **(tallies or {}), **marshal(fields), **mark},
         "ConditionExpression": f"{condition} AND {same_thaw}",
         "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#thawed": "thawed"},
         **({"ExpressionAttributeValues": values} if values else {}),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import dynamodb, expressions
+from .. import expressions
 from ..commits import Committer, Pending, PreparedWrite
 from ..exceptions import WriteCancelled
 from ..retries import Deadline, new_token
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
-from .milestones import SINCE
 from .stored_counter import CounterState
+from .tallies import SINCE
 
 __all__ = ["Addition", "AtomicCounter"]
 
@@ -60,7 +60,8 @@ class Addition(CounterCommitter):
         fitting = numbers.fitting(pendings, numbers.before_start)
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))
-        amount = numbers.step * sum(pending.request.count for pending in fitting)
+        given = sum(pending.request.count for pending in fitting)
+        amount = numbers.step * given
         token, now = new_token(), int(counter.wall())
         request = expressions.add_to_counter(
             counter.table,
@@ -72,26 +73,26 @@ class Addition(CounterCommitter):
             token=token,
             now=now,
         )
-        request = expressions.with_milestones(request, counter.due(scope, now))
+        request = expressions.with_tally(request, counter.tallies.next(scope, now, given))
         return PreparedWrite(
             operation="update_item", request=request, pendings=tuple(fitting), values=(), token=token, life=life
         )
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
-        self._settle(scope, write, dynamodb.unmarshal(answer["Attributes"]))
+        row = answer["Attributes"]
+        if SINCE in row and write.life == self.counter.lives.current:
+            self.counter.tallies.learn(scope, row, self.counter.wall())
+        self._settle(scope, write, CounterState.of_row(row))
 
-    def _settle(self, scope: Scope, write: PreparedWrite, counter: Mapping[str, Any]) -> None:
-        last_value = CounterState.of(counter).last_value
-        assert last_value is not None
-        if SINCE in counter and write.life == self.counter.lives.current:
-            self.counter.milestones.learn(scope, counter, self.counter.wall())
-        self.taken(scope, write, last_value)
+    def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState) -> None:
+        assert state.last_value is not None
+        self.taken(scope, write, state.last_value)
 
     def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise it went back or is used up."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:
-            self._settle(scope, write, old)
+            self._settle(scope, write, CounterState.of(old))
             return
         numbers, last_value = self.counter.numbers, self.counter.last_value(self.counter.state(scope, deadline.send))
         if len(numbers.fitting(write.pendings, last_value)) < len(write.pendings):

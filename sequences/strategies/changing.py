@@ -23,9 +23,9 @@ from ..types import Scope
 from . import remedies
 from .base import Strategy
 from .layout import SIGNATURE, Send, signed_void
-from .milestones import moved
 from .numbers import LARGEST
 from .stored_counter import CounterState, StoredCounter
+from .tallies import ALWAYS, SINCE, known_from_start
 
 __all__ = ["Plan", "Scene", "Signature"]
 
@@ -153,7 +153,6 @@ class Scene:
         kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
         moves = not self.strategy.gapless and not frozen and last_value is not None and self.state.highest == last_value
         exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
-        skipped = 0 if last_value is None else value - last_value
         return expressions.change_row(
             self.counter.table,
             self.counter.key(self.scope),
@@ -163,7 +162,7 @@ class Scene:
             sets={
                 "last_value": value,
                 **({"frozen": kept} if frozen else {"highest": value}),
-                **moved(self.row, skipped, self.numbers.before_start),
+                **({SINCE: ALWAYS} if known_from_start(self.row, self.numbers.before_start, self.numbers.step) else {}),
                 **self._written(sign),
             },
         )

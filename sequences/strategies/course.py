@@ -1,4 +1,4 @@
-"""How far a scope had counted at which moments, from the milestones of its counter or from the times of its items."""
+"""How far a scope had counted at which moments, from the tallies of its counter or from the times of its items."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 from ..types import Counter
-from .milestones import LARGEST_VALUE, RULERS, SINCE
 from .numbers import Numbers
+from .tallies import RULERS, SINCE, known_from_start
 
 __all__ = [
     "Course",
@@ -71,37 +72,42 @@ def course_of_nothing(numbers: Numbers) -> Course:
 
 
 def course_of_counter(counter: Counter, numbers: Numbers, now: float) -> Course | None:
-    """The course of a counter by its milestones; None for a value that has none, as it is too large."""
+    """The course of a counter by its tallies; None if its last value is no number.
+
+    Skipped values were given at no time: the course is as if the counter had been so much higher before.
+    """
     last_value = counter.last_value
     if last_value is None:
         return course_of_nothing(numbers)
-    if not isinstance(last_value, int) or last_value > LARGEST_VALUE:
+    if not isinstance(last_value, int):
         return None
     updated = counter.updated_at.timestamp() if counter.updated_at else now
-    since = _since(counter.milestones, updated, numbers.before_start)
-    points = sorted(_milestones(counter.milestones, last_value, now, since))
-    points = [(at, min(value for _, value in points[place:])) for place, (at, value) in enumerate(points)]
+    since = _since(counter, numbers, updated)
+    points = sorted(_begins(counter, numbers.step, now, since))
+    lowest = reversed(list(accumulate((value for _, value in reversed(points)), min)))
+    points = [(at, value) for (at, _), value in zip(points, lowest, strict=True)]
     points += _last_write(points, last_value, numbers.step, min(updated, now))
     points.append((now, last_value))
     return Course(sorted(points), last_at=updated if counter.updated_at else None, since=since)
 
 
-def _since(milestones: Mapping[str, int], updated: float, before_start: int) -> float | None:
-    """Since when all that was counted is known; None if that is always.
+def _since(counter: Counter, numbers: Numbers, updated: float) -> float | None:
+    """Since when all that was given is known; None if that is always.
 
-    A counter without milestones was last written by an earlier version, and nothing was counted since.
+    A counter without tallies was last written by an earlier version, and gave nothing since.
     """
-    if any(value <= before_start for name, value in milestones.items() if name != SINCE):
+    row = {**counter.tallies, "last_value": counter.last_value}
+    if known_from_start(row, numbers.before_start, numbers.step):
         return None
-    return milestones.get(SINCE, updated)
+    return counter.tallies.get(SINCE, updated)
 
 
-def _milestones(milestones: Mapping[str, int], last_value: int, now: float, since: float | None) -> Iterator[Point]:
-    """The value when each hour, eighth of a day and day began; nothing was counted in one without a milestone."""
+def _begins(counter: Counter, step: int, now: float, since: float | None) -> Iterator[Point]:
+    """The value when each hour and each day began, from now back by their tallies."""
     for ruler in RULERS:
-        value = last_value
+        value = counter.last_value or 0
         for name in ruler.names(now):
-            value = min(milestones.get(name, value), value)
+            value -= step * counter.tallies.get(name, 0)
             began = float(int(name[1:]) * ruler.seconds)
             if since is not None and began <= since:
                 yield min(since, now), value
@@ -138,7 +144,7 @@ def _rising(times: Mapping[int, float]) -> list[tuple[int, float]]:
     for number, at in sorted(times.items()):
         place = bisect_right(ends, at)
         chain = ((number, at), chains[place - 1] if place else None)
-        ends[place:], chains[place:] = [at, *ends[place + 1 :]], [chain, *chains[place + 1 :]]
+        ends[place : place + 1], chains[place : place + 1] = [at], [chain]
     found, link = [], chains[-1] if chains else None
     while link:
         found.append(link[0])

@@ -12,9 +12,9 @@ from ..expressions import CounterRow
 from ..retries import Deadline, new_token
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
-from .milestones import put_again
 from .options import one_of
 from .stored_counter import CounterState, StoredCounter
+from .tallies import put_again
 
 __all__ = ["OptimisticCounter"]
 
@@ -73,26 +73,24 @@ class _ReadThenWrite(CounterCommitter):
         fitting = numbers.fitting(pendings, last_value)
         for pending in fitting:
             pending.charge(read_units=(read_units + state.read_units) / len(fitting))
-        taken = numbers.step * sum(pending.request.count for pending in fitting)
-        row = counter.row(last_value + taken, new_token())
+        given = sum(pending.request.count for pending in fitting)
+        row = counter.row(last_value + numbers.step * given, new_token())
         return PreparedWrite(
             operation="put_item" if self._by_put else "update_item",
-            request=expressions.single_write(self._write(scope, state, row)),
+            request=expressions.single_write(self._write(scope, state, row, given)),
             pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,
             life=life,
         )
 
-    def _write(self, scope: Scope, state: CounterState, row: CounterRow) -> dict[str, Any]:
-        table, key = self.counter.table, self.counter.key(scope)
-        milestones = self.counter.due(scope, row.updated_at, state)
+    def _write(self, scope: Scope, state: CounterState, row: CounterRow, given: int) -> dict[str, Any]:
+        table, key, now = self.counter.table, self.counter.key(scope), row.updated_at
+        tally = self.counter.tally(scope, now, given, state)
         if not self._by_put:
-            request = expressions.advance_counter(table, key, row, seen=state.last_value)
-            return expressions.with_milestones(request, milestones)
-        counted = self.counter.last_value(state)
-        kept = put_again(state.row, milestones, last_value=counted, now=row.updated_at)
-        return expressions.put_counter(table, key, row, seen=state.last_value, thawed=state.thawed, milestones=kept)
+            return expressions.with_tally(expressions.advance_counter(table, key, row, seen=state.last_value), tally)
+        tallies = put_again(state.row or {}, tally, now)
+        return expressions.put_counter(table, key, row, seen=state.last_value, thawed=state.thawed, tallies=tallies)
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])

@@ -15,17 +15,17 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidSequence, SequenceError, StorageRefused, WriteCancelled
-from ..expressions import CounterRow, KeySchema, Milestones, Wire
+from ..expressions import CounterRow, KeySchema, Tally, Wire
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter, Scope, parted
 from . import remedies
 from .layout import ItemLayout, Send, scope_of_text, scope_text
 from .lives import TableLives
 from .lru import LRU
-from .milestones import RULERS, SINCE, MilestoneMemory, milestones_in, moved
 from .numbers import Numbers
 from .options import Option, boolean
 from .switch_note import SwitchNote
+from .tallies import ALWAYS, RULERS, SINCE, TallyMemory, known_from_start, tallies_in
 
 __all__ = ["COUNTER_OPTIONS", "CounterState", "StoredCounter", "counter_schema"]
 
@@ -44,6 +44,9 @@ def counter_schema(table: str, client: str) -> KeySchema:
     return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S", client=client)
 
 
+_COUNTING = ("last_value", "highest", "frozen", "thawed")
+
+
 @dataclass(frozen=True, slots=True)
 class CounterState:
     """A counter as it was read at `at` (monotonic seconds).
@@ -51,7 +54,7 @@ class CounterState:
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
     `thawed` is the mark of the last thaw, which stays: a freeze from before it must not come into force any more.
-    `row` is the counter as it is stored.
+    `row` is the counter as it is stored, if it was read.
     """
 
     last_value: int | None
@@ -61,22 +64,22 @@ class CounterState:
     stored: int | None = None
     frozen: Mapping[str, Any] | None = None
     thawed: str | None = None
-    row: Wire = field(default_factory=dict, repr=False)
+    row: Wire | None = field(default=None, repr=False)
 
     @classmethod
     def of_row(cls, row: Wire, read_units: float = 0.0) -> CounterState:
         """The state of a stored counter, as attribute values. Raises StorageRefused, as `of` does."""
-        counting = {name: row[name] for name in ("last_value", "highest", "frozen", "thawed") if name in row}
-        return replace(cls.of(dynamodb.unmarshal(counting), read_units), row=row)
+        counting = {name: row[name] for name in _COUNTING if name in row}
+        return cls.of(dynamodb.unmarshal(counting), read_units, row)
 
     @classmethod
-    def of(cls, item: Mapping[str, Any], read_units: float = 0.0) -> CounterState:
+    def of(cls, item: Mapping[str, Any], read_units: float = 0.0, row: Wire | None = None) -> CounterState:
         """The state of a stored counter. Raises StorageRefused for values that are not whole numbers."""
         frozen = item.get("frozen")  # the counter's `highest` is out of reach then: see `freeze` in `changing`
         last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
-        return cls(last_value, highest, read_units, frozen=frozen, thawed=item.get("thawed"))
+        return cls(last_value, highest, read_units, frozen=frozen, thawed=item.get("thawed"), row=row)
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.
@@ -125,7 +128,7 @@ class StoredCounter:
         self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
         self._highest_seen: LRU[int] = LRU()
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
-        self.milestones = MilestoneMemory(numbers.before_start)
+        self.tallies = TallyMemory()
 
     @property
     def client(self) -> str:
@@ -136,13 +139,13 @@ class StoredCounter:
         """Forget everything about every scope."""
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.clear()
-        self.milestones.forget()
+        self.tallies.forget()
 
     def forget_scope(self, scope: Scope) -> None:
         """Forget everything about one scope."""
         for memory in (self._checked, self._highest_seen, self._behind):
             memory.forget(scope)
-        self.milestones.forget_scope(scope)
+        self.tallies.forget_scope(scope)
 
     @property
     def beside_items(self) -> bool:
@@ -199,18 +202,18 @@ class StoredCounter:
         """The attributes that a write stores in the counter."""
         return CounterRow(last_value=last_value, token=token, updated_at=int(self.wall()))
 
-    def due(self, scope: Scope, now: int, state: CounterState | None = None) -> Milestones | None:
-        """What the next write does to the counter's milestones, after this look at it, if there was one."""
-        if state is not None and not self.milestones.is_current(scope, now):
-            self.milestones.learn(scope, state.row, now)
-        return self.milestones.due(scope, now, self.highest_seen(scope))
+    def tally(self, scope: Scope, now: int, given: int, state: CounterState | None) -> Tally:
+        """What the next write does to the counter's tallies, after this look at it, if there was one."""
+        if state is not None and not self.tallies.is_current(scope, now):
+            self.tallies.learn(scope, state.row or (), now)
+        return self.tallies.next(scope, now, given)
 
     def tidy(self, scope: Scope, send: Send) -> None:
-        """Remove outdated milestones if a process that writes once and ends would leave too many.
+        """Remove outdated tallies if a process that writes once and ends would leave too many.
 
         One write for several such processes. What fails here is left to the next one.
         """
-        outdated = self.milestones.too_many(scope) if self.milestones.crowded else ()
+        outdated = self.tallies.too_many(scope) if self.tallies.crowded else ()
         if not outdated:
             return
         request = expressions.change_row(
@@ -295,7 +298,9 @@ class StoredCounter:
         state = self.standing(scope, send)
         reached = self.last_value(state)
         if reached != self.last_value(replace(state, stored=None)):
-            request = self._moving(scope, state, self.row(reached, new_token()))
+            request = expressions.advance_counter(
+                self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
+            )
             try:
                 send("update_item", request)
             except WriteCancelled:
@@ -315,7 +320,9 @@ class StoredCounter:
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()
-            request = self._moving(scope, state, row)
+            numbers, tallied = self.numbers, dynamodb.unmarshal(state.row or {})
+            since = ALWAYS if known_from_start(tallied, numbers.before_start, numbers.step) else None
+            request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value, since=since)
             try:
                 write_once("update_item", request, token=row.token, deadline=deadline)
             except WriteCancelled as error:
@@ -323,13 +330,6 @@ class StoredCounter:
             else:
                 self.seen(scope, row.last_value)
                 return row.last_value
-
-    def _moving(self, scope: Scope, state: CounterState, row: CounterRow) -> dict[str, Any]:
-        """The write that moves the counter to `row`, with its milestones: what it skips is not handed out."""
-        skipped = row.last_value - self.last_value(replace(state, stored=None))
-        request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
-        milestones = moved(dynamodb.unmarshal(state.row), skipped, self.numbers.before_start)
-        return expressions.with_milestones(request, Milestones(moved=milestones))
 
     def delete(self, scope: Scope, deadline: Deadline) -> bool:
         """Delete the counter, and what this process remembers of the scope. Return whether there was one.
@@ -352,8 +352,8 @@ class StoredCounter:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
         after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
         schema, now = counter_schema(self.table, self.client), self.wall()
-        milestones = [name for ruler in RULERS for name in ruler.names(now)]
-        attributes = ("last_value", "updated_at", "frozen", SINCE, *milestones)
+        tallies = [name for ruler in RULERS for name in ruler.names(now)]
+        attributes = ("last_value", "updated_at", "frozen", SINCE, *tallies)
         request = expressions.query_numbers(
             schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
         )
@@ -367,12 +367,12 @@ class StoredCounter:
         """One counter as lists show it, by one consistent read. Raises SequenceWentBack."""
         state = self.state(scope, send, even_frozen=True)
         last_value = state.last_value if state.stored is None else self.last_value(state)
-        return self._shown(scope, dynamodb.unmarshal(state.row), last_value)
+        return self._shown(scope, dynamodb.unmarshal(state.row or {}), last_value)
 
     def _shown(self, counted_in: Scope, row: Mapping[str, Any], last_value: int | None) -> Counter:
         """A counter for a page. Somebody may have stored what is no number: the page shows it."""
         scope, period = parted(counted_in)
-        milestones = {name: row[name] for name in (SINCE, *milestones_in(row)) if isinstance(row.get(name), int)}
+        tallies = {name: row[name] for name in (SINCE, *tallies_in(row)) if isinstance(row.get(name), int)}
         return Counter(
             sequence=self.alias,
             scope=scope,
@@ -381,5 +381,5 @@ class StoredCounter:
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
             frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
             percent_used=self.numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
-            milestones=milestones,
+            tallies=tallies,
         )

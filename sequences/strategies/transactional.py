@@ -10,7 +10,6 @@ from typing import Any
 from .. import expressions
 from ..commits import Pending, PutRequest
 from ..exceptions import CancellationReason
-from ..expressions import CounterRow
 from ..retries import Deadline, new_token, read
 from ..types import Scope, SequenceConfig
 from .assignments import Assignment, Hint
@@ -18,7 +17,6 @@ from .base import Strategy
 from .counter_strategy import stored_counter
 from .layout import Send
 from .lru import LRU
-from .milestones import begun_at
 from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 
 __all__ = ["TransactionalCounter"]
@@ -40,8 +38,8 @@ class TransactionalCounter(Strategy):
     other item is stored under its value. The counter is in `counter_table`, which may also be the table of the items.
 
     Cost: one request for a group of up to 99 items; 2 write units a KB for each item, 2 for its marker and, once a
-    group, 2 for the counter. The counter is read (1 read unit) only when it is not remembered; after a lost race the
-    answer has it.
+    group, 2 for the counter. The counter is read (1 read unit) only when it is not remembered, or only from
+    another process of the machine and since another hour; after a lost race the answer has it.
     """
 
     idea = "the counter and the item in one transaction"
@@ -62,7 +60,6 @@ class TransactionalCounter(Strategy):
         super().__init__(config, **clocks)
         self.counter: StoredCounter = stored_counter(self)
         self._states: LRU[CounterState] = LRU()
-        self._beginning: LRU[CounterRow] = LRU()  # the row of a write that sets milestones
 
     @property
     def units_alone(self) -> tuple[float, float] | None:
@@ -71,39 +68,28 @@ class TransactionalCounter(Strategy):
     def forget(self) -> None:
         super().forget()
         self._states.clear()
-        self._beginning.clear()
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
         read_units = counter.check_items(scope, send)
         known = None if counter.is_behind(scope) else self._states.get(scope)
-        if known and not counter.milestones.knows(scope) and not self._is_of_this_hour(known):
-            known = None  # the row may have outdated milestones
+        now = self.wall()
+        if known and counter.tallies.wants_row(scope, now, now - (self.timing.clock() - known.at)):
+            known = None
         state = known or counter.standing(scope, send)
         last_value = counter.last_value(state)
         fitting = self.numbers.fitting(pendings, last_value)
         values, last_value = self.numbers.firsts(fitting, last_value)
         row = counter.row(last_value, new_token())
-        milestones = counter.due(scope, row.updated_at, None if known else state)
-        if milestones and milestones.begun:
-            self._beginning.put(scope, row)
+        given = sum(pending.request.count for pending in fitting)
+        tally = counter.tally(scope, row.updated_at, given, None if known else state)
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
-        action = expressions.with_milestones(action, milestones)
+        action = expressions.with_tally(action, tally)
         return Assignment(fitting, values, read_units + state.read_units, action, row.token)
-
-    def _is_of_this_hour(self, state: CounterState) -> bool:
-        """Whether a write of the hour that is running has set its milestones, which its process removes one day."""
-        now = self.wall()
-        return begun_at(now - (self.timing.clock() - state.at)) == begun_at(now)
 
     def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, CounterState(last_value, last_value))
-        beginning = self._beginning.get(scope)
-        if beginning:
-            self._beginning.forget(scope)
-            if beginning.last_value == last_value:
-                self.counter.milestones.began(scope, beginning.updated_at)
 
     def _remember(self, scope: Scope, state: CounterState) -> None:
         self._states.put(scope, replace(state, at=self.timing.clock()))
