@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dynamodb import marshal
 from .items import OLD_ITEM, REPORT_UNITS, Wire
@@ -28,8 +28,7 @@ class CounterRow:
     updated_at: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """What a write of a counter that gives values does to the tallies in its row (see `strategies.tallies`).
 
     It adds `given` to those of the day and the hour, and removes the `outdated` ones. The first write in an hour also
@@ -90,30 +89,23 @@ def add_to_counter(
     }
 
 
-_TALLIED = ", #day = if_not_exists(#day, :none) + :given, #hour = if_not_exists(#hour, :none) + :given"
-
-
-def with_tally(request: dict[str, Any], tally: Tally) -> dict[str, Any]:
+def with_tally(request: Wire, tally: Tally) -> dict[str, Any]:
     """An addition or an advance (its time is `:now`) that also counts what it gives.
 
     The first one in an hour returns all attributes, if it returns some, so that outdated ones are seen.
     """
-    request["UpdateExpression"] += _TALLIED
-    names = request["ExpressionAttributeNames"] = {
-        **request["ExpressionAttributeNames"],
-        "#day": tally.day,
-        "#hour": tally.hour,
-    }
-    request["ExpressionAttributeValues"].update({":none": {"N": "0"}, ":given": {"N": str(tally.given)}})
+    update = f"{request['UpdateExpression']}, #day = if_not_exists(#day, :none) + :given"
+    update += ", #hour = if_not_exists(#hour, :none) + :given"
+    names = {**request["ExpressionAttributeNames"], "#day": tally.day, "#hour": tally.hour}
+    values = {**request["ExpressionAttributeValues"], ":none": {"N": "0"}, ":given": {"N": str(tally.given)}}
     if tally.is_first:
-        names["#since"] = SINCE
-        request["UpdateExpression"] += ", #since = if_not_exists(#since, :now)"
-        if "ReturnValues" in request:
-            request["ReturnValues"] = "ALL_NEW"
+        update, names["#since"] = f"{update}, #since = if_not_exists(#since, :now)", SINCE
     if tally.outdated:
-        names.update({f"#{name}": name for name in tally.outdated})
-        request["UpdateExpression"] += f" REMOVE {', '.join(f'#{name}' for name in tally.outdated)}"
-    return request
+        update += f" REMOVE {', '.join(f'#{name}' for name in tally.outdated)}"
+        names |= {f"#{name}": name for name in tally.outdated}
+    returns = {"ReturnValues": "ALL_NEW"} if tally.is_first and "ReturnValues" in request else {}
+    expressed = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
+    return {**request, "UpdateExpression": update, **expressed, **returns}
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:

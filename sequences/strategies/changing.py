@@ -162,10 +162,16 @@ class Scene:
             sets={
                 "last_value": value,
                 **({"frozen": kept} if frozen else {"highest": value}),
-                **({SINCE: ALWAYS} if known_from_start(self.row, self.numbers.before_start, self.numbers.step) else {}),
+                **({SINCE: ALWAYS} if self._is_tallied else {}),
                 **self._written(sign),
             },
         )
+
+    @property
+    def _is_tallied(self) -> bool:
+        """Whether the counter's tallies tell of all that was given, so that skipped values do not blur that."""
+        known = known_from_start(self.row, self.numbers.before_start, self.numbers.step)
+        return known and (self.state.last_value is not None or self.last is None)
 
     def _written(self, sign: Signature) -> dict[str, Any]:
         return {"token": sign.token, "updated_at": int(sign.at.timestamp())}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -82,7 +81,7 @@ def course_of_counter(counter: Counter, numbers: Numbers, now: float) -> Course 
     if not isinstance(last_value, int):
         return None
     updated = counter.updated_at.timestamp() if counter.updated_at else now
-    since = _since(counter, numbers, updated)
+    since = _since(counter, numbers, updated, now)
     points = sorted(_begins(counter, numbers.step, now, since))
     lowest = reversed(list(accumulate((value for _, value in reversed(points)), min)))
     points = [(at, value) for (at, _), value in zip(points, lowest, strict=True)]
@@ -91,7 +90,7 @@ def course_of_counter(counter: Counter, numbers: Numbers, now: float) -> Course 
     return Course(sorted(points), last_at=updated if counter.updated_at else None, since=since)
 
 
-def _since(counter: Counter, numbers: Numbers, updated: float) -> float | None:
+def _since(counter: Counter, numbers: Numbers, updated: float, now: float) -> float | None:
     """Since when all that was given is known; None if that is always.
 
     A counter without tallies was last written by an earlier version, and gave nothing since.
@@ -99,7 +98,7 @@ def _since(counter: Counter, numbers: Numbers, updated: float) -> float | None:
     row = {**counter.tallies, "last_value": counter.last_value}
     if known_from_start(row, numbers.before_start, numbers.step):
         return None
-    return counter.tallies.get(SINCE, updated)
+    return min(counter.tallies.get(SINCE, updated), now)
 
 
 def _begins(counter: Counter, step: int, now: float, since: float | None) -> Iterator[Point]:
@@ -110,7 +109,7 @@ def _begins(counter: Counter, step: int, now: float, since: float | None) -> Ite
             value -= step * counter.tallies.get(name, 0)
             began = float(int(name[1:]) * ruler.seconds)
             if since is not None and began <= since:
-                yield min(since, now), value
+                yield since, value
                 break
             yield began, value
 
@@ -161,11 +160,10 @@ def first_probes(start: int, last_value: int) -> list[int]:
 def further_probes(times: Mapping[int, float], moments: Iterable[float], most: int) -> list[int]:
     """At most so many numbers between those whose times are known, where the moments lie."""
     known = _rising(times)
-    places = Tally(bisect_left(known, moment, key=lambda known: known[1]) for moment in moments)
-    gaps = {(known[place - 1][0], known[place][0]): count for place, count in places.items() if 0 < place < len(known)}
-    gaps = {gap: count for gap, count in gaps.items() if gap[1] - gap[0] > 1}
-    total = sum(gaps.values())
-    return sorted({number for gap, count in gaps.items() for number in _spread(*gap, most * count // total)})
+    places = [bisect_left(known, moment, key=lambda known: known[1]) for moment in moments]
+    gaps = [(known[place - 1][0], known[place][0]) for place in places if 0 < place < len(known)]
+    gaps = [(low, high) for low, high in gaps if high - low > 1]
+    return sorted({number for gap in set(gaps) for number in _spread(*gap, most * gaps.count(gap) // len(gaps))})
 
 
 def _spread(low: int, high: int, count: int) -> list[int]:
@@ -180,8 +178,9 @@ def moment_of(value: object) -> float | None:
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)
-            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+            value = Decimal((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
         except (OverflowError, ValueError):
             return None
-    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= LATEST_MOMENT else None  # type: ignore[operator, arg-type]
+    if not isinstance(value, int | Decimal) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value <= LATEST_MOMENT else None

@@ -106,6 +106,14 @@ class _Known(NamedTuple):
     is_all: bool = False
 
 
+_NOTHING = _Known(-1, ())
+
+
+def _shared(names: set[str], kept: frozenset[str]) -> tuple[str, ...]:
+    """Those names that are kept, as texts that the memories of all scopes share."""
+    return tuple(name for name in kept if name in names)
+
+
 class TallyMemory:
     """What this process knows of the tallies in the counters of a sequence, so that outdated ones go."""
 
@@ -139,23 +147,20 @@ class TallyMemory:
 
     def next(self, scope: Scope, now: int, given: int) -> Tally:
         """What the next write does to the tallies, when it gives so many values."""
-        known, hour = self._known.get(scope), now // HOUR
+        known, hour = self._known.get(scope) or _NOTHING, now // HOUR
         day_name, hour_name = _current(hour)
-        if known and known.hour == hour and not known.outdated:
-            return Tally(day=day_name, hour=hour_name, given=given)
-        kept, names = _kept(hour), {day_name, hour_name, *(known.kept if known else ())}
-        outdated = {*names, *(known.outdated if known else ())} - kept
-        self._remember(scope, names & kept, hour, is_all=known is not None and known.is_all)
+        if known.hour == hour and not known.outdated:
+            return Tally(day_name, hour_name, given)
+        names, kept = {day_name, hour_name, *known.kept, *known.outdated}, _kept(hour)
+        self._known.put(scope, _Known(hour, _shared(names, kept), is_all=known.is_all))
         self.crowded.pop(scope, None)
-        is_first = known is None or known.hour != hour
-        return Tally(day=day_name, hour=hour_name, given=given, is_first=is_first, outdated=tuple(outdated))
+        return Tally(day_name, hour_name, given, is_first=known.hour != hour, outdated=tuple(names - kept))
 
     def learn(self, scope: Scope, row: Iterable[str], now: float) -> None:
         """Note which tallies a row has after a write of this process, which comes next or has just been made."""
-        names, hour = set(tallies_in(row)), hour_of(now)
-        known = self._known.get(scope)
-        outdated = tuple(names - _kept(hour))
-        self._remember(scope, names & _kept(hour), known.hour if known else -1, is_all=True, outdated=outdated)
+        names, kept = set(tallies_in(row)), kept_at(now)
+        hour, outdated = (self._known.get(scope) or _NOTHING).hour, tuple(names - kept)
+        self._known.put(scope, _Known(hour, _shared(names, kept), outdated, is_all=True))
         if outdated and len(names) > MOST_IN_A_ROW:
             self.crowded[scope] = outdated
 
@@ -164,8 +169,3 @@ class TallyMemory:
         if known := self._known.get(scope):
             self._known.put(scope, known._replace(outdated=()))
         return self.crowded.pop(scope, ())
-
-    def _remember(
-        self, scope: Scope, names: Iterable[str], hour: int, *, is_all: bool, outdated: tuple[str, ...] = ()
-    ) -> None:
-        self._known.put(scope, _Known(hour, tuple(names), outdated, is_all))

@@ -21,7 +21,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.strategies.tallies import tallies_in
 from sequences.types import Counter
-from tests.sequences.support import COUNTERS, Clock, Wire, read_counter, set_counter
+from tests.sequences.support import COUNTERS, Clock, Wire, import_row, read_counter, set_counter
 
 HOUR, DAY = 3_600, 86_400
 NOON = 20_411 * DAY + 12 * HOUR
@@ -155,6 +155,27 @@ class TestCounters:
         writes = [operation for operation in wire.operations if operation not in READS]
         assert len(writes) in (40, 41)
         assert len(list(tallies_in(read_counter(name, scope)))) <= 12
+
+    @pytest.mark.parametrize("life", [1, 3, 7])
+    def test_processes_that_follow_each_other(self, life: int, scope: str, install: Install) -> None:
+        """Where processes begin with what others of their machine know, outdated tallies go, too."""
+        wall = Clock(NOON)
+        workers = [install("transactional", clock=wall, wall=wall) for _ in range(2)]
+        for hour in range(24 * 5):
+            for number in range(4):
+                wall.now += HOUR // 4
+                give(workers[number % 2], scope)
+            if hour % life == 0:
+                workers[hour // life % 2] = install("transactional", clock=wall, wall=wall)
+        assert len(list(tallies_in(read_counter("transactional", scope)))) <= 42
+
+    def test_a_scope_that_was_counted_by_its_items(self, scope: str, install: Install) -> None:
+        """What another strategy gave before a counter was put past its items is not known."""
+        install("transactional", wall=Clock(NOON))
+        import_row("transactional", scope, 500)
+        advance("transactional", to=600, scope=scope, by="ann", reason="We count by a counter now.")
+        give(strategies["transactional"], scope)
+        assert rates("transactional", scope).month is None
 
     def test_a_counter_of_an_earlier_version(self, scope: str, install: Install) -> None:
         """What an earlier version counted is not known, and `since` says so; what it did not count since is."""
@@ -316,6 +337,7 @@ class TestItems:
         exact = rates("sort-key", scope)
         other = f"{scope}-odd"
         times[7], times[20], times[45], times[60], times[99] = None, "soon", 0, NOON + 999 * DAY, [1]
+        times[46], times[47] = "0001-01-01T00:00:00+14:00", 10**30
         times[30] = datetime.fromtimestamp(times[30], UTC).isoformat()
         times[31] = datetime.fromtimestamp(times[31], UTC).replace(tzinfo=None).isoformat()
         fill("sort-key", other, times)
