@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from sequences.exceptions import NotWritten, SequenceUnavailable
 from sequences.rates import DAYS, Rates, rates_of, usage_of
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.strategies.course import course_of_items
 from sequences.strategies.tallies import tallies_in
 from sequences.types import Counter
 from tests.sequences.support import COUNTERS, Clock, Wire, import_row, read_counter, set_counter
@@ -176,6 +178,15 @@ class TestCounters:
         advance("transactional", to=600, scope=scope, by="ann", reason="We count by a counter now.")
         give(strategies["transactional"], scope)
         assert rates("transactional", scope).month is None
+
+    def test_the_last_write(self, scope: str, install: Install) -> None:
+        """A single number is in the last hour for an hour, to the second."""
+        wall = Clock(NOON + 300)
+        give(install("atomic", wall=wall), scope)
+        wall.now += HOUR
+        assert rates("atomic", scope).hour == 1
+        wall.now += 1
+        assert rates("atomic", scope).hour == 0
 
     def test_a_counter_of_an_earlier_version(self, scope: str, install: Install) -> None:
         """What an earlier version counted is not known, and `since` says so; what it did not count since is."""
@@ -347,6 +358,14 @@ class TestItems:
         for count, right in zip(told.days, exact.days, strict=True):
             assert count == pytest.approx(right, abs=1)
         assert told.last_at is None
+
+    def test_times_that_do_not_rise(self, strategy: Strategy) -> None:
+        """The most times that rise with the numbers count; the others are left out."""
+        times = {1: 100.0, 2: 900.0, 3: 300.0, 4: 0.0, 5: 500.0, 6: 500.0}
+        course = course_of_items(times, strategy.numbers, 6, 1000.0)
+        assert course is not None
+        known = [(100, 0), (100, 1), (300, 2), (300, 3), (500, 4), (500, 5), (500, 5), (500, 6)]
+        assert list(course.points) == [(-math.inf, 0), *known, (1000, 6)]
 
     def test_no_times(self, scope: str, strategy: Strategy, install: Install, wall: Clock) -> None:
         """Without any time, or without the option, nothing is known; without items there were none."""
