@@ -29,6 +29,7 @@ __all__ = [
     "Figures",
     "ScopeFigures",
     "figures_of",
+    "last_audit",
     "overview",
     "present_period",
     "scope_figures",
@@ -130,23 +131,30 @@ def figures_of(alias: str, cursor: str | None, limit: int, *, prefix: str = "", 
     Raises InvalidSequence, and ValidationError for a cursor that is none.
     """
     strategy = strategies[alias]
+    audit = None
     try:
+        audit = last_audit(strategy)
         counters, following = strategy.counters(cursor, limit, prefix=prefix, period=period)
         scopes = scope_figures(strategy, counters)
-        audit = next(iter(latest_audits(alias, 1)), None)
+    except OperationNotSupported as error:
+        return Figures(alias=alias, strategy=strategy, audit=audit, unlisted=str(error))
     except SequenceError as error:
-        return _troubled(strategy, error)
+        logger.error("the figures of %s cannot be read: %s", alias, error)
+        said = f"The scopes cannot be read. {error}"
+        return Figures(alias=alias, strategy=strategy, audit=audit, trouble=said, away=_is_away(error))
     return Figures(alias=alias, strategy=strategy, period=period, scopes=scopes, following=following, audit=audit)
 
 
-def _troubled(strategy: Strategy, error: SequenceError) -> Figures:
-    """Errors become words here. That a sequence cannot list its scopes is none."""
-    alias = strategy.alias
-    if isinstance(error, OperationNotSupported):
-        return Figures(alias=alias, strategy=strategy, unlisted=str(error))
-    is_away = isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow)
-    logger.error("the figures of %s cannot be read: %s", alias, error)
-    return Figures(alias=alias, strategy=strategy, trouble=f"The scopes cannot be read. {error}", away=is_away)
+def _is_away(error: SequenceError) -> bool:
+    """Whether DynamoDB did not answer, or there is no way to it."""
+    return isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow)
+
+
+def last_audit(strategy: Strategy) -> AuditResult | None:
+    """The result of the last audit of a sequence that was kept. Costs one query; nothing where none can be kept."""
+    if not strategy.history.is_apart:
+        return None
+    return next(iter(latest_audits(strategy.alias, 1)), None)
 
 
 def scope_figures(strategy: Strategy, counters: Sequence[Counter]) -> list[ScopeFigures]:

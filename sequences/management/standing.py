@@ -10,10 +10,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from sequences.audit.results import AuditResult
 from sequences.doctor import Verdict, findings_of, read_facts
 from sequences.exceptions import SequenceError
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.overview import SCOPES_A_PAGE, Figures, ScopeFigures, overview, scope_figures
+from sequences.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
 from sequences.prices import cost_of_thousand
 from sequences.registry import configured, strategies
 from sequences.services import check_scope
@@ -22,7 +23,7 @@ from sequences.types import named_scope, parted, scope_text
 
 __all__ = ["STANDING", "Reading", "Standing"]
 
-QUIET = ("strategy", "approximate", "cost_of_thousand")
+QUIET = ("strategy", "approximate", "cost_of_thousand", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
 
 Options = Mapping[str, Any]
@@ -60,7 +61,7 @@ class Standing:
         """A row for each scope of a sequence, or for the one that is named."""
         strategy = strategies[options["alias"]]
         if options["scope"] is not None:
-            return iter([_row(strategy, _named(strategy, options))])
+            return iter([_row(strategy, _named(strategy, options), audit=last_audit(strategy))])
         return _every_row(strategy, options["period"] or "")
 
     def examined(self, options: Options) -> Iterator[Row]:
@@ -75,14 +76,14 @@ def _rows_of(figures: Figures) -> Iterator[Row]:
     """The rows of a sequence; one without figures if no scope of it can be shown."""
     for scope in figures.scopes or (None,):
         note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.following else "")
-        yield _row(figures.strategy, scope, alias=figures.alias, note=note)
+        yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 
 def _every_row(strategy: Strategy, period: str) -> Iterator[Row]:
-    cursor = None
+    audit, cursor = last_audit(strategy), None
     while True:
         counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE, period=period)
-        yield from (_row(strategy, figures) for figures in scope_figures(strategy, counters))
+        yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, counters))
         if cursor is None:
             return
 
@@ -97,7 +98,14 @@ def _named(strategy: Strategy, options: Options) -> ScopeFigures:
     return figures
 
 
-def _row(strategy: Strategy | None, figures: ScopeFigures | None, *, alias: str = "", note: str = "") -> Row:
+def _row(
+    strategy: Strategy | None,
+    figures: ScopeFigures | None,
+    *,
+    alias: str = "",
+    note: str = "",
+    audit: AuditResult | None = None,
+) -> Row:
     counter, rates = (figures.counter, figures.rates) if figures else (None, None)
     cost = cost_of_thousand(strategy) if strategy else None
     return {
@@ -114,6 +122,8 @@ def _row(strategy: Strategy | None, figures: ScopeFigures | None, *, alias: str 
         "share_used": figures and figures.usage.share,
         "ends_on": figures and figures.usage.ends_on,
         "cost_of_thousand": None if cost is None else float(cost),
+        "last_audit": audit and audit.at,
+        "audit_verdict": audit and audit.verdict,
         "frozen": counter and counter.frozen,
         "note": note or None,
     }

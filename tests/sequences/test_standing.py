@@ -24,7 +24,8 @@ SEQUENCES: dict[str, Any] = {
 }
 NAMES = [
     *("sequence", "scope", "period", "strategy", "last_value", "last_at", "hour", "day", "month", "approximate"),
-    *("share_used", "ends_on", "cost_of_thousand", "frozen", "note"),
+    *("share_used", "ends_on", "cost_of_thousand", "last_audit", "audit_verdict"),
+    *("frozen", "note"),
 ]
 
 
@@ -63,6 +64,7 @@ class TestList:
         assert found[0]["cost_of_thousand"] == 0.00125
         assert found[0]["ends_on"] is not None
         assert found[0]["note"] == "there are more scopes"
+        assert found[0]["audit_verdict"] is None
         assert "Name a function" in found[3]["note"]
 
     def test_the_formats_say_the_same(self) -> None:
@@ -109,6 +111,18 @@ class TestList:
 
 
 class TestShow:
+    def test_the_last_audit(self) -> None:
+        """A row has the verdict of the last audit of its sequence that was kept, and when that was."""
+        put_next("letters", {}, scope="A")
+        written("audit", "letters", "--scope", "A", "--keep")
+        put_next("orders", {}, scope="A")
+        written("audit", "orders", "--keep")
+        verdict = "everything is explained"
+        for command in (["list"], ["show", "orders"], ["show", "letters", "--scope", "A"]):
+            found = [row for row in rows(*command) if row["sequence"] != "yearly"]
+            assert {row["audit_verdict"] for row in found} == {verdict}
+            assert all(row["last_audit"] for row in found)
+
     def test_every_scope(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It shows every scope, however many pages they take."""
         monkeypatch.setattr("sequences.management.standing.SCOPES_A_PAGE", 2)
