@@ -9,7 +9,7 @@ from typing import Any, Self
 from django import forms
 
 from . import changes
-from .exceptions import InvalidScope, InvalidToken, SequenceError
+from .exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from .guarded import LONGEST_REASON
 from .services import LONGEST_SCOPE, LONGEST_TOKEN, check_scope, check_token
 from .storage import personal_token
@@ -100,6 +100,10 @@ class Kind:
 
     def unavailable(self, strategy: Strategy, *, frozen: bool) -> str:
         """Why it cannot be made of a scope now; empty if it can."""
+        try:
+            strategy.history.schema  # noqa: B018 - a property that says where the history is
+        except InvalidSequence as error:
+            return str(error)
         if self.name == "freeze" and frozen:
             return "It is frozen already."
         if self.name == "thaw" and not frozen:

@@ -259,12 +259,13 @@ def _moment(text: str) -> datetime.datetime | None:
 
 def _why(strategy: Strategy, *, complete: bool) -> str:
     """What a gap means that no change explains."""
+    own = ", or its item has a key of its own" if strategy.layout.may_own_key else ""
     if strategy.gapless:
         among = "No change explains it" if complete else f"None of the latest {LATEST_CHANGES} changes explains it"
-        return f"{among}: run an audit."
+        return f"{among}{own}: run an audit."
     if strategy.held(None) is not None:
-        return "By design: a process holds it in its block, or used it without an item, or ended before it used it."
-    return "By design: a value is taken before its item is stored, and nobody stored one under it."
+        return f"By design: a process holds it in its block, used it without an item, or ended before it used it{own}."
+    return f"By design: a value is taken before its item is stored, and nobody stored one under it{own}."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -431,6 +431,13 @@ class TestChanges:
         assert "/scope/void/" not in page
         assert "/scope/advance/" in page
 
+    def test_without_a_history_nothing_is_changed(self, owner: Client, scope: str, settings: Settings) -> None:
+        """Where the history has no table of its own, no change is offered."""
+        options = {**SEQUENCES["own"]["OPTIONS"], "history_table": "own_items"}
+        settings.SEQUENCES = {**SEQUENCES, "own": {**SEQUENCES["own"], "OPTIONS": options}}
+        *offered, _ = rows(owner.get(address("own", scope=scope)), "Guarded changes")
+        assert all("Not now: SEQUENCES['own']['OPTIONS']['history_table'] must be another" in row[1] for row in offered)
+
     def test_a_change_that_dynamodb_does_not_serve(
         self, owner: Client, scope: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
