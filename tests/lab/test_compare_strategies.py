@@ -2,6 +2,8 @@
 
 import json
 import re
+import sys
+from contextlib import nullcontext
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences.lab import charts, command, report
+from sequences.lab import charts, command, records, report
 from sequences.lab.comparison import KEYS
 from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
 
@@ -182,3 +184,29 @@ def test_page_marks_faults() -> None:
     marked = re.findall(r'<td class="fault">(\d+)</td>', page)
     faults = [row[name] for row in rows for name in ("duplicates", "gaps", "written_twice", "errors")]
     assert marked == [str(count) for count in faults if count]
+
+
+def test_a_run_is_kept_by_its_title(ran: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--record` keeps the rows with the command that repeats the run, made on an engine of its own."""
+    kept: list[tuple[Any, ...]] = []
+    engines: list[bool] = []
+
+    def engine(*, aws: bool, own: bool) -> Any:
+        engines.append(own)
+        return nullcontext()
+
+    monkeypatch.setattr(command, "chosen_engine", engine)
+    monkeypatch.setattr(records, "keep_comparison", lambda *record: kept.append(record))
+    typed = ["--writers", "2", "--record", "A title", "--strategies", "AtomicCounter"]
+    monkeypatch.setattr(sys, "argv", ["manage.py", "compare_strategies", *typed])
+    run(*typed)
+    repeat = "manage.py compare_strategies --writers 2 --strategies AtomicCounter"
+    assert kept == [("A title", repeat, rows_of(ran[0]))]
+    assert engines == [True]
+
+
+def test_a_run_on_aws_is_not_kept(ran: list[Plan], no_endpoint: None) -> None:
+    """Nobody else could repeat it."""
+    with pytest.raises(CommandError, match="leave --aws or --record out"):
+        run("--aws", "--yes", "--record", "A title")
+    assert ran == []

@@ -90,9 +90,10 @@ def test_the_page_shows_the_recorded_comparison(place: int, client: Client, db: 
 
 
 def test_everybody_may_see_it(client: Client, browser: Client, tables: str) -> None:
-    """It takes no sign-in, and the list of projects leads to it."""
+    """It takes no sign-in, and every page leads to it, as the sign-in page and the list of projects."""
     assert client.get(PAGE).status_code == 200
-    assert f'href="{PAGE}"' in browser.get("/").content.decode()
+    for visitor, page in ((client, "/login/"), (browser, "/")):
+        assert f'href="{PAGE}"' in visitor.get(page).content.decode()
 
 
 def test_every_link_on_it_leads_to_a_page(client: Client, db: None) -> None:
