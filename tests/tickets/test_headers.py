@@ -40,10 +40,12 @@ DATA = {"default-src": "'none'", "frame-ancestors": "'none'"}
 UNLINKED = [
     "/ABC/archive/", "/ABC/unarchive/", "/ABC/members/change/", "/ABC-1/comments/", "/ABC-2/restore/", "/ABC-99/",
     "/orders/1002/draft/", "/orders/1002/issue/", "/orders/ord-1001/", "/find/", "/password/", "/problems/", "/login/",
-    "/admin/login/", "/admin/password_change/done/", "/admin/accounts/apitoken/add/", "/nothing/",
+    "/admin/login/", "/admin/password_change/done/", "/admin/accounts/apitoken/add/",
+    "/admin/sequences/sequence/tickets/scope/request/", "/nothing/",
 ]  # fmt: skip
 NOT_READ = {"logout", "admin:logout", "admin:login", "admin:jsi18n", "admin:autocomplete", "admin:view_on_site"}
 NOT_READ.add("admin:password_change")  # /password/ stands in its place
+NOT_READ.add("admin:sequences_sequence_export")  # a file
 PAGES: dict[str, Any] = {}
 
 

@@ -115,6 +115,7 @@ CASES = [
     Case(sequences.AccessRefused(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.BudgetSpent(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.NotConfigured(SECRET), 503, "The store refuses this", tell=True),
+    Case(sequences.AuditRefused(SECRET), 503, "This cannot be done.", tell=True),
 ]
 # Errors without an entry of their own: they mean the same as their parent.
 LIKE_THEIR_PARENTS = {
@@ -129,6 +130,7 @@ LIKE_THEIR_PARENTS = {
     sequences.TableMissing: sequences.StorageError,
     sequences.AccessRefused: sequences.StorageError,
     sequences.BudgetSpent: sequences.StorageError,
+    sequences.AuditRefused: sequences.SequenceError,
     sequences.NotConfigured: sequences.StorageError,
 }
 
