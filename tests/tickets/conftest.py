@@ -83,6 +83,13 @@ def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[
 
 
 @pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stands still for what a process remembers for some seconds: no slow machine makes it read that again."""
+    for memory in ("tickets.access.memory", "tickets.renames"):
+        monkeypatch.setattr(f"{memory}.monotonic", lambda: 0.0)
+
+
+@pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[StorageError]], None]:
     """A function that makes every read of a single row fail with the given error. Deadlines are short."""
     monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=1.0))

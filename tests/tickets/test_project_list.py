@@ -36,7 +36,7 @@ def test_a_project_says_how_far_it_is(browser: Client, ticket: Ticket) -> None:
     assert said == ["2 tickets, the last just now", "No tickets yet"]
 
 
-def test_a_page_costs_so_many_requests(browser: Client, many: None) -> None:
+def test_a_page_costs_so_many_requests(still: None, browser: Client, many: None) -> None:
     """Three reads, and one for each project on it; the pages have all projects once."""
     browser.get("/")
     operations = requests_from_now()
@@ -89,7 +89,7 @@ def test_a_search_goes_both_ways(many: None, limit: int, seen_by: str | None) ->
     assert before == wanted[: len(wanted) - len(there[-1].results)]
 
 
-def test_a_search_looks_at_so_many(browser: Client, many: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that finds nothing asks at most 15 times for a page, and says that the list goes on."""
     monkeypatch.setattr("tickets.store.members.ROWS_A_READ", 2)
     monkeypatch.setattr("tickets.views.PROJECTS_A_PAGE", 2)

@@ -74,9 +74,7 @@ class TestMentions:
             "ABC-3": ("/ABC-3/", "Moved"),
         }
 
-    def test_a_page_costs_three_requests(
-        self, browser: Client, ticket: Ticket, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_page_costs_three_requests(self, still: None, browser: Client, ticket: Ticket) -> None:
         """With keys of many projects in its texts, the page takes one read more, even the first time."""
         for project in ("PA", "PB", "PC"):
             services.create_project(key=project, name=project, by="ann")
@@ -89,14 +87,14 @@ class TestMentions:
         assert len(mentions(browser)) == 3
         assert operations == ["Query", "Query", "BatchGetItem"]
 
-    def test_a_page_without_keys_costs_two(self, browser: Client, ticket: Ticket) -> None:
+    def test_a_page_without_keys_costs_two(self, still: None, browser: Client, ticket: Ticket) -> None:
         """Where no text mentions a ticket, none is looked for."""
         browser.get("/ABC/")
         operations = requests_from_now()
         assert browser.get("/ABC-1/").status_code == 200
         assert operations == ["Query", "Query"]
 
-    def test_no_page_costs_more(self, browser: Client, ticket: Ticket) -> None:
+    def test_no_page_costs_more(self, still: None, browser: Client, ticket: Ticket) -> None:
         """Nor does a void ticket, with a reason that mentions others, or one whose timeline has many pages."""
         file()
         services.void_ticket(TicketKey(project="ABC", number=2), by="ann", reason="See ABC-1.")
@@ -343,7 +341,7 @@ class TestLabels:
         assert 'name="labels" value="new, wet"' in text_of(refused)
         assert hidden(refused, "version") == "2"
 
-    def test_suggestions_cost_one_request(self, browser: Client, ticket: Ticket) -> None:
+    def test_suggestions_cost_one_request(self, still: None, browser: Client, ticket: Ticket) -> None:
         """One more query on the page of a form, and none when it is sent and refused."""
         browser.get("/ABC/")
         operations = requests_from_now()

@@ -345,7 +345,9 @@ class TestProjectPage:
         assert f"no such tickets down to LARGE-{LARGE - ROWS_AT_ONCE + 1}" in page
 
     @pytest.mark.parametrize("address", ["/LARGE/", "/LARGE/?label=rare", "/LARGE/?status=open", "/LARGE/?text=zebra"])
-    def test_a_page_costs_two_requests(self, browser: Client, projects: None, asked: Asked, address: str) -> None:
+    def test_a_page_costs_two_requests(
+        self, still: None, browser: Client, projects: None, asked: Asked, address: str
+    ) -> None:
         """The project and one query, whatever the filter and whether any ticket meets it."""
         browser.get("/SMALL/")
         browser.get("/LARGE/new/")  # the process remembers who may see it
@@ -353,7 +355,9 @@ class TestProjectPage:
         assert browser.get(address).status_code == 200
         assert asked.reads == 2
 
-    def test_an_empty_project_costs_two_requests(self, browser: Client, abc: Project, asked: Asked) -> None:
+    def test_an_empty_project_costs_two_requests(
+        self, still: None, browser: Client, abc: Project, asked: Asked
+    ) -> None:
         """So does the page of a project without tickets."""
         browser.get("/ABC/new/")
         asked.reads = 0
