@@ -21,6 +21,7 @@ ARGUMENTS = (
 HEIGHT = 900
 SECONDS = 20.0
 AXE = Axe()
+LOST = 0  # in the place of a status: no answer came
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ PAINTED = [Look(width, scheme) for width in (WIDE, NARROW) for scheme in ("light
 class Watched:
     """A page whose troubles are kept: what it says to the console, errors of its scripts, and other hosts it asks.
 
-    An answer of 400 or more is a trouble, too, unless its status is in `awaited`.
+    An answer of 400 or more is a trouble, too, and none at all (LOST), unless its status is in `awaited`.
     """
 
     def __init__(self, page: Any, site: Site) -> None:
@@ -68,7 +69,8 @@ class Watched:
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             _, found, status = message.text.partition("the server responded with a status of ")
-            self._keep(message.text, int(status.split()[0]) if found else None)
+            lost = LOST if "net::ERR_" in message.text else None
+            self._keep(message.text, int(status.split()[0]) if found else lost)
 
     def _request(self, request: Any) -> None:
         parts = urlsplit(request.url)

@@ -1,7 +1,6 @@
 """The fixtures of this room's tests: people, projects, and faults of the store."""
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django import Settings
-from pytest_django.live_server_helper import LiveServer
 from rest_framework.test import APIClient
 
 from sequences import dynamodb, retries
@@ -19,11 +17,6 @@ from tickets.types import Project, Ticket
 
 PERMISSIONS = ["add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice"]
 PERMISSIONS += ["view_sequence", "take_value"]
-# So that Chromium also runs as root, draws without a graphics card, and asks nobody for anything.
-CHROMIUM_ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 WRITES = {"put_item", "update_item", "transact_write_items"}
 
 
@@ -127,25 +120,3 @@ def lose_answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
     monkeypatch.setattr(dynamodb, "call", lose)
     return arm
-
-
-@pytest.fixture
-def page(
-    live_server: LiveServer, transactional_db: None, tables: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Any]:
-    """A page of Chromium, driven by Playwright, where both are installed. Ann is signed in, as a superuser."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium: install the package chromium")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    User.objects.create_superuser("ann", password="ann's password")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
-        page = browser.new_page(base_url=live_server.url)
-        page.goto("/login/")
-        page.get_by_label("Username").fill("ann")
-        page.get_by_label("Password").fill("ann's password")
-        page.get_by_role("button", name="Sign in").click()
-        yield page
-        browser.close()
