@@ -249,12 +249,15 @@ class ItemWriter(Committer):
         if write.life != self.lives.current:
             return
         repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
+        raced = any(role.kind == "counter" for role, _ in reasons)
         try:
             for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
                 if role.kind == "counter":
                     self._refused_counter(scope, reason, error, deadline)
                 elif role.kind == "marker" or role.pending not in repeated:
-                    self._refused_action(scope, role, write.pendings[role.pending], write.values[role.pending], reason)
+                    self._refused_action(
+                        scope, role, write.pendings[role.pending], write.values[role.pending], reason, raced=raced
+                    )
         finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
             if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
                 self.assigner.skipped(scope)
@@ -281,7 +284,14 @@ class ItemWriter(Committer):
         self.assigner.counter_moved(scope, reason, deadline.send)
 
     def _refused_action(
-        self, scope: Scope, role: Role, pending: Pending[PutRequest], value: int, reason: CancellationReason
+        self,
+        scope: Scope,
+        role: Role,
+        pending: Pending[PutRequest],
+        value: int,
+        reason: CancellationReason,
+        *,
+        raced: bool,
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
             what = f"also[{role.rider}]" if role.kind == "also" else "The item"
@@ -293,7 +303,7 @@ class ItemWriter(Committer):
                 self._repeat(scope, pending, reason.old)
         elif own_key := pending.request.items[role.rider][1]:
             pending.settle(_item_exists(pending, own_key))
-        else:
+        elif not raced:  # otherwise who moved the counter has stored an item under the number
             self._number_taken(scope, pending, self._value(value, role.rider), reason.old or {})
 
     def _number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int, old: Mapping[str, Any]) -> None:

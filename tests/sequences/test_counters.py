@@ -325,6 +325,19 @@ class TestRogueWriters:
         assert wire.operations == ["TransactWriteItems", "TransactWriteItems"]
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+    def test_the_items_of_a_lost_race_are_no_imported_rows(
+        self, name: str, scope: str, wire: Wire, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The winner's item has the number as well; the counter, which moved with it, is not taken to be behind."""
+        put_some(name, scope, 1)
+        import_row(name, scope, nth(name, 2))
+        set_counter(name, scope, last_value=nth(name, 2), highest=nth(name, 2))
+        wire.clear()
+        assert put_some(name, scope, 1) == [nth(name, 3)]
+        assert wire.operations == ["TransactWriteItems", "TransactWriteItems"]
+        assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+    @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_an_outdated_hint(self, name: str, scope: str) -> None:
         """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
         told = put_some(name, scope, 3)
