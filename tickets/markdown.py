@@ -9,7 +9,9 @@ and the cells of tables are limited, and there are no references, whose definiti
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 from django.urls import reverse
 from django.utils.html import escape, format_html
@@ -20,7 +22,6 @@ from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from tickets.templatetags.links import USER_IN_ADDRESS
 from tickets.types import TICKET_KEY, Ticket, TicketKey
 
 MOST_MENTIONED = 50  # tickets that the texts of a page lead to
@@ -35,6 +36,7 @@ CELLS = {"table", "thead", "tbody", "tr", "th", "td"}
 TAGS = BLOCKS | CELLS | {"a", "code", "em", "strong", "s"}
 ATTRIBUTES = {"href", "rel", "title", "class", "start", "tabindex"}
 
+USER_IN_ADDRESS = re.compile(r"//[^/?#]*@", re.IGNORECASE)  # or what looks like the address of another site
 ALLOWED = re.compile("(https?://|mailto:)", re.IGNORECASE)
 # An address ends before the punctuation of its sentence. A key is a word of its own.
 LEADING = re.compile(
@@ -74,7 +76,7 @@ def _read(text: str, env: dict[str, Any]) -> Sequence[Token]:
 
 class _Parser(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802 - the name of the library
-        return ALLOWED.match(url) is not None and not USER_IN_ADDRESS.search(url)
+        return ALLOWED.match(url) is not None and not USER_IN_ADDRESS.search(unquote(unescape(url)))
 
 
 class _Renderer(RendererHTML):

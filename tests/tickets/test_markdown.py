@@ -249,3 +249,19 @@ def test_the_list_has_nothing_that_acts() -> None:
     """No listed tag runs, loads or sends anything, and no listed attribute does."""
     assert TAGS.isdisjoint({"script", "style", "img", "iframe", "form", "input", "button", "svg", "object", "base"})
     assert not any(name.startswith("on") or name in {"style", "src", "id"} for name in ATTRIBUTES)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://ann:secret@example.com/",
+        "HTTPS://ann@example.com",
+        "https://bank.test&#64;example.com/",
+        "https://bank.test%40example.com/",
+        "https://bank.test\\@example.com/",
+    ],
+)
+@pytest.mark.parametrize("text", ["See {} now", "<{}>", "[bank]({})", "({})."])
+def test_an_address_with_a_user_is_no_link(address: str, text: str) -> None:
+    """A password in an address is not sent by a click, and no address looks like that of another site."""
+    assert "href" not in html_of(text.format(address))

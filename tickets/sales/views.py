@@ -11,6 +11,7 @@ from tickets.access.checks import has_permission
 from tickets.costs import tell
 from tickets.doors import door
 from tickets.finding import path_of
+from tickets.markdown import Marked
 from tickets.sales import selectors, services
 from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
@@ -130,7 +131,9 @@ def invoice(request: HttpRequest, text: str) -> HttpResponse:
     found = selectors.get_invoice(text)
     if text != found.key.text:
         return redirect("sales:invoice", found.key.text)
-    return render(request, "tickets/sales/invoice.html", {"invoice": found})
+    why = found.void.reason if found.void else ""
+    reason = Marked([why]).html(why, {})
+    return render(request, "tickets/sales/invoice.html", {"invoice": found, "reason": reason})
 
 
 @door(VOID_INVOICE)
