@@ -13,6 +13,7 @@ import sys
 from contextlib import suppress
 
 import django
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
@@ -34,7 +35,8 @@ def main() -> int:
         # A development run owns its data, so tables of an older layout are changed without asking.
         call_command("create_tables", move_expiry=in_development, stdout=io.StringIO())
         call_command("index_projects", verbosity=0)
-        call_command("collectstatic", verbosity=0, interactive=False)
+        if settings.STATIC_ROOT:
+            call_command("collectstatic", verbosity=0, interactive=False)
         if in_development:
             call_command("load_samples", verbosity=0)
         if password:

@@ -79,14 +79,13 @@ def running_engine() -> Iterator[Engine]:
 
 def prepare(password: str) -> None:
     """Bring the databases up to date."""
-    os.environ["DEMO_PASSWORD"] = password
+    os.environ["DEMO_PASSWORD"], os.environ["COLLECTED"] = password, "1"
     child = ChildProcess([sys.executable, "-m", "project.commands.prepare"])
     del os.environ["DEMO_PASSWORD"]  # the web server does not need it
     code = child.process.wait()
     child.kill()  # its own children, if any are left
     if code != 0:
         raise ServerError("the databases could not be prepared (see above).")
-    os.environ["COLLECTED"] = "1"
 
 
 def start_web(port: int, stopping: threading.Event) -> ChildProcess:

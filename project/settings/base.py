@@ -4,6 +4,7 @@ boto3 reads `AWS_ENDPOINT_URL_DYNAMODB` and the credentials itself, under its ow
 """
 
 import os
+from pathlib import Path
 from typing import Any
 
 from project import environment
@@ -173,7 +174,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
-STATIC_ROOT = LOCAL / "static"
+STATIC_ROOT: Path | None = LOCAL / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
