@@ -1,7 +1,7 @@
 """A browser, how a person looks at the site with it, and what no page may do."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,7 @@ ARGUMENTS = (
 HEIGHT = 900
 SECONDS = 20.0
 AXE = Axe()
+COLOURS = ("color-contrast", "link-in-text-block")  # the rules that light and dark may fulfil or not
 LOST = 0  # in the place of a status: no answer came
 
 
@@ -69,7 +70,7 @@ class Watched:
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             _, found, status = message.text.partition("the server responded with a status of ")
-            lost = LOST if "net::ERR_" in message.text else None
+            lost = LOST if message.text.startswith(("Failed to load resource: net::ERR_", "htmx:")) else None
             self._keep(message.text, int(status.split()[0]) if found else lost)
 
     def _request(self, request: Any) -> None:
@@ -110,10 +111,24 @@ def path(page: Any) -> str:
     return str(urlsplit(page.url).path)
 
 
-def faults(page: Any) -> list[str]:
-    """What axe finds on a page: the rule and the place."""
-    found = AXE.run(page, options={"preload": False}).response["violations"]  # preloading styles is against the policy
+def faults(page: Any, rules: Sequence[str] = ()) -> list[str]:
+    """What axe finds on a page, by all or some of its rules: the rule and the place."""
+    some = {"runOnly": {"type": "rule", "values": [*rules]}} if rules else {}
+    options = {"preload": False, **some}  # preloading styles is against the policy
+    found = AXE.run(page, options=options).response["violations"]
     return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
+
+
+def repaint(page: Any, scheme: str) -> None:
+    """Show the page in the other colours, at once: axe must not see those in between."""
+    page.evaluate(
+        """() => {
+            const still = new CSSStyleSheet();
+            still.replaceSync("* { transition: none !important; }");
+            document.adoptedStyleSheets = [still];
+        }"""
+    )
+    page.emulate_media(color_scheme=scheme)
 
 
 def overflow(page: Any) -> int:
