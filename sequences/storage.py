@@ -10,7 +10,7 @@ take the operation's name and a request from the functions here, and raise the e
 
 import hashlib
 
-from .dynamodb import marshal, table_name, unmarshal
+from .dynamodb import at_most, marshal, table_name, unmarshal
 from .expressions import (
     FIRST_VERSION,
     MARKER_EXPIRY,
@@ -30,6 +30,7 @@ __all__ = [
     "FIRST_VERSION",
     "MARKER_EXPIRY",
     "KeySchema",
+    "at_most",
     "free_number",
     "marshal",
     "new_token",

@@ -1,6 +1,8 @@
 """What a number took, in one quiet line for the person who made it: pages alone say so."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter
 
 from django.contrib import messages
@@ -10,28 +12,44 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from sequences.registry import strategies
+from sequences.storage import at_most
 from sequences.types import Allocation
 
 
-def tell(request: HttpRequest, sentence: str, allocation: Allocation | None, *, since: float) -> None:
-    """Say on the next page what was made, and what its number took since a `perf_counter`; nothing for a repeat.
+@dataclass
+class Cost:
+    """What a call took: also the reads before its write, and the wait for others."""
 
-    The milliseconds are those of the whole call: also of the reads before the write, and of the wait for others.
-    """
+    requests: int = 0
+    """Those that its own thread sent; none where another caller's request stored the number, too."""
+    seconds: float = 0.0
+
+
+@contextmanager
+def measured() -> Iterator[Cost]:
+    """Measure what the body takes; the figures are there when it has ended."""
+    cost, began = Cost(), perf_counter()
+    with at_most() as budget:
+        yield cost
+    cost.requests, cost.seconds = budget.sent, perf_counter() - began
+
+
+def tell(request: HttpRequest, sentence: str, allocation: Allocation | None, cost: Cost) -> None:
+    """Say on the next page what was made, and what its number took; nothing for a repeat."""
     if allocation is None:
         messages.success(request, sentence)
         return
-    took = ", ".join(_figures(allocation, round((perf_counter() - since) * 1000)))
+    took = ", ".join(_figures(allocation, cost))
     line = "{} <small>It took {}: {}.</small>"
     messages.success(request, format_html(line, sentence, took, _idea(allocation.sequence)))
 
 
-def _figures(allocation: Allocation, milliseconds: int) -> Iterator[str]:
-    yield _counted(allocation.attempts, "attempt")
+def _figures(allocation: Allocation, cost: Cost) -> Iterator[str]:
+    yield _counted(cost.requests, "request") if cost.requests else "a share of another request"
     yield _counted(allocation.write_units, "write unit")
     if allocation.read_units:
         yield _counted(allocation.read_units, "read unit")
-    yield f"{milliseconds} ms"
+    yield f"{cost.seconds * 1000:.0f} ms"
 
 
 def _counted(count: float, what: str) -> str:

@@ -8,7 +8,6 @@ this module.
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
-from time import perf_counter
 from typing import Any, Concatenate, TypeVar
 
 from django.contrib import messages
@@ -45,7 +44,7 @@ from tickets.access.checks import (
     seen_by,
 )
 from tickets.api.exceptions import answer_to
-from tickets.costs import tell
+from tickets.costs import measured, tell
 from tickets.cursors import LARGEST_PAGE
 from tickets.doors import door, in_sight_of
 from tickets.forms import (
@@ -218,12 +217,12 @@ def ticket_new(request: HttpRequest, key: ProjectKey) -> HttpResponse:
         form.suggest(selectors.list_labels(key))
     if form.is_valid():
         with form.refusals():
-            began = perf_counter()
-            created = services.create_ticket(
-                key, **form.content, reporter=author(request), idempotency_token=form.one_time_token
-            )
+            with measured() as cost:
+                created = services.create_ticket(
+                    key, **form.content, reporter=author(request), idempotency_token=form.one_time_token
+                )
             require_in_sight(request.user, created)
-            tell(request, f"{created.ticket.key} is filed.", created.allocation, since=began)
+            tell(request, f"{created.ticket.key} is filed.", created.allocation, cost)
             if request.GET.get("then") == "list":
                 return redirect(f"{reverse('tickets:project', args=[created.ticket.project])}#quick")
             return redirect("tickets:ticket", created.ticket.key)
@@ -302,16 +301,16 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
             require_target(request.user, form.content["to"])
-            began = perf_counter()
-            moved = services.move_ticket(
-                key,
-                **form.content,
-                version=form.version_read,
-                by=author(request),
-                idempotency_token=form.one_time_token,
-            )
+            with measured() as cost:
+                moved = services.move_ticket(
+                    key,
+                    **form.content,
+                    version=form.version_read,
+                    by=author(request),
+                    idempotency_token=form.one_time_token,
+                )
             require_in_sight(request.user, moved)
-            tell(request, f"{key} has moved here.", moved.allocation, since=began)
+            tell(request, f"{key} has moved here.", moved.allocation, cost)
             return redirect("tickets:ticket", moved.ticket.key)
     if typed is None:  # not for a POST: if this read failed, what was typed would be lost
         projects = selectors.list_projects(seen_by=seen_by(request.user), archived=False, limit=LARGEST_PAGE)

@@ -21,7 +21,7 @@ __all__ = ["Budget", "at_most", "granted"]
 class Budget:
     """At most so many requests, and none after so many seconds; what it sends counts for the `outer` budget, too."""
 
-    most: int
+    most: float = math.inf
     seconds: float = math.inf
     outer: Budget | None = None
     sent: int = 0
@@ -53,11 +53,11 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def at_most(requests: int, *, seconds: float = math.inf) -> Iterator[Budget]:
+def at_most(requests: float = math.inf, *, seconds: float = math.inf) -> Iterator[Budget]:
     """Let the body send at most so many requests, and none after so many seconds. Beyond that it gets BudgetSpent.
 
     Within the body of another budget it is a share of that one. The value says how many were `sent`, repeats after a
-    failure too.
+    failure too; without limits it only counts. What another thread sends for a group of callers is not counted.
     """
     budget = Budget(most=requests, seconds=seconds, outer=_current.get())
     token = _current.set(budget)

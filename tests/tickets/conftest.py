@@ -120,3 +120,16 @@ def lose_answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
     monkeypatch.setattr(dynamodb, "call", lose)
     return arm
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations that are sent to the store from now on."""
+    call, operations = dynamodb.call, list[str]()
+
+    def note(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+        operations.append(operation)
+        return call(operation, request, **limits)
+
+    monkeypatch.setattr(dynamodb, "call", note)
+    return operations

@@ -1,7 +1,10 @@
 """What pages say that a number took."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
 from django.test import Client
 
 from sequences.registry import strategies
@@ -10,7 +13,8 @@ from tickets import services
 from tickets.types import Project, Ticket
 
 TOOK = (
-    r"<small>It took 1 attempt, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: (?:<a href=./numbers/.>)?([^<.]*)"
+    r"<small>It took [1-9] requests?, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: "
+    r"<a href=./numbers/.>([^<.]*)"
 )
 
 
@@ -22,6 +26,28 @@ def test_a_ticket_says_what_it_took(browser: Client, abc: Project) -> None:
     assert re.findall(TOOK, page) == [("4", strategies["tickets"].idea)] == [("4", "the highest sort key plus one")]
     for page in (text_of(browser.get("/ABC-1/")), text_of(browser.post("/ABC/new/", form, follow=True))):
         assert "It took" not in page
+
+
+def test_what_is_counted_was_sent(browser: Client, abc: Project, sent: list[str]) -> None:
+    """The requests are those from the check of the form to the stored ticket."""
+    browser.post("/ABC/new/", {"title": "Paper", "token": "s"})  # now the project and its last number are known
+    sent.clear()
+    answer = browser.post("/ABC/new/", {"title": "Printer", "token": "t"})
+    assert sent == ["transact_write_items"]
+    assert "It took 1 request, 4 write units" in text_of(browser.get(answer["Location"]))
+
+
+def test_who_shares_a_request_is_told_so(browser: Client, abc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another caller's request has stored the number, too, this one has sent none."""
+    create = services.create_ticket
+
+    def by_another(*args: Any, **options: Any) -> Any:
+        with ThreadPoolExecutor(1) as other:
+            return other.submit(create, *args, **options).result()
+
+    monkeypatch.setattr(services, "create_ticket", by_another)
+    page = text_of(browser.post("/ABC/new/", {"title": "Printer", "token": "t"}, follow=True))
+    assert "It took a share of another request, 4 write units" in page
 
 
 def test_a_moved_ticket_says_what_it_took(browser: Client, ticket: Ticket) -> None:

@@ -1,14 +1,12 @@
 """The pages of orders and invoices. What all pages have in common is in `tickets.views`."""
 
-from time import perf_counter
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets.access.checks import has_permission
-from tickets.costs import tell
+from tickets.costs import measured, tell
 from tickets.doors import door
 from tickets.finding import path_of
 from tickets.markdown import Marked
@@ -45,9 +43,10 @@ def order_new(request: HttpRequest) -> HttpResponse:
     form = OrderForm(sent(request))
     if form.is_valid() and "more" not in request.POST:
         with form.refusals():
-            began = perf_counter()
-            stored = services.create_order(**form.content, by=author(request), idempotency_token=form.one_time_token)
-            tell(request, f"{stored.value.text} is stored.", stored.allocation, since=began)
+            by, token = author(request), form.one_time_token
+            with measured() as cost:
+                stored = services.create_order(**form.content, by=by, idempotency_token=token)
+            tell(request, f"{stored.value.text} is stored.", stored.allocation, cost)
             return redirect("sales:order", stored.value.number)
     return form_page(request, "tickets/sales/order_new.html", form)
 
@@ -87,16 +86,16 @@ def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     form = IssueForm(typed) if typed is not None else IssueForm.for_draft(selectors.get_draft(number))
     if form.is_valid():
         with form.refusals():
-            began = perf_counter()
-            issued = services.issue_invoice(
-                number,
-                **form.content,
-                version=form.version_read,
-                by=author(request),
-                idempotency_token=form.one_time_token,
-            )
+            with measured() as cost:
+                issued = services.issue_invoice(
+                    number,
+                    **form.content,
+                    version=form.version_read,
+                    by=author(request),
+                    idempotency_token=form.one_time_token,
+                )
             text = issued.value.key.text
-            tell(request, f"{text} is issued.", issued.allocation, since=began)
+            tell(request, f"{text} is issued.", issued.allocation, cost)
             return redirect("sales:invoice", text)
     return form_page(request, "tickets/sales/order_issue.html", form, number=number)
 

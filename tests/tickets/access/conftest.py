@@ -1,14 +1,12 @@
 """The people of these tests: one for each role in project ABC, and some without one."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from sequences import dynamodb
 from tickets import services
 from tickets.access import members
 from tickets.types import Project, Role
@@ -67,16 +65,3 @@ def browser_of(people: dict[str, User]) -> Callable[[str], Client]:
         return client
 
     return browser
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operations that are sent to the store from now on."""
-    call, operations = dynamodb.call, list[str]()
-
-    def note(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
-        operations.append(operation)
-        return call(operation, request, **limits)
-
-    monkeypatch.setattr(dynamodb, "call", note)
-    return operations
