@@ -36,7 +36,7 @@ ROLES: Mapping[str, tuple[str, Sequence[str], bool]] = {
 """What each role is for, what it may do, and whether it may delete rows that are no items and no counters."""
 OPERATIONS = ("BatchGetItem", "GetItem", "PutItem", "Query", "TransactWriteItems", "UpdateItem")
 ALARMS = {
-    "WriteThrottles": ("WriteThrottleEvents", 1, "Writes are refused: see which key is hot, and docs/scaling.md."),
+    "WriteThrottles": ("WriteThrottleEvents", 1, "Writes are refused: see which key is hot."),
     "ReadThrottles": ("ReadThrottleEvents", 1, "Reads are refused."),
     "HotKey": ("WriteKeyRangeThroughputThrottleEvents", 1, "One key takes more than 1,000 write units a second."),
     "CostGuard": ("WriteMaxOnDemandThroughputThrottleEvents", 1, "Writes reach the maximum that guards the costs."),
