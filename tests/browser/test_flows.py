@@ -143,7 +143,7 @@ def test_an_ended_session_loses_nothing(page: Any, key: str, site: Site) -> None
 
 
 def test_a_reload_files_nothing_again(page: Any, key: str) -> None:
-    """Back and the same button again lead to the ticket that is there."""
+    """A reload of the page after a form shows the ticket, which is there once."""
     page.goto(f"/{key}/new/")
     page.get_by_label("Title", exact=True).fill("Once")
     page.get_by_role("button", name="File ticket").click()
@@ -151,6 +151,33 @@ def test_a_reload_files_nothing_again(page: Any, key: str) -> None:
     page.reload()
     page.goto(f"/{key}/")
     assert titles(page) == ["Once"]
+
+
+def test_a_project_is_renamed_and_archived(page: Any, key: str, program: Program) -> None:
+    """Its name is changed; archived, it can only be read, until it is taken out again."""
+    filed(program, key, "Leak")
+    page.goto(f"/{key}/edit/")
+    page.get_by_label("Name", exact=True).fill("Another name")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="Another name").wait_for()
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("button", name=f"Archive {key}").click()
+    page.get_by_text("This project is archived").wait_for()
+    assert page.locator("#quick").count() == 0
+    page.get_by_role("button", name="Take it out of the archive").click()
+    page.locator("#quick").wait_for()
+
+
+def test_a_wrong_field_is_told_beside_it(page: Any, key: str) -> None:
+    """What is wrong is said at its field, and everything typed stays."""
+    page.watched.awaited.add(400)
+    page.goto(f"/{key}/new/")
+    page.get_by_label("Title", exact=True).fill("T" * 201)
+    page.get_by_label("Description").fill("All of it.")
+    page.get_by_role("button", name="File ticket").click()
+    page.locator(".errorlist").first.wait_for()
+    assert page.get_by_label("Title", exact=True).input_value() == "T" * 201
+    assert page.get_by_label("Description").input_value() == "All of it."
 
 
 def test_members_get_roles(page: Any, key: str) -> None:
