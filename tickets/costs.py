@@ -7,7 +7,7 @@ from time import perf_counter
 
 from django.contrib import messages
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -56,10 +56,6 @@ def _counted(count: float, what: str) -> str:
     return f"{count:.3g} {what}{'' if count == 1 else 's'}"
 
 
-def _idea(sequence: str) -> str | SafeString:
-    """How the sequence makes its numbers, as a link to the page that shows it, if the site has one."""
-    idea = strategies[sequence].idea
-    try:
-        return format_html('<a href="{}">{}</a>', reverse("tickets:numbers"), idea)
-    except NoReverseMatch:
-        return idea
+def _idea(sequence: str) -> SafeString:
+    """How the sequence makes its numbers, as a link to the page that shows it."""
+    return format_html('<a href="{}">{}</a>', reverse("tickets:numbers"), strategies[sequence].idea)

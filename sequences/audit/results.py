@@ -114,8 +114,8 @@ class AuditRun:
     done: int = 0
     wanted: int = 0
     problem: str = ""
-    runs: bool = False
-    ended: bool = False
+    runs: bool
+    ended: bool
 
 
 class KeptAudits:
@@ -167,7 +167,7 @@ class KeptAudits:
         row, token, now = self._row(text), new_token(), self.strategy.wall()
         if row and self._run(row).runs:
             raise _taken(row)
-        run = AuditRun(token=token, of=text, by=by, began_at=datetime.fromtimestamp(now, UTC), runs=True)
+        run = AuditRun(token=token, of=text, by=by, began_at=datetime.fromtimestamp(now, UTC), runs=True, ended=False)
         request = expressions.change_row(
             self.schema.table,
             self._key(text),

@@ -127,10 +127,11 @@ class TestScope:
         assert re.search(r"Last value 3 .*Next numbers 4, 5, 6 ", shown(page))
         assert get_last_value("sorted", scope=scope) == 3
 
-    def test_no_more_than_a_hundred(self, staff: Client, scope: str) -> None:
+    @pytest.mark.parametrize("name", ["sorted", "named"])
+    def test_no_more_than_a_hundred(self, staff: Client, scope: str, name: str) -> None:
         """Of a long scope the last hundred are shown, and nothing before them is called a gap."""
-        put_next_many("sorted", [{}] * 120, scope=scope)
-        found = rows(staff.get(address("sorted", scope=scope)), "Last numbers")[1:]
+        put_next_many(name, [{}] * 120, scope=scope)
+        found = rows(staff.get(address(name, scope=scope)), "Last numbers")[1:]
         assert [int(row[0]) for row in found] == list(range(120, 20, -1))
 
     def test_gaps_and_voids_have_their_reason(self, staff: Client, scope: str) -> None:

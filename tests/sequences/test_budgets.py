@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 
 from sequences import dynamodb, get_last_value
+from sequences.dynamodb import budgets
 from sequences.exceptions import BudgetSpent
 from tests.sequences.support import Wire
 
@@ -49,3 +50,5 @@ def test_time_is_bounded(wire: Wire) -> None:
     assert wire.sent == []
     with dynamodb.at_most(10, seconds=5), dynamodb.at_most(10, seconds=60) as part:
         assert part.left <= 5
+        assert budgets.granted(2.0) == 2.0
+        assert 4 < budgets.granted(60.0) <= 5
