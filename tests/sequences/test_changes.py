@@ -7,6 +7,7 @@ import io
 import json
 import shlex
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -846,9 +847,10 @@ def test_other_processes_stop(name: str, scope: str, spawned: Processes) -> None
 
 
 def until_frozen(name: str, scope: str) -> list[int]:
-    """What one process stores until it is refused."""
+    """What one process stores until it is refused, with pauses in which a freeze wins, also without the host's lock."""
     told = []
     while True:
+        time.sleep(0.02)
         try:
             told.append(put_next(name, {}, scope=scope).value)
         except SequenceFrozen:
