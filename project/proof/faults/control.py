@@ -9,11 +9,11 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from project.paths import ROOT
-from project.proof.faults.plans import Plan, Rule
+from project.proof.faults.plans import Limits, Plan, Rule
 
 __all__ = ["Proxy", "ProxyLog", "proxy_before"]
 
@@ -24,6 +24,7 @@ class ProxyLog:
 
     `faults` lists the last 10,000 faults as (number of the request, operation, fault). `counts` counts all faults by
     name, and `requests` all requests by operation. `late` counts the requests that the engine has not answered yet.
+    `units` counts write units by what became of their writes, if the plan has limits.
     """
 
     seed: int
@@ -31,6 +32,7 @@ class ProxyLog:
     counts: dict[str, int]
     requests: dict[str, int]
     late: int
+    units: dict[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -45,9 +47,9 @@ class Proxy:
     endpoint: str
     control: str
 
-    def follow(self, *rules: Rule, seed: int = 0) -> None:
-        """Begin a plan with these rules. The log and the counts start again."""
-        self._command("/plan", Plan(list(rules), seed).to_json())
+    def follow(self, *rules: Rule, seed: int = 0, limits: Limits | None = None) -> None:
+        """Begin a plan with these rules and limits. The log and the counts start again."""
+        self._command("/plan", Plan(list(rules), seed, limits).to_json())
 
     def calm(self) -> None:
         """Inject no more faults."""
@@ -79,9 +81,9 @@ class Proxy:
 
 
 @contextmanager
-def proxy_before(upstream: str, *rules: Rule, seed: int = 0) -> Iterator[Proxy]:
+def proxy_before(upstream: str, *rules: Rule, seed: int = 0, limits: Limits | None = None) -> Iterator[Proxy]:
     """A proxy before the engine at `upstream`, in a process of its own. It is stopped at the end."""
-    plan = Plan(list(rules), seed).to_json()
+    plan = Plan(list(rules), seed, limits).to_json()
     command = [sys.executable, "-m", "project.proof.faults.proxy", "--upstream", upstream, "--plan", plan]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

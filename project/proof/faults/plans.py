@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-__all__ = ["CANCELLATIONS", "CHANGES", "CUTS", "LOSSES", "REJECTIONS", "Plan", "Request", "Rule", "rejection"]
+__all__ = ["CANCELLATIONS", "CHANGES", "CUTS", "LOSSES", "REJECTIONS", "Limits", "Plan", "Request", "Rule", "rejection"]
 
 LOSSES: Final = {
     "lose-close": "the engine commits; the connection is closed instead of an answer",
@@ -139,6 +139,21 @@ class Rule:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What each partition takes, and how far away it is; `partitions` follows it.
+
+    `units` is the write units a second, of which those of `burst` seconds are kept while they are unused. `latency` is
+    that of each request in seconds, half of it before the partition sees it. `keys` are the key names of the tables,
+    each time the partition key first.
+    """
+
+    units: float = 1000.0
+    burst: float = 1.0
+    latency: float = 0.0
+    keys: Sequence[Sequence[str]] = (("pk", "sk"), ("sequence", "scope"))
+
+
 @dataclass
 class _Course:
     """The progress of one rule."""
@@ -159,10 +174,11 @@ class _Course:
 
 @dataclass
 class Plan:
-    """Rules and a seed. The proxy calls `fault_for` once for each request, in the order of arrival."""
+    """Rules and a seed, and the limits of partitions. Each request gets one `fault_for` it, in the order of arrival."""
 
     rules: list[Rule] = field(default_factory=list)
     seed: int = 0
+    limits: Limits | None = None
 
     def __post_init__(self) -> None:
         """Start every rule from its beginning."""
@@ -176,11 +192,13 @@ class Plan:
     def from_json(cls, text: str | bytes) -> Plan:
         """The plan that `to_json` wrote. Raises ValueError or TypeError for any other text."""
         content = json.loads(text)
-        return cls([Rule(**rule) for rule in content.get("rules", [])], content.get("seed", 0))
+        limits = Limits(**content["limits"]) if content.get("limits") else None
+        return cls([Rule(**rule) for rule in content.get("rules", [])], content.get("seed", 0), limits)
 
     def to_json(self) -> str:
         """The plan as one line of JSON."""
-        return json.dumps({"seed": self.seed, "rules": [asdict(rule) for rule in self.rules]})
+        limits = asdict(self.limits) if self.limits else None
+        return json.dumps({"seed": self.seed, "rules": [asdict(rule) for rule in self.rules], "limits": limits})
 
 
 def rejection(rule: Rule, request: Request) -> tuple[int, bytes]:

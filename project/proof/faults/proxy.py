@@ -9,7 +9,8 @@ speaks DynamoDB. The control address is a second port, so it also answers during
     POST /partition    the endpoint refuses connections, and open ones are reset
     POST /heal         the endpoint answers again
     GET  /log          {"seed": 7, "faults": [[seq, operation, fault], ...], "counts": {"late": 3},
-                        "requests": {"PutItem": 12}, "late": requests that the engine has not answered yet}
+                        "requests": {"PutItem": 12}, "late": requests that the engine has not answered yet,
+                        "units": {"stored": 40, "throttled": 2}}
 
 The log lists the last 10,000 faults, and counts all of them. The faults are described in `plans`; `control` starts and
 controls a proxy from a test.
@@ -33,6 +34,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 from zlib import crc32
 
+from project.proof.faults.partitions import Partitions
 from project.proof.faults.plans import CHANGES, CUTS, LOSSES, Plan, Request, Rule, rejection
 from sequences.lab.engine import PORTS
 from sequences.lab.processes import HOST, port_is_free
@@ -110,6 +112,7 @@ class FaultProxy:
         self._requests: Counter[str] = Counter()
         self._faults: deque[tuple[int, str, str]] = deque(maxlen=_LISTED)
         self._counts: Counter[str] = Counter()
+        self._partitions = Partitions(plan.limits) if plan.limits else None
 
     async def listen(self, port: int) -> None:
         """Accept connections on a loopback port."""
@@ -130,6 +133,7 @@ class FaultProxy:
             "counts": self._counts,
             "requests": self._requests,
             "late": len(self._late) + self._under_way,
+            "units": self._partitions.used if self._partitions else {},
         }
         return json.dumps(content)
 
@@ -164,6 +168,8 @@ class FaultProxy:
         request = Request(message.header(b"x-amz-target").rpartition(b".")[2].decode(), message.body)
         self._requests[request.operation] += 1
         rule = self._plan.fault_for(request)
+        if rule is None and self._partitions:
+            return await self._limited(message, request, client, upstream)
         if rule is None:
             return await _send(client, (await self._exchange(message, upstream)).wire)
         self._faults.append((sum(self._requests.values()), request.operation, rule.fault))
@@ -176,6 +182,27 @@ class FaultProxy:
             changed = await self._changed(rule, message, request)
             return await _send(client, (await self._exchange(changed, upstream)).wire)
         return await _send(client, answer(*rejection(rule, request)))
+
+    async def _limited(self, message: Message, request: Request, client: _Streams, upstream: _Streams) -> bool:
+        """Pass a request on with its latency, if its partitions take it."""
+        partitions = self._partitions
+        assert partitions is not None
+        half = partitions.limits.latency / 2
+        await asyncio.sleep(half)
+        admission = partitions.admit(request, asyncio.get_running_loop().time())
+        if isinstance(admission, Rule):
+            self._counts[admission.fault] += 1
+            await asyncio.sleep(half)
+            return await _send(client, answer(*rejection(admission, request)))
+        stored = False
+        try:
+            reply = await self._exchange(message, upstream)
+            stored = reply.head.startswith(b"HTTP/1.1 200")
+            await asyncio.sleep(half)
+        finally:
+            if admission:
+                partitions.release(admission, stored=stored)
+        return await _send(client, reply.wire)
 
     async def _changed(self, rule: Rule, message: Message, request: Request) -> Message:
         """The request that the engine gets, for a fault whose answer arrives."""
