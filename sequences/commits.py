@@ -21,6 +21,7 @@ from .types import Allocation, Scope
 __all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role", "allocated"]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
+UNIT_BYTES = 1024  # of an item, for one write unit
 
 Answer = Allocation | range | list[int] | SequenceError
 R = TypeVar("R", bound="PutRequest | ReserveRequest")
@@ -61,6 +62,11 @@ class PutRequest:
         return (self.item is not None) + len(self.more) + self.marked + len(self.also)
 
     @property
+    def units(self) -> int:
+        """About the write units of its actions outside a transaction; in one they take twice as many."""
+        return max(self.actions, -(-self.size // UNIT_BYTES))
+
+    @property
     def identities(self) -> tuple[str, ...]:
         """What two actions of one transaction must not share."""
         key = repr(self.own_key) if self.own_key else str(id(self))
@@ -75,6 +81,7 @@ class ReserveRequest:
 
     count: int
     actions = 1
+    units = 1
     size = 0
     also = ()
 

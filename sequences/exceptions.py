@@ -22,7 +22,8 @@
     |   `-- SequenceUnavailable the engine did not serve the call until the deadline
     `-- StorageError            one request to DynamoDB failed
         |-- WriteCancelled      a condition failed, or another transaction was in the way; nothing was written
-        |-- NotWritten          throttled or never sent; nothing was written, and a repeat may succeed
+        |-- NotWritten          never sent, or refused for now; nothing was written, and a repeat may succeed
+        |   `-- Throttled       for lack of capacity units
         |-- OutcomeUnknown      the answer was lost, so the write may be stored; a repeat may succeed
         `-- StorageRefused      nothing was written, and a repeat will fail as well
             |-- TableMissing    run `manage.py create_tables`
@@ -71,6 +72,7 @@ __all__ = [
     "StorageError",
     "StorageRefused",
     "TableMissing",
+    "Throttled",
     "WriteCancelled",
 ]
 
@@ -217,7 +219,11 @@ class WriteCancelled(StorageError):
 
 
 class NotWritten(StorageError):
-    """Throttled or never sent: nothing was written, and the same request may succeed later."""
+    """Never sent, or refused for now: nothing was written, and the same request may succeed later."""
+
+
+class Throttled(NotWritten):
+    """Refused for lack of capacity units."""
 
 
 class OutcomeUnknown(StorageError):

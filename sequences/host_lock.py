@@ -71,6 +71,7 @@ class HostLock:
         self._slot = int.from_bytes(self._key[:4]) % SLOTS
         self._offset = self._slot * _SLOT_BYTES
         self._memory: memoryview | None = None
+        self._shared_by = ""
         self._place: socket.socket | None = None
         self._number: int | None = None
 
@@ -90,9 +91,10 @@ class HostLock:
 
     def take(self, seconds: float) -> None:
         """Take a place, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
-        self._memory = shared_memory()
-        if self._memory is None:
+        shared = shared_memory()
+        if shared is None:
             return
+        self._memory, self._shared_by = shared.view, shared.name
         with contextlib.suppress(OSError):  # a system that allows no such sockets
             self._line_up()
             if self._number is not None and self._number - 1 > self._given_back():
@@ -125,13 +127,19 @@ class HostLock:
         place = self._place = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         _places.add(place)
         try:
-            place.bind(_address(self._slot, number))
+            place.bind(self._address(number))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
             return False
         place.listen()
         return True
+
+    def _address(self, number: int) -> str:
+        """The address of a place. Who has another memory, as a service with a temporary directory of its own, stands in
+        another line: its numbers say nothing here.
+        """
+        return f"\0sequences-{os.getuid()}-{self._shared_by}-{self._slot}-{number}"
 
     def _given_back(self) -> int:
         """The last number that was given back."""
@@ -165,7 +173,7 @@ class HostLock:
             if self._given_back() >= number:
                 break
             try:
-                holder.connect(_address(self._slot, number))
+                holder.connect(self._address(number))
             except ConnectionRefusedError:  # not yet: it was taken a moment ago
                 time.sleep(0.0005)
             else:
@@ -182,10 +190,6 @@ def hold_host_lock(name: str, seconds: float = float("inf")) -> Iterator[HostLoc
         yield lock
     finally:
         lock.release()
-
-
-def _address(slot: int, number: int) -> str:
-    return f"\0sequences-{os.getuid()}-{slot}-{number}"
 
 
 def _checksum(key: bytes, last_value: int, known_at: float) -> int:

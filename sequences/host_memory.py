@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-__all__ = ["shared_memory"]
+__all__ = ["Memory", "shared_memory"]
 
 SUPPORTED = sys.platform == "linux"
 BYTES = 65536
@@ -23,20 +23,22 @@ LOOK_SECONDS = 1.0  # how often a process looks whether the file is still there
 
 
 @dataclass(frozen=True, slots=True)
-class _Mapped:
+class Memory:
+    """The memory as this process has mapped it. `name` is the same for all processes that share it, and no others."""
+
     path: str
-    inode: int
-    memory: memoryview
+    name: str
+    view: memoryview
     looked_at: float
 
 
 class _Here:
     """What this process has mapped."""
 
-    mapped: _Mapped | None = None
+    mapped: Memory | None = None
 
 
-def shared_memory() -> memoryview | None:
+def shared_memory() -> Memory | None:
     """The memory, at first all zeros; None on a system without it.
 
     If the file was deleted, as by what cleans the temporary directory, the processes meet again in a new one within
@@ -50,17 +52,18 @@ def shared_memory() -> memoryview | None:
             known = _Here.mapped = _look(path, known, now)
         except OSError:  # as on a full disk
             return None
-    return known.memory
+    return known
 
 
-def _look(path: str, known: _Mapped | None, now: float) -> _Mapped:
+def _look(path: str, known: Memory | None, now: float) -> Memory:
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        inode = os.fstat(file).st_ino
-        if known is not None and (known.path, known.inode) == (path, inode):
+        status = os.fstat(file)
+        name = f"{status.st_dev}-{status.st_ino}"
+        if known is not None and (known.path, known.name) == (path, name):
             return replace(known, looked_at=now)
         os.posix_fallocate(file, 0, BYTES)  # a write to a page for which the disk has no room would end the process
-        return _Mapped(path, inode, memoryview(mmap.mmap(file, BYTES)), now)
+        return Memory(path, name, memoryview(mmap.mmap(file, BYTES)), now)
     finally:
         os.close(file)
 

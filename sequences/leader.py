@@ -22,11 +22,14 @@ from .exceptions import (
     StorageRefused,
     WriteCancelled,
 )
-from .retries import is_retryable, may_conceal
+from .host_lock import LONGEST_WAIT
+from .retries import is_retryable, is_throttled, may_conceal
 from .types import Scope
 from .waiters import TOOK_TOO_LONG, Idle, Queue, Sending, Unknown
 
 __all__ = ["Leader"]
+
+HELD_SECONDS = LONGEST_WAIT * 0.8  # after which a turn of the host is given back before others overtake it
 
 
 class Leader:
@@ -59,10 +62,25 @@ class Leader:
                 self.own.deadline.pause()
 
     def _attempt_exclusively(self) -> StorageError | None:
+        """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others."""
         with self.committer.exclusively(self.scope, self.own.deadline):
-            if self.batch.write is None:
-                self._take_along()  # also those who came while another process had its turn
-            return self._attempt()
+            held_since = self.own.deadline.spent
+            while True:
+                if self.batch.write is None:
+                    self._take_along()  # also those who came while another process had its turn
+                failure = self._attempt()
+                if not is_throttled(failure):
+                    return failure
+                if self.own.deadline.spent - held_since > HELD_SECONDS:
+                    self.batch.most = max(1, len(self._unanswered()) // 2)
+                    return failure
+                self._await_units()
+
+    def _await_units(self) -> None:
+        """Wait until the partition may have the units of a transaction of these requests."""
+        units = 2 * sum(pending.request.units for pending in self._unanswered())
+        seconds = self.queue.shortage.refused(units)
+        self.own.deadline.wait(seconds * self.own.deadline.timing.uniform(0.5, 1))
 
     def _take_along(self) -> None:
         room = self.committer.most_actions - sum(waiter.actions for waiter in self.batch.waiters)
@@ -128,6 +146,7 @@ class Leader:
             pending.charge(write_units=share)
         self.committer.committed(self.scope, write, answer)
         self.batch.state = Idle()
+        self.queue.shortage.end()
         return None
 
     def _drop_unless_unknown(self) -> None:

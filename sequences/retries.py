@@ -27,6 +27,7 @@ from .exceptions import (
     SequenceUnavailable,
     StorageError,
     StorageRefused,
+    Throttled,
     WriteCancelled,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "Deadline",
     "Timing",
     "is_retryable",
+    "is_throttled",
     "latest",
     "may_conceal",
     "new_token",
@@ -48,7 +50,8 @@ DEADLINE_SECONDS = 10.0
 GRACE_SECONDS = 0.5  # how long the last request of a call may take after the deadline
 
 # The cancellation reasons after which the same transaction may succeed.
-RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+THROTTLES = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
+RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", *THROTTLES})
 
 
 # A generator of our own: two programs that seed `random` alike must get different tokens. A forked child seeds again.
@@ -125,9 +128,13 @@ class Deadline:
 
         The upper bound of that time doubles with every attempt.
         """
+        bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts + 1, 16))
+        self.wait(self.timing.uniform(0, bound))
+
+    def wait(self, seconds: float) -> None:
+        """Count an attempt and sleep for so long, at most until the deadline."""
         self.attempts += 1
-        bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts, 16))
-        self.timing.sleep(max(0.0, min(self.timing.uniform(0, bound), self.left)))
+        self.timing.sleep(max(0.0, min(seconds, self.left)))
 
     def try_again(self, error: StorageError, *, outcome_unknown: bool = False) -> None:
         """Pause before the next attempt. Raises the caller's error if the deadline has passed by then."""
@@ -152,6 +159,14 @@ def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:
     """Whether a cancelled write may succeed unchanged: all its refusals have retryable reasons."""
     codes = {reason.code for reason in reasons} - {"None"}
     return bool(codes) and codes <= RETRYABLE_CANCELLATIONS
+
+
+def is_throttled(error: StorageError | None) -> bool:
+    """Whether a write was refused for lack of capacity units, and for no other reason."""
+    if isinstance(error, WriteCancelled):
+        codes = {reason.code for reason in error.reasons} - {"None"}
+        return bool(codes) and codes <= THROTTLES
+    return isinstance(error, Throttled)
 
 
 def may_conceal(reasons: tuple[CancellationReason, ...]) -> bool:

@@ -15,6 +15,8 @@ from .retries import Deadline
 
 __all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "Batch", "Idle", "Queue", "Sending", "Unknown", "Waiter"]
 
+UNITS_PER_SECOND = 1000  # of a partition
+LONGEST_SHORTAGE = 1.0  # seconds
 LATE_SECONDS = 0.8  # how long a waiter past its deadline still waits for its leader to report the outcome
 TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
 
@@ -119,18 +121,41 @@ class Batch:
         return Batch(waiters, Unknown(self.write) if self.write else Idle(), most=self.most) if waiters else None
 
 
+class Shortage:
+    """How long a partition lacks the units for a write that it refused, as far as this process can know.
+
+    A partition gains UNITS_PER_SECOND. Who was refused waits for the time in which it gains what the write takes. From
+    the second refusal on, the time doubles: others use these units, too, or the table has a lower limit.
+    """
+
+    __slots__ = ("_refusals",)
+
+    def __init__(self) -> None:
+        self._refusals = 0
+
+    def refused(self, units: int) -> float:
+        """The seconds after which a refused write of so many units is worth another attempt."""
+        self._refusals += 1
+        return min(LONGEST_SHORTAGE, units / UNITS_PER_SECOND * 2.0 ** max(0, min(self._refusals - 2, 16)))
+
+    def end(self) -> None:
+        """A write was taken."""
+        self._refusals = 0
+
+
 class Queue:
     """The waiters of one scope: the leader, its batch, and those that wait for a later write.
 
     After a batch the leader is its last caller, which only hands over the lead.
     """
 
-    __slots__ = ("batch", "leader", "waiting")
+    __slots__ = ("batch", "leader", "shortage", "waiting")
 
     def __init__(self, leader: Waiter) -> None:
         self.leader = leader
         self.batch = Batch([leader])
         self.waiting: deque[Waiter] = deque()
+        self.shortage = Shortage()
 
     @property
     def unled(self) -> bool:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +33,8 @@ from django.core.management import call_command
 from rich.console import Console
 from rich.table import Table
 
+from project.proof.crowd import Crowd, run
+from project.proof.faults.plans import Limits
 from project.proof.faults.proxy import free_port
 from project.proof.faults.stack import Stack, running_stack
 from project.proof.peers.load import Job, carry_out
@@ -44,7 +47,10 @@ from sequences.lab.recipes import BARE_PUT_ITEM
 Figures = Mapping[str, float]
 
 PUBLISHED = "published-sort-key-increment"
-ONCE = ("memory", "first_page")  # as they store many rows first
+ONCE = ("partition", "memory", "first_page")  # as they take long
+# Writers and processes. Fewer than MANY cannot use up the budget.
+PARTITION_CROWDS = ((1, 1), (8, 1), (64, 1), (256, 1), (4, 4), (64, 4), (256, 4))
+MANY = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +197,33 @@ def _seconds(stack: Stack, count: int) -> float:
     return result.seconds
 
 
+def partition() -> Figures:
+    """Writers at one project of a partition that throttles as DynamoDB does, 5 and 15 ms away."""
+    figures: dict[str, list[float]] = {}
+    for latency, (writers, processes) in product((0.005, 0.015), PARTITION_CROWDS):
+        crowd = Crowd(writers=writers, processes=processes)
+        measured = run(crowd, Limits(latency=latency)).figures()
+        over = "over 4 processes" if processes > 1 else "in a process"
+        print(f"{latency} s, {crowd}", {name: round(value, 3) for name, value in measured.items()}, file=sys.stderr)
+        figures.setdefault("p99 over queueing", []).append(measured["over queueing"])
+        figures.setdefault(f"wasted {over}", []).append(measured["wasted"])
+        figures.setdefault("fairness", []).append(-measured["slowest over fastest"])
+        if writers >= MANY:
+            figures.setdefault("of the budget", []).append(-measured["of the budget"])
+        figures.setdefault("errors", []).append(measured["errors"])
+    return {f"partition {name}": abs(max(values)) for name, values in figures.items()} | _after_a_shortage()
+
+
+def _after_a_shortage() -> Figures:
+    """What 64 writers over 4 processes do when a partition that hardly took anything takes its budget again."""
+    crowd = Crowd(writers=64, processes=4, shortage=50)
+    measured = run(crowd, Limits(latency=0.005)).figures()
+    return {
+        "shortage of the budget": measured["of the budget"],
+        "shortage requests": measured["requests per second"] / measured["per second"],
+    }
+
+
 def memory() -> Figures:
     """The memory of a process after 1,000,000 tickets in 10,000 projects, over its memory after half of them."""
     from sequences import put_next_many
@@ -262,7 +295,10 @@ def _processes(name: str, text: str, *, least: float) -> tuple[Bar, ...]:
 
 MEASURES: Mapping[str, Callable[[], Figures]] = {
     measure.__name__: measure
-    for measure in (hot_project, processes, lone_writer, scopes, additions, blocks, http, bare_view, memory, first_page)
+    for measure in (
+        *(hot_project, processes, lone_writer, scopes, additions, blocks),
+        *(http, bare_view, partition, memory, first_page),
+    )
 }
 BARS = (
     Bar(figure="32 over published", text="32 writers, 1 process, 1 project: over the published recipe", least=110),
@@ -281,6 +317,16 @@ BARS = (
     Bar(figure="block requests", text="the same: requests a block", most=1.0),
     Bar(figure="HTTP one over 32", text="HTTP creates on 1 project over 32 projects", least=0.9),
     Bar(figure="HTTP over bare view", text="HTTP creates, 1 client: time over a bare view's", most=1.5),
+    Bar(
+        figure="partition of the budget", text="1 project at 1,000 units/s: share of the budget for tickets", least=0.95
+    ),
+    Bar(figure="partition wasted in a process", text="the same: units lost in races, 1 process", most=0),
+    Bar(figure="partition wasted over 4 processes", text="the same: units lost in races, 4 processes", most=0.05),
+    Bar(figure="partition p99 over queueing", text="the same: p99 over what queueing alone takes", most=3),
+    Bar(figure="partition fairness", text="the same: the slowest process over the fastest", least=0.5),
+    Bar(figure="partition errors", text="the same: errors", most=0),
+    Bar(figure="shortage of the budget", text="after a shortage: share of the budget for tickets", least=0.95),
+    Bar(figure="shortage requests", text="the same: requests a ticket", most=0.2),
     Bar(figure="first page units", text="first page of 200,000 tickets over that of 200: read units", most=1.0),
     Bar(figure="first page time", text="the same: time", most=1.2),
     Bar(figure="memory", text="memory after 1,000,000 tickets, 10,000 projects over that after half", most=1.05),

@@ -1,11 +1,15 @@
 """Writers at one scope of a partition with limits: how much of its budget they use, waste, and wait for.
 
-`run` starts processes of threads that put items under one scope through the fault proxy, which limits and delays them
-as DynamoDB does, and returns what they had in a span of time, after a while that spends the burst.
+    python -m project.proof.crowd [--latency 0.005] [--writers 64] [--processes 4] [--apart] [--units 1000]
+
+starts processes of threads that put items under one scope through the fault proxy, which limits and delays them as
+DynamoDB does. It prints what they had in a span of time, after a while that spends the burst.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import logging
 import multiprocessing
 import os
@@ -13,10 +17,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from multiprocessing.pool import Pool
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
+from pathlib import Path
 from typing import Any
 
 import django
@@ -33,82 +37,114 @@ __all__ = ["Crowd", "Outcome", "run"]
 
 READY_SECONDS = 60.0
 SCOPE = "ABC"
+PREFIX = "crowd_"
+ITEM_UNITS = 2  # of an item that is written with others
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crowd:
-    """`writers` over `processes`, for so many seconds after the warm-up. With `apart` each process is its own host."""
+    """`writers` over `processes`, for so many seconds after the warm-up. With `apart` each process is its own host.
+
+    With `shortage` units a second, the limits fall to them for `warm_up` seconds before the span begins.
+    """
 
     writers: int
     processes: int = 1
     apart: bool = False
     seconds: float = 3.0
     warm_up: float = 2.0
+    shortage: float | None = None
     strategy: str = "SortKeyMaximum"
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a crowd had in the span: the latencies of each process in seconds, sorted, and what the proxy counted."""
+    """What a crowd had in the span: the latencies of each process in seconds, and what the proxy did."""
 
     crowd: Crowd
     limits: Limits
     latencies: Sequence[Sequence[float]]
-    errors: Counter[str]
+    errors: Mapping[str, int]
     before: ProxyLog
     after: ProxyLog
-    extra: dict[str, Any] = field(default_factory=dict)
+
+    def units(self, *ends: str) -> int:
+        """The units of the span whose writes ended so: "stored", "refused", "conflicts" or "throttled"."""
+        return sum(self.after.units.get(end, 0) - self.before.units.get(end, 0) for end in ends)
 
     @property
-    def tickets(self) -> int:
-        return sum(map(len, self.latencies))
-
-    def units(self, name: str) -> int:
-        """The units of the span that came to this end: "stored", "refused", "conflicts" or "throttled"."""
-        return self.after.units.get(name, 0) - self.before.units.get(name, 0)
-
     def requests(self) -> int:
         return sum(self.after.requests.values()) - sum(self.before.requests.values())
+
+    def figures(self) -> dict[str, float]:
+        """The figures of the span; speeds are per second, times in milliseconds.
+
+        `over queueing` is the p99 over the time that callers would take if nothing but queueing cost time: their number
+        over the items that the budget allows, but at least two round trips, one for the write under way.
+        """
+        waits = sorted(wait for share in self.latencies for wait in share)
+        counts = [len(share) for share in self.latencies]
+        used = self.units("stored", "refused", "conflicts")
+        queueing = max(2 * self.limits.latency, self.crowd.writers * ITEM_UNITS / self.limits.units)
+        p99 = waits[int(0.99 * len(waits))]
+        return {
+            "per second": len(waits) / self.crowd.seconds,
+            "of the budget": self.units("stored") / (self.limits.units * self.crowd.seconds),
+            "wasted": 1 - self.units("stored") / used,
+            "throttled per second": self.units("throttled") / self.crowd.seconds,
+            "requests per second": self.requests / self.crowd.seconds,
+            "p50": waits[len(waits) // 2] * 1000,
+            "p99": p99 * 1000,
+            "over queueing": p99 / queueing,
+            "slowest over fastest": min(counts) / max(counts),
+            "errors": sum(self.errors.values()),
+        }
 
 
 def run(crowd: Crowd, limits: Limits) -> Outcome:
     """Run a crowd on an engine of its own."""
+    from sequences.registry import strategies
+
     with Engine() as engine, proxy_before(engine.endpoint, limits=limits) as proxy:
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
-        from sequences.registry import strategies
-
         strategies.reset()
-        prefix = "crowd_"
-        dynamodb.create_table(f"{prefix}items", TABLES["items"])
-        return _measured(crowd, limits, proxy, prefix)
+        dynamodb.create_table(f"{PREFIX}items", TABLES["items"])
+        context = multiprocessing.get_context("spawn")
+        barrier = context.Barrier(crowd.processes + 1)
+        with tempfile.TemporaryDirectory() as folder, context.Pool(crowd.processes, _begin, (barrier,)) as pool:
+            shares = pool.starmap_async(_work, _jobs(crowd, proxy, folder), chunksize=1)
+            barrier.wait(READY_SECONDS)
+            before, after = _watched(crowd, limits, proxy)
+            latencies, errors = zip(*shares.get(READY_SECONDS), strict=True)
+    return Outcome(
+        crowd=crowd, limits=limits, latencies=latencies, errors=sum(errors, Counter()), before=before, after=after
+    )
 
 
-def _measured(crowd: Crowd, limits: Limits, proxy: Proxy, prefix: str) -> Outcome:
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(crowd.processes + 1)
-    with tempfile.TemporaryDirectory() as folder, context.Pool(crowd.processes, _begin, (barrier,)) as pool:
-        shares = _started(pool, crowd, proxy, prefix, folder)
-        barrier.wait(READY_SECONDS)
-        time.sleep(crowd.warm_up)
-        before = proxy.log
-        time.sleep(crowd.seconds)
-        after = proxy.log
-        latencies, errors = zip(*shares.get(READY_SECONDS), strict=True)
-    return Outcome(crowd, limits, latencies, sum(errors, Counter()), before, after)
+def _watched(crowd: Crowd, limits: Limits, proxy: Proxy) -> tuple[ProxyLog, ProxyLog]:
+    """The log of the proxy at the begin and at the end of the span."""
+    if crowd.shortage is not None:
+        proxy.follow(limits=Limits(units=crowd.shortage, latency=limits.latency))
+    time.sleep(crowd.warm_up)
+    if crowd.shortage is not None:
+        proxy.follow(limits=limits)
+    before = proxy.log
+    time.sleep(crowd.seconds)
+    return before, proxy.log
 
 
-def _started(pool: Pool, crowd: Crowd, proxy: Proxy, prefix: str, folder: str) -> Any:
-    bounds = [crowd.writers * number // crowd.processes for number in range(crowd.processes + 1)]
-    jobs = []
-    for number in range(crowd.processes):
-        home = os.path.join(folder, str(number)) if crowd.apart else folder
-        os.makedirs(home, exist_ok=True)
-        threads = bounds[number + 1] - bounds[number]
-        jobs.append((asdict(crowd), proxy.endpoint, prefix, home, threads))
-    return pool.starmap_async(_work, jobs, chunksize=1)
+def _jobs(crowd: Crowd, proxy: Proxy, folder: str) -> list[tuple[Crowd, str, Path, int]]:
+    """The arguments of `_work` for each process: the writers divided as evenly as possible."""
+    each, left = divmod(crowd.writers, crowd.processes)
+    homes = [Path(folder) / str(number if crowd.apart else 0) for number in range(crowd.processes)]
+    for home in homes:
+        home.mkdir(exist_ok=True)
+    return [(crowd, proxy.endpoint, home, each + (number < left)) for number, home in enumerate(homes)]
 
 
 class _Process:
+    """What this process received at its start."""
+
     barrier: Barrier
 
 
@@ -116,76 +152,67 @@ def _begin(barrier: Barrier) -> None:
     _Process.barrier = barrier
 
 
-def _work(
-    crowd: dict[str, Any], endpoint: str, prefix: str, home: str, threads: int
-) -> tuple[list[float], Counter[str]]:
-    plan = Crowd(**crowd)
-    tempfile.tempdir = home
+def _work(crowd: Crowd, endpoint: str, home: Path, threads: int) -> tuple[list[float], Counter[str]]:
+    """Write from this process: the latencies of the span, and the errors by kind. `home` is what a host shares."""
+    tempfile.tempdir = str(home)
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
     django.setup()
     logging.disable(logging.CRITICAL)
-    settings.TABLE_PREFIX = prefix
+    settings.TABLE_PREFIX = PREFIX
     settings.SEQUENCES = sequences_of(100)
-    from sequences.services import put_next
-
     latencies: list[float] = []
     errors: Counter[str] = Counter()
     _Process.barrier.wait(READY_SECONDS)
-    begin = time.monotonic() + plan.warm_up
-    end = begin + plan.seconds
-
-    def write(number: int) -> None:
-        count = 0
-        while (started := time.monotonic()) < end:
-            count += 1
-            try:
-                put_next(plan.strategy, sample_item(f"{os.getpid()}-{number}-{count}"), scope=SCOPE)
-            except Exception as error:  # noqa: BLE001 - counted
-                errors[type(error).__name__] += 1
-                continue
-            if begin <= (now := time.monotonic()) < end:
-                latencies.append(now - started)
-
-    crew = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(threads)]
+    begin = time.monotonic() + crowd.warm_up
+    arguments = (crowd, begin, latencies, errors)
+    crew = [threading.Thread(target=_write, args=(number, *arguments), daemon=True) for number in range(threads)]
     for thread in crew:
         thread.start()
     for thread in crew:
         thread.join()
-    return sorted(latencies), errors
+    return latencies, errors
 
 
-def _line(o: Outcome) -> str:
-    every = sorted(x for share in o.latencies for x in share)
-    if not every:
-        return "nothing"
-    s = o.crowd.seconds
-    p = lambda q: every[min(len(every) - 1, int(q * len(every)))] * 1000
-    counts = [len(share) for share in o.latencies]
-    used = o.units("stored") + o.units("refused") + o.units("conflicts")
-    ideal = max(2 * o.limits.latency, o.crowd.writers / (o.limits.units / 2)) * 1000
-    return (
-        f"{o.limits.latency * 1000:3.0f} ms {o.crowd.writers:4d} w {o.crowd.processes} p {'apart' if o.crowd.apart else 'host '} "
-        f"{o.tickets / s:7.1f}/s stored {o.units('stored') / s:6.0f} refused {o.units('refused') / s:5.0f} conflicts {o.units('conflicts') / s:5.0f} throttled {o.units('throttled') / s:6.0f} "
-        f"waste {(used - o.units('stored')) / max(used, 1):.3f} req/s {o.requests() / s:5.0f} p50 {p(0.5):6.1f} p99 {p(0.99):6.1f} over ideal {p(0.99) / ideal:5.2f} "
-        f"fair {min(counts) / max(counts):.2f} errors {dict(o.errors)}"
-    )
+def _write(number: int, crowd: Crowd, begin: float, latencies: list[float], errors: Counter[str]) -> None:
+    from sequences.services import put_next
+
+    count, end = 0, begin + crowd.seconds
+    while (started := time.monotonic()) < end:
+        count += 1
+        try:
+            put_next(crowd.strategy, sample_item(f"{os.getpid()}-{number}-{count}"), scope=SCOPE)
+        except Exception as error:  # noqa: BLE001 - the outcome counts errors of every kind
+            errors[type(error).__name__] += 1
+            continue
+        now = time.monotonic()
+        if begin <= now < end:
+            latencies.append(now - started)
+
+
+def prepared() -> None:
+    """Make this process able to run crowds."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
+    os.environ |= {"AWS_ACCESS_KEY_ID": "crowd", "AWS_SECRET_ACCESS_KEY": "crowd", "AWS_DEFAULT_REGION": "us-east-1"}
+    django.setup()
+    logging.disable(logging.CRITICAL)
+
+
+def main() -> None:
+    """Run one crowd and print its figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--writers", type=int, default=64)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--apart", action="store_true", help="each process is a host of its own")
+    parser.add_argument("--latency", type=float, default=0.005, help="of each request, in seconds")
+    parser.add_argument("--units", type=float, default=1000, help="write units a second")
+    parser.add_argument("--shortage", type=float, help="write units a second before the span")
+    options = parser.parse_args()
+    limits = Limits(latency=options.latency, units=options.units)
+    named = {name: getattr(options, name) for name in ("writers", "processes", "apart", "shortage")}
+    figures: dict[str, Any] = run(Crowd(**named), limits).figures()
+    print(json.dumps({**named, **{name: round(value, 3) for name, value in figures.items()}}))
 
 
 if __name__ == "__main__":
-    import sys
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
-    os.environ |= {"AWS_ACCESS_KEY_ID": "bars", "AWS_SECRET_ACCESS_KEY": "bars", "AWS_DEFAULT_REGION": "us-east-1"}
-    django.setup()
-    for spec in sys.argv[1:]:
-        ms, w, pr, *rest = spec.split(",")
-        units = next((float(r[1:]) for r in rest if r.startswith("u")), 1000.0)
-        print(
-            _line(
-                run(
-                    Crowd(writers=int(w), processes=int(pr), apart="apart" in rest),
-                    Limits(latency=float(ms) / 1000, units=units),
-                )
-            ),
-            flush=True,
-        )
+    prepared()
+    main()

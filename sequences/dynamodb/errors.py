@@ -22,6 +22,7 @@ from ..exceptions import (
     StorageError,
     StorageRefused,
     TableMissing,
+    Throttled,
     WriteCancelled,
 )
 from .values import unmarshal
@@ -34,6 +35,7 @@ class Fate(enum.Enum):
 
     CANCELLED = "a condition or another transaction stopped it; nothing was written"
     NOT_WRITTEN = "nothing was written, and the same request may succeed later"
+    THROTTLED = "there are not enough capacity units now; nothing was written"
     UNKNOWN = "it may have been written"
     REFUSED = "nothing was written, and it never will be"
     TABLE_MISSING = "a table does not exist"
@@ -47,10 +49,10 @@ ERROR_FATES: Mapping[str, Fate] = {
     "TransactionCanceledException": Fate.CANCELLED,
     "TransactionConflictException": Fate.CANCELLED,
     "LimitExceededException": Fate.NOT_WRITTEN,
-    "ProvisionedThroughputExceededException": Fate.NOT_WRITTEN,
     "ReplicatedWriteConflictException": Fate.NOT_WRITTEN,
-    "RequestLimitExceeded": Fate.NOT_WRITTEN,
-    "ThrottlingException": Fate.NOT_WRITTEN,
+    "ProvisionedThroughputExceededException": Fate.THROTTLED,
+    "RequestLimitExceeded": Fate.THROTTLED,
+    "ThrottlingException": Fate.THROTTLED,
     "InternalFailure": Fate.UNKNOWN,
     "InternalServerError": Fate.UNKNOWN,
     "ServiceUnavailable": Fate.UNKNOWN,
@@ -72,6 +74,13 @@ ERROR_FATES: Mapping[str, Fate] = {
     "MissingAuthenticationTokenException": Fate.ACCESS_REFUSED,
     "UnrecognizedClientException": Fate.ACCESS_REFUSED,
 }
+
+PASSING: Mapping[Fate, type[StorageError]] = {
+    Fate.NOT_WRITTEN: NotWritten,
+    Fate.THROTTLED: Throttled,
+    Fate.UNKNOWN: OutcomeUnknown,
+}
+"""The errors after which the same request may succeed later."""
 
 _CONFIGURATION_ERRORS = (
     botocore.exceptions.NoCredentialsError,
@@ -143,10 +152,8 @@ def _translate_answer(operation: str, error: botocore.exceptions.ClientError) ->
     match ERROR_FATES.get(code, _fate_by_status(error)):
         case Fate.CANCELLED:
             return WriteCancelled(text, _reasons(code, error.response))
-        case Fate.NOT_WRITTEN:
-            return NotWritten(text)
-        case Fate.UNKNOWN:
-            return OutcomeUnknown(text)
+        case Fate.NOT_WRITTEN | Fate.THROTTLED | Fate.UNKNOWN as fate:
+            return PASSING[fate](text)
         case Fate.TABLE_MISSING:
             return TableMissing(f"{text} Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint.")
         case Fate.ACCESS_REFUSED:
@@ -159,7 +166,7 @@ def _fate_by_status(error: botocore.exceptions.ClientError) -> Fate:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if status >= 500 or status == 408:
         return Fate.UNKNOWN
-    return Fate.NOT_WRITTEN if status == 429 else Fate.REFUSED
+    return Fate.THROTTLED if status == 429 else Fate.REFUSED
 
 
 def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[CancellationReason, ...]:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -33,6 +33,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     StorageRefused,
     TableMissing,
+    Throttled,
     WriteCancelled,
 )
 from sequences.leader import Leader
@@ -40,12 +41,13 @@ from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.testing.callers import at_once
 from sequences.types import Allocation, Scope, parted
-from sequences.waiters import LATE_SECONDS, Batch, Queue, Unknown, Waiter
+from sequences.waiters import LATE_SECONDS, Batch, Queue, Shortage, Unknown, Waiter
 from tests.sequences.support import Clock, Wire, stored, wait_until
 
 LOST_RACE = WriteCancelled("somebody was faster", (CancellationReason("ConditionalCheckFailed"),))
 CONFLICT = WriteCancelled("two transactions met", (CancellationReason("TransactionConflict"),))
-THROTTLED = NotWritten("throttled")
+NOT_SENT = NotWritten("never sent")
+THROTTLES = [Throttled("throttled"), WriteCancelled("throttled", (CancellationReason("ThrottlingError"),))]
 LOST = OutcomeUnknown("the answer was lost")
 TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
 
@@ -58,6 +60,11 @@ class Ledger(Committer):
         self.prepared: list[list[Pending[Any]]] = []
         self.crash: Exception | None = None
         self.refusal: SequenceError | None = None
+        self.turns = 0
+
+    def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[object]:
+        self.turns += 1
+        return super().exclusively(scope, deadline)
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         if self.crash:
@@ -317,7 +324,7 @@ class TestWhoLeads:
 
         def refuse() -> None:
             events.append("send")
-            raise THROTTLED
+            raise NOT_SENT
 
         monkeypatch.setattr(house.ledger, "exclusively", turn)
         monkeypatch.setattr(house.ledger, "prepare", noted)
@@ -456,13 +463,50 @@ class TestWhatIsSentAgain:
 
     def test_a_certain_refusal_takes_in_others(self, house: House) -> None:
         """After a certain error, callers that came meanwhile are in the next write."""
-        house.line.plan = [THROTTLED]
+        house.line.plan = [NOT_SENT]
         with house.busy() as first:
             second = house.join("b")
         assert [value(first.result()), value(second.result())] == [1, 2]
         assert house.line.items == [["first"], ["first", "b"]]
 
-    @pytest.mark.parametrize("certain", [THROTTLED, CONFLICT])
+    @pytest.mark.parametrize("throttled", THROTTLES)
+    def test_capacity_units_are_awaited_in_the_turn(self, house: House, throttled: Exception) -> None:
+        """A throttled leader keeps its turn, waits for the time in which the units come, and takes newcomers along."""
+        house.line.plan = [throttled] * 4
+        with house.busy(size=10_000) as first:  # 10 units, 20 in a transaction
+            second = house.join("b", size=30_000)
+        assert [value(first.result()), value(second.result())] == [1, 2]
+        assert house.line.items == [["first"], *[["first", "b"]] * 4]
+        assert house.clock.sleeps == pytest.approx([0.01, 0.04, 0.08, 0.16])
+        assert house.bounds == [(0.5, 1)] * 4
+        assert house.ledger.turns == 1
+
+    def test_a_long_shortage(self, house: House) -> None:
+        """The turn ends before others would take it for lost. The next attempt is a smaller one, with a full pause."""
+        house.line.plan = [THROTTLES[0]] * 5
+        with house.busy(size=50_000) as first:
+            others = [house.join(name, size=50_000) for name in "bcd"]
+        assert [value(first.result()), *(value(other.result()) for other in others)] == [1, 2, 3, 4]
+        assert [len(items) for items in house.line.items] == [1, 4, 4, 4, 2, 2, 2]
+        assert house.ledger.turns > 2
+
+    def test_how_long_units_are_awaited(self) -> None:
+        """The first two refusals wait for the units of the write, the next ones twice as long each, until a write."""
+        shortage = Shortage()
+        assert [shortage.refused(50) for _ in range(8)] == [0.05, 0.05, 0.1, 0.2, 0.4, 0.8, 1, 1]
+        shortage.end()
+        assert [shortage.refused(50) for _ in range(3)] == [0.05, 0.05, 0.1]
+
+    def test_a_write_ends_a_shortage(self, house: House) -> None:
+        """The leader tells the queue of its writes."""
+        house.line.plan = [lambda: None, *THROTTLES]
+        with house.busy():
+            (queue,) = house.queues._queues.values()
+            house.join("b")
+        wait_until(lambda: not house.queues._queues)
+        assert queue.shortage.refused(50) == queue.shortage.refused(50) == 0.05
+
+    @pytest.mark.parametrize("certain", [NOT_SENT, CONFLICT])
     def test_a_certain_refusal_after_an_ambiguous_one(self, house: House, certain: Exception) -> None:
         """A certain error does not decide the outcome of an earlier send: the same write is sent again."""
         house.line.plan = [LOST, certain]
@@ -489,7 +533,7 @@ class TestWhatIsSentAgain:
 
     def test_attempts_are_counted(self, house: House) -> None:
         """An allocation says how many writes with its item were sent."""
-        house.line.plan = [THROTTLED, LOST, LOST_RACE]
+        house.line.plan = [NOT_SENT, LOST, LOST_RACE]
         answer = house.put("a").answer
         assert isinstance(answer, Allocation)
         assert answer.attempts == 4
@@ -498,7 +542,7 @@ class TestWhatIsSentAgain:
 class TestPauses:
     def test_full_jitter(self, house: House) -> None:
         """Each pause is a random time between 0 and a bound; the bound doubles up to the longest pause."""
-        house.line.plan = [THROTTLED] * 9
+        house.line.plan = [NOT_SENT] * 9
         house.put("a")
         lows, highs = zip(*house.bounds, strict=True)
         assert set(lows) == {0}
@@ -558,7 +602,7 @@ class TestGivingUp:
         [
             (LOST_RACE, SequenceContention, False),
             (CONFLICT, SequenceContention, False),
-            (THROTTLED, SequenceUnavailable, False),
+            (NOT_SENT, SequenceUnavailable, False),
             (LOST, SequenceUnavailable, True),
         ],
     )
@@ -578,14 +622,14 @@ class TestGivingUp:
 
     def test_a_refusal_after_an_ambiguous_answer(self, house: House) -> None:
         """Once an answer was lost the outcome stays unknown, whatever error the last attempt had."""
-        house.line.plan, house.line.always = [LOST], THROTTLED
+        house.line.plan, house.line.always = [LOST], NOT_SENT
         answer = house.put("a").answer
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
 
     def test_a_lost_race_makes_it_certain(self, house: House) -> None:
         """A condition that failed on another's item decides a lost answer: nothing was stored."""
-        house.line.plan, house.line.always = [LOST, LOST_RACE], THROTTLED
+        house.line.plan, house.line.always = [LOST, LOST_RACE], NOT_SENT
         answer = house.put("a").answer
         assert isinstance(answer, SequenceUnavailable)
         assert not answer.outcome_unknown
@@ -610,7 +654,7 @@ class TestGivingUp:
         """A caller in a write at its deadline gets the outcome, if the write ends soon after."""
         house.timing, house.seconds = Timing(first_pause=0.0), 0.05
         overdue = threading.Event()
-        house.line.plan = [THROTTLED, lambda: overdue.wait(0.2)]
+        house.line.plan = [NOT_SENT, lambda: overdue.wait(0.2)]
         with house.busy() as first:
             second = house.join("b")
         assert [value(first.result()), value(second.result())] == [1, 2]
@@ -631,7 +675,7 @@ class TestGivingUp:
         """A leader takes waiters out of the queue before or after somebody leaves it, and not meanwhile."""
         with house.busy() as first:
             other = house.join("b")
-            house.line.plan = [THROTTLED]
+            house.line.plan = [NOT_SENT]
             with house.queues._lock:
                 house.line.open.set()
                 time.sleep(0.2)
@@ -641,7 +685,7 @@ class TestGivingUp:
 
     def test_only_the_late_give_up(self, house: House) -> None:
         """While a write is refused for long, later callers go on after the first gave up."""
-        house.line.plan = [THROTTLED] * 3
+        house.line.plan = [NOT_SENT] * 3
         with house.busy() as first:
             house.clock.now += 999.0
             second = house.join("b")
@@ -651,7 +695,7 @@ class TestGivingUp:
 
     def test_a_write_of_unknown_outcome_is_not_torn(self, house: House) -> None:
         """A late caller leaves a write that may be stored, with an unknown outcome; the write goes on unchanged."""
-        house.line.plan = [THROTTLED, *[LOST] * 8]
+        house.line.plan = [NOT_SENT, *[LOST] * 8]
         with house.busy() as first:
             house.clock.now += 900.0
             second = house.join("b")
@@ -685,7 +729,7 @@ class TestGivingUp:
             house.line.open.clear()
             assert house.line.open.wait(30)
 
-        house.line.plan = [THROTTLED, never_ending]
+        house.line.plan = [NOT_SENT, never_ending]
         with house.busy() as first:
             second = house.join("b")
         assert under_way.wait(30)
@@ -699,7 +743,7 @@ class TestGivingUp:
     def test_who_is_late_before_the_write(self, house: House) -> None:
         """A caller that leaves a batch before its write is sent is not in that write."""
         house.timing, house.seconds = Timing(first_pause=0.0), 0.05
-        house.line.plan = [THROTTLED]
+        house.line.plan = [NOT_SENT]
         with house.busy() as first:
             house.seconds = 0.01
             second = house.join("b")
@@ -724,7 +768,7 @@ class TestCrashes:
         """The write of a leader that crashed is sent again unchanged, by the next waiter of its batch."""
         with house.busy() as first:
             second = house.join("b")
-            house.line.plan = [THROTTLED, ZeroDivisionError("a crash")]
+            house.line.plan = [NOT_SENT, ZeroDivisionError("a crash")]
             house.line.busy.clear()
         with pytest.raises(ZeroDivisionError):
             first.result()
@@ -736,7 +780,7 @@ class TestCrashes:
         """Waiters in the batch of a leader that crashed before its write are written by the next leader."""
         with house.busy() as first:
             others = [house.join(name) for name in "bcd"]
-            house.line.plan = [THROTTLED]
+            house.line.plan = [NOT_SENT]
             house.ledger.crash = ZeroDivisionError("a crash")
         with pytest.raises(ZeroDivisionError):
             first.result()
@@ -825,7 +869,7 @@ class TestCrashes:
             wait_until(lambda: house.waiting == 1)
             ctrl_c()
 
-        house.line.plan = [THROTTLED]
+        house.line.plan = [NOT_SENT]
         with house.busy() as first:
             house.threads.submit(interrupt)
             with pytest.raises(KeyboardInterrupt):
@@ -844,13 +888,13 @@ class TestCrashes:
             ctrl_c()
             interrupted.wait(30)
             house.ledger.crash = ZeroDivisionError("a crash")
-            raise THROTTLED
+            raise NOT_SENT
 
         def release() -> None:
             wait_until(lambda: house.waiting == 1)
             house.line.open.set()
 
-        house.line.plan = [THROTTLED, refuse_meanwhile]
+        house.line.plan = [NOT_SENT, refuse_meanwhile]
         with house.busy() as first:
             house.threads.submit(release)
             with pytest.raises(KeyboardInterrupt):

@@ -29,12 +29,14 @@ from sequences.exceptions import (
     OutcomeUnknown,
     SequenceError,
     SequenceUnavailable,
+    StorageError,
     StorageRefused,
     TableMissing,
+    Throttled,
     WriteCancelled,
 )
 from sequences.registry import strategies
-from sequences.retries import is_retryable
+from sequences.retries import is_retryable, is_throttled
 from tests.sequences.support import Impostor
 
 ROOT = Path(sequences.__file__).parent.parent
@@ -43,6 +45,7 @@ CERTAIN = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionErr
 KINDS: dict[Fate, type[SequenceError]] = {
     Fate.CANCELLED: WriteCancelled,
     Fate.NOT_WRITTEN: NotWritten,
+    Fate.THROTTLED: Throttled,
     Fate.UNKNOWN: OutcomeUnknown,
     Fate.REFUSED: StorageRefused,
     Fate.TABLE_MISSING: TableMissing,
@@ -140,7 +143,7 @@ class TestTheModel:
             (500, OutcomeUnknown),
             (503, OutcomeUnknown),
             (408, OutcomeUnknown),
-            (429, NotWritten),
+            (429, Throttled),
             (400, StorageRefused),
             (418, StorageRefused),
         ],
@@ -239,6 +242,23 @@ class TestReasons:
         assert isinstance(ours, WriteCancelled)
         assert is_retryable(ours.reasons) is healing
 
+    @pytest.mark.parametrize(
+        ("codes", "throttled"),
+        [
+            (["None", "ThrottlingError"], True),
+            (["ThrottlingError", "ProvisionedThroughputExceeded"], True),
+            (["ThrottlingError", "TransactionConflict"], False),
+            (["ThrottlingError", "ConditionalCheckFailed"], False),
+            (["None"], False),
+        ],
+    )
+    def test_a_throttled_transaction(self, codes: list[str], throttled: bool) -> None:
+        """A transaction is throttled if it lacks capacity units and nothing else."""
+        reasons = [{"Code": code} for code in codes]
+        ours = translated(answered("TransactionCanceledException", CancellationReasons=reasons))
+        assert isinstance(ours, StorageError)
+        assert is_throttled(ours) is throttled
+
     def test_on_the_engine(self, tables: str) -> None:
         """The engine's own answer is read the same way: only the second action's item was there."""
         table = dynamodb.table_name("tickets")
@@ -281,7 +301,7 @@ class TestOnTheLine:
             *[({"status": status, "body": body}, OutcomeUnknown) for status in (200, 503) for body in NO_OBJECTS],
             ({"body": b'{"ConsumedCapacity": 5}'}, OutcomeUnknown),
             ({"status": 400, "body": json.dumps({"__type": "x#NeverHeardOf"}).encode()}, StorageRefused),
-            ({"status": 400, "body": json.dumps({"__type": "x#ThrottlingException"}).encode()}, NotWritten),
+            ({"status": 400, "body": json.dumps({"__type": "x#ThrottlingException"}).encode()}, Throttled),
         ],
     )
     def test_answers(self, impostor: type[Impostor], attributes: dict[str, Any], kind: type[SequenceError]) -> None:

@@ -72,7 +72,10 @@ def open_files() -> int:
 
 def in_line(topic: str) -> int:
     """how many stand in the line of a name, or of one that shares its slot."""
-    name = f"@sequences-{os.getuid()}-{HostLock(topic)._slot}-"
+    memory = host_memory.shared_memory()
+    if memory is None:
+        return 0
+    name = f"@sequences-{os.getuid()}-{memory.name}-{HostLock(topic)._slot}-"
     return len({line.split()[-1] for line in SOCKETS.read_text().splitlines() if name in line})
 
 
@@ -293,6 +296,15 @@ class TestDoingWithout:
         monkeypatch.setattr(os, "posix_fallocate", full)
         assert put_some(name, scope, 3) == [1, 2, 3]
         assert full.called
+
+    def test_another_memory(self, topic: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who has a temporary directory of its own waits for nobody of the others, whose numbers it does not know."""
+        with hold_host_lock(topic) as turn:
+            (own_folder / "apart").mkdir()
+            monkeypatch.setattr(tempfile, "gettempdir", lambda: str(own_folder / "apart"))
+            host_memory._path.cache_clear()
+            with hold_host_lock(topic) as apart:
+                assert (turn._number, apart._number) == (1, 1)
 
     def test_without_a_folder(self, topic: str, own_folder: Path) -> None:
         """If no folder can be made there are no host locks."""
