@@ -80,12 +80,15 @@ class Outcome:
         """The figures of the span; speeds are per second, times in milliseconds.
 
         `over queueing` is the p99 over the time that callers would take if nothing but queueing cost time: their number
-        over the items that the budget allows, but at least two round trips, one for the write under way.
+        over the items that the budget allows, but at least a round trip for the write of each process and one more for
+        that under way.
         """
         waits = sorted(wait for share in self.latencies for wait in share)
         counts = [len(share) for share in self.latencies]
         used = self.units("stored", "refused", "conflicts")
-        queueing = max(2 * self.limits.latency, self.crowd.writers * ITEM_UNITS / self.limits.units)
+        queueing = max(
+            (self.crowd.processes + 1) * self.limits.latency, self.crowd.writers * ITEM_UNITS / self.limits.units
+        )
         p99 = waits[int(0.99 * len(waits))]
         return {
             "per second": len(waits) / self.crowd.seconds,
