@@ -209,9 +209,11 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.005, help="of each request, in seconds")
     parser.add_argument("--units", type=float, default=1000, help="write units a second")
     parser.add_argument("--shortage", type=float, help="write units a second before the span")
+    parser.add_argument("--warm-up", type=float, default=2, help="seconds before the span")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of the span")
     options = parser.parse_args()
     limits = Limits(latency=options.latency, units=options.units)
-    named = {name: getattr(options, name) for name in ("writers", "processes", "apart", "shortage")}
+    named = {name: getattr(options, name) for name in ("writers", "processes", "apart", "shortage", "warm_up", "seconds")}
     figures: dict[str, Any] = run(Crowd(**named), limits).figures()
     print(json.dumps({**named, **{name: round(value, 3) for name, value in figures.items()}}))
 

@@ -34,6 +34,7 @@ from .items import (
     update_version,
 )
 from .key_schema import KeySchema, KeyType
+from .lines import give_place_back, take_place
 
 __all__ = [
     "FIRST_VERSION",
@@ -50,6 +51,7 @@ __all__ = [
     "beginning",
     "change_row",
     "delete_counter",
+    "give_place_back",
     "marker_number",
     "put_counter",
     "put_if_absent",
@@ -60,6 +62,7 @@ __all__ = [
     "read_many",
     "read_rest",
     "single_write",
+    "take_place",
     "transaction",
     "update_version",
     "with_tally",

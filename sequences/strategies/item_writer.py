@@ -32,6 +32,7 @@ from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
 from ..types import Allocation, Dated, Scope, parted
 from . import remedies
 from .assignments import Assigner, Assignment, Hint
+from .host_line import HostLine, Turn
 from .layout import ItemLayout, begins_skip, frozen_in
 from .lives import TableLives
 from .markers import Markers
@@ -44,7 +45,7 @@ Texts = Callable[[int, str | None, datetime.date | None, str], str]
 
 
 class ItemWriter(Committer):
-    """Stores the items of one sequence. With `locks_host` the processes of a host take turns at each scope."""
+    """Stores the items of one sequence. With `locks_host` processes and hosts that race at a scope take turns."""
 
     def __init__(
         self,
@@ -62,10 +63,13 @@ class ItemWriter(Committer):
         self.layout = layout
         self.markers = markers
         self.lives = lives
+        self.line = HostLine(markers.alias, markers.schema, clock=clock, wall=markers.wall)
         self.most_actions = most_actions
         self.locks_host = locks_host
         self.clock = clock
         self.texts = texts
+        self._turns: dict[Scope, Turn] = {}
+        """The turns in the line of hosts that are not paid for yet."""
 
     def request(
         self,
@@ -105,7 +109,10 @@ class ItemWriter(Committer):
 
     @contextmanager
     def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[None]:
-        """Hold the host lock of the scope. Take over its hint before the block, and leave a new one after it."""
+        """Hold the host lock of the scope, and have a turn in the line of hosts where there is one.
+
+        Take over their hints before the block, and leave new ones after it.
+        """
         if not self.locks_host:
             yield
             return
@@ -113,8 +120,14 @@ class ItemWriter(Committer):
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))
-            yield
-            own = self.assigner.hint(scope)
+            with self.line.turn(scope, own.at if own else None, deadline) as turn:
+                if turn.last_value is not None:
+                    self.assigner.accept_hint(scope, Hint(turn.last_value, self.clock()))
+                self._turns[scope] = turn
+                yield
+                self._turns.pop(scope, None)
+                own = self.assigner.hint(scope)
+                turn.last_value = own.last_value if own else None
             if own:
                 lock.leave_hint(own.last_value, own.at)
 
@@ -122,10 +135,10 @@ class ItemWriter(Committer):
         """Prepare one write of these items, their markers, and the counter if the values come from one."""
         life = self.lives.current
         assignment = self._assign(scope, pendings, deadline)
+        self._charge(scope, assignment)
         actions = [assignment.counter] if assignment.counter else []
         roles = [Role("counter")] if assignment.counter else []
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
-            pending.charge(read_units=assignment.read_units / len(assignment.pendings))
             request = pending.request
             text = self._text(value, scope, request.day) if request.also or self.layout.text_name else ""
             if request.item is not None:
@@ -154,6 +167,13 @@ class ItemWriter(Committer):
             life=life,
         )
 
+    def _charge(self, scope: Scope, assignment: Assignment) -> None:
+        """Share out what it cost to find the values, and to have the turn."""
+        turn, count = self._turns.pop(scope, Turn()), len(assignment.pendings)
+        read_units = assignment.read_units + turn.read_units
+        for pending in assignment.pendings:
+            pending.charge(read_units=read_units / count, write_units=turn.write_units / count)
+
     def _assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values. A repeat needs none, and is answered although there is none."""
         try:
@@ -177,6 +197,7 @@ class ItemWriter(Committer):
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
+        self.line.won(scope)
         if write.life == self.lives.current:
             self.assigner.committed(scope, self._value(write.values[-1], write.pendings[-1].request.count - 1))
         for pending, value in zip(write.pendings, write.values, strict=True):
@@ -281,6 +302,7 @@ class ItemWriter(Committer):
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
             raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
+        self.line.lost(scope)
         self.assigner.counter_moved(scope, reason, deadline.send)
 
     def _refused_action(
@@ -310,6 +332,7 @@ class ItemWriter(Committer):
         """The row `old` is stored under the value."""
         if frozen := frozen_in(old):
             raise remedies.frozen(self.markers.alias, scope, frozen)
+        self.line.lost(scope)
         self.assigner.number_taken(scope, pending, value)
 
     def answer_repeat(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:

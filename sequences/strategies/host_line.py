@@ -1,0 +1,207 @@
+"""A line of hosts at a scope for which they race: a row of the table gives out places, first come, first served.
+
+The host lock lets the processes of one host take turns. Processes of different hosts race by the conditions of their
+writes. Where all write without a pause, the one that won last knows the last value first, and wins again: the others
+may lose until their deadlines. So who loses MOST_LOST races in a row takes a place in the line. Who writes without a
+pause looks every LOOK_SECONDS whether somebody waits there, and lines up behind.
+
+    host A   takes place 7, has the turn --gives it back, leaves the last value
+    host B        takes place 8, waits -------- has the turn --gives it back
+    host A                  takes place 9, waits ------------- has the turn
+
+Who met nobody in the line for LINGER_SECONDS leaves it and races again.
+
+The line only saves races: the condition of each write decides what is stored. So nobody waits for a place that is not
+given back for LONGEST_TURN, as after a crash, and a line that cannot be used is done without.
+
+Cost of a turn: 2 write units in a partition of its own, and a read unit for each look while others have their turns.
+Who lines up never pays nothing but half a read unit every LOOK_SECONDS of writing without a pause. The row is beside
+the markers, and expires a day after its last use.
+
+It is a ticket lock; see Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
+Multiprocessors", section 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from .. import dynamodb, expressions
+from ..exceptions import StorageError
+from ..expressions import KeySchema
+from ..retries import GRACE_SECONDS, Deadline
+from ..types import Scope
+from .layout import scope_text
+from .lru import LRU
+
+__all__ = ["HostLine", "Turn"]
+
+MOST_LOST = 2
+LOOK_SECONDS = 1.0
+PAUSE_SECONDS = 0.1  # in which others win, if they want to
+LINGER_SECONDS = 1.0
+LONGEST_TURN = 1.0
+WAIT_SECONDS = 0.004  # between two looks, for each place ahead
+LONGEST_WAIT = 0.2
+EXPIRY_SECONDS = 86_400
+TURN_UNITS = 2.0  # to take a place, and to give it back
+
+
+@dataclass(slots=True)
+class _Place:
+    """What a process knows of the line at a scope.
+
+    `number` is its place there, 0 without one. `lost` is how many races it has lost since its last write.
+    """
+
+    lost: int = 0
+    lines_up: bool = False
+    number: int = 0
+    given_back: int = 0
+    met_others_at: float = 0.0
+    looked_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Turn:
+    """The last value that the host before left, then the one to leave; None without one. And what the turn has cost."""
+
+    last_value: int | None = None
+    write_units: float = 0.0
+    read_units: float = 0.0
+
+
+class HostLine:
+    """The lines of hosts at the scopes of one sequence, as this process sees them. A method never retries."""
+
+    def __init__(self, alias: str, schema: KeySchema, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
+        self._alias = alias
+        self._schema = schema
+        self._clock = clock
+        self._wall = wall
+        self._places: LRU[_Place] = LRU()
+
+    def key(self, scope: Scope) -> dict[str, Any]:
+        """The key of a line's row. No scope's items can have it."""
+        return self._schema.key(f"#line#{self._alias}#{scope_text(scope)}", 0)
+
+    def lost(self, scope: Scope) -> None:
+        """This process lost a race."""
+        place = self._place(scope)
+        place.lost += 1
+        if place.lost >= MOST_LOST and not place.lines_up:
+            place.lines_up, place.met_others_at = True, self._clock()
+
+    def won(self, scope: Scope) -> None:
+        """This process stored something."""
+        if place := self._places.get(scope):
+            place.lost = 0
+
+    @contextmanager
+    def turn(self, scope: Scope, wrote_at: float | None, deadline: Deadline) -> Iterator[Turn]:
+        """Have a turn during the block, if this process lines up. `wrote_at` is when it knew the last value last.
+
+        The turn is given back after the block, unless a race was lost in it: then the next block has it, too.
+        """
+        turn = Turn()
+        self._look(scope, wrote_at, turn, deadline)
+        place = self._places.get(scope)
+        if place is None or not place.lines_up:
+            yield turn
+            return
+        self._await_turn(scope, place, turn, deadline)
+        try:
+            yield turn
+        finally:
+            if not place.lost:
+                self._give_back(scope, place, turn, deadline)
+
+    def _place(self, scope: Scope) -> _Place:
+        place = self._places.get(scope)
+        if place is None:
+            place = _Place(looked_at=self._clock())
+            self._places.put(scope, place)
+        return place
+
+    def _look(self, scope: Scope, wrote_at: float | None, turn: Turn, deadline: Deadline) -> None:
+        """Look whether somebody waits, after LOOK_SECONDS of writing without a pause."""
+        now = self._clock()
+        if wrote_at is None or now - wrote_at > PAUSE_SECONDS:
+            if place := self._places.get(scope):
+                place.looked_at = now
+            return
+        place = self._place(scope)
+        if not place.lines_up and now - place.looked_at > LOOK_SECONDS:
+            line = self._read(scope, turn, deadline, consistent=False) or {}
+            place.looked_at = place.met_others_at = now
+            place.lines_up = line.get("taken", 0) > line.get("given_back", 0)
+
+    def _await_turn(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
+        """Take a place if there is none, and wait until the one before is given back.
+
+        Go on without the turn at the deadline, and when none is given back for as many LONGEST_TURN as there are ahead.
+        """
+        before, moved_at = -1, self._clock()
+        while not deadline.over:
+            line = self._read(scope, turn, deadline) if place.number else self._take(scope, place, turn, deadline)
+            if line is None:
+                return
+            given_back = line.get("given_back", 0)
+            ahead = place.number - 1 - given_back
+            if ahead < 0:  # overtaken by those who took this process for lost
+                place.number = 0
+                continue
+            if ahead == 0:
+                turn.last_value = None if place.lost else line.get("last_value")
+                return
+            if given_back != before:
+                before, moved_at = given_back, self._clock()
+            if self._clock() - moved_at > LONGEST_TURN * ahead:
+                return
+            bound = min(LONGEST_WAIT, WAIT_SECONDS * ahead)
+            deadline.timing.sleep(max(0.0, min(deadline.timing.uniform(bound / 2, bound), deadline.left)))
+
+    def _take(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
+        expires = int(self._wall()) + EXPIRY_SECONDS
+        request = expressions.take_place(self._schema.table, self.key(scope), expires=expires)
+        line = self._sent("update_item", request, "Attributes", turn, deadline)
+        place.number = line["taken"] if line else 0
+        turn.write_units += TURN_UNITS if line else 0.0
+        return line
+
+    def _give_back(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
+        """Give the place back, and leave the line if this process has met nobody there for LINGER_SECONDS."""
+        number, place.number = place.number, 0
+        line: Mapping[str, Any] | None = None
+        if number:
+            table, key = self._schema.table, self.key(scope)
+            request = expressions.give_place_back(table, key, place=number, last_value=turn.last_value)
+            line = self._sent("update_item", request, "Attributes", turn, deadline)
+        now = self._clock()
+        if line and (line["taken"] > number or number > place.given_back + 1):
+            place.met_others_at = now
+        place.given_back = number
+        if now - place.met_others_at > LINGER_SECONDS:
+            place.lines_up, place.looked_at = False, now
+
+    def _read(
+        self, scope: Scope, turn: Turn, deadline: Deadline, *, consistent: bool = True
+    ) -> Mapping[str, Any] | None:
+        request = {**expressions.read_item(self._schema.table, self.key(scope)), "ConsistentRead": consistent}
+        return self._sent("get_item", request, "Item", turn, deadline)
+
+    def _sent(
+        self, operation: str, request: Mapping[str, Any], member: str, turn: Turn, deadline: Deadline
+    ) -> Mapping[str, Any] | None:
+        """The line in the answer; None without one."""
+        try:
+            seconds = min(LONGEST_TURN, max(deadline.left, GRACE_SECONDS))
+            answer = dynamodb.call(operation, request, seconds=seconds, client=deadline.client)
+        except StorageError:  # the call goes on without the line
+            return None
+        if operation == "get_item":
+            turn.read_units += dynamodb.used_units(answer)
+        return dynamodb.unmarshal(answer.get(member, {})) or None
