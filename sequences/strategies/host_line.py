@@ -54,7 +54,8 @@ TURN_UNITS = 2.0  # to take a place, and to give it back
 class _Place:
     """What a process knows of the line at a scope.
 
-    `number` is its place there, 0 without one. `lost` is how many races it has lost since its last write.
+    `number` is its place there, 0 without one. `lost` is how many races it has lost since its last write, and since it
+    took the place.
     """
 
     lost: int = 0
@@ -168,7 +169,7 @@ class HostLine:
         expires = int(self._wall()) + EXPIRY_SECONDS
         request = expressions.take_place(self._schema.table, self.key(scope), expires=expires)
         line = self._sent("update_item", request, "Attributes", turn, deadline)
-        place.number = line["taken"] if line else 0
+        place.number, place.lost = (line["taken"], 0) if line else (0, place.lost)
         turn.write_units += TURN_UNITS if line else 0.0
         return line
 

@@ -1,0 +1,282 @@
+"""The line of hosts: who lines up, first come first served, what is left for the next, and what is done without it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from sequences import dynamodb, expressions
+from sequences.commits import Pending, allocated
+from sequences.exceptions import NotWritten
+from sequences.registry import strategies
+from sequences.retries import Deadline
+from sequences.strategies import Strategy, host_line
+from sequences.strategies.host_line import HostLine
+from sequences.testing.callers import put_some
+from sequences.types import Allocation
+from tests.sequences.support import Clock, Processes, Wire, make, stored
+
+RACING = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
+
+
+class Host:
+    """One host's view of the line at a scope, with a clock that its own waiting moves."""
+
+    def __init__(self, scope: str, clock: Clock) -> None:
+        marker = strategies["sort-key"].markers
+        self.scope, self.clock = scope, clock
+        self.line = HostLine("sort-key", marker.schema, clock=clock, wall=clock)
+        self.wrote_at: float | None = None
+
+    def deadline(self, seconds: float = 100) -> Deadline:
+        return Deadline(timing=self.clock.timing(uniform=lambda low, high: high), seconds=seconds)
+
+    def lose(self, times: int = host_line.MOST_LOST) -> None:
+        for _ in range(times):
+            self.line.lost(self.scope)
+
+    def turn(self, value: int | None = None, *, seconds: float = 100, wins: bool = True) -> int | None:
+        """Have a turn in which a value is written, and return the value that was left."""
+        with self.line.turn(self.scope, self.wrote_at, self.deadline(seconds)) as turn:
+            found, turn.last_value = turn.last_value, value
+            (self.line.won if wins else self.line.lost)(self.scope)
+        self.wrote_at = self.clock.now
+        return found
+
+
+@pytest.fixture
+def host(configured: str, scope: str) -> Callable[[], Host]:
+    """Makes hosts at one scope."""
+    return lambda: Host(scope, Clock())
+
+
+@pytest.fixture
+def row(configured: str, scope: str) -> Callable[[], tuple[int, int]]:
+    """Reads the row of the line: the places that were taken, and the last one that was given back."""
+
+    def read() -> tuple[int, int]:
+        line = strategies["sort-key"].item_writer.line
+        request = expressions.read_item(strategies["sort-key"].markers.schema.table, line.key(scope))
+        found = dynamodb.unmarshal(dynamodb.call("get_item", request).get("Item", {}))
+        return found.get("taken", 0), found.get("given_back", 0)
+
+    return read
+
+
+Row = Callable[[], tuple[int, int]]
+Make = Callable[[], Host]
+
+
+class TestLiningUp:
+    def test_who_loses_no_races(self, host: Make, row: Row, wire: Wire) -> None:
+        """Who wins now and then pays nothing."""
+        one = host()
+        for _ in range(3):
+            one.turn()
+            one.lose(1)
+        assert wire.operations == []
+        assert row() == (0, 0)
+
+    def test_who_loses_races_in_a_row(self, host: Make, row: Row, wire: Wire) -> None:
+        """A turn costs two writes, and leaves the last value for the next host."""
+        one, two = host(), host()
+        one.lose()
+        two.lose()
+        assert one.turn(41) is None
+        assert row() == (1, 1)
+        assert wire.operations[:2] == ["UpdateItem"] * 2
+        assert two.turn(42) == 41
+        assert one.turn(43) == 42
+
+    def test_an_empty_scope(self, host: Make) -> None:
+        """Without a last value there is nothing to leave."""
+        one, two = host(), host()
+        one.lose()
+        two.lose()
+        assert one.turn(None) is None
+        assert two.turn(1) is None
+
+    def test_first_come_first_served(self, host: Make, wire: Wire) -> None:
+        """The turns are in the order of the places, although the later one looks more often."""
+        hosts, order = [host() for _ in range(3)], []
+        begun = [threading.Event() for _ in hosts]
+
+        def take(number: int) -> None:
+            hosts[number].clock.sleep = lambda seconds: begun[number].set() or threading.Event().wait(0.001)  # type: ignore[method-assign,func-returns-value]
+            with hosts[number].line.turn(hosts[number].scope, None, hosts[number].deadline()) as turn:
+                hosts[number].line.won(hosts[number].scope)
+                order.append((number, turn.last_value))
+                turn.last_value = number
+
+        threads = [threading.Thread(target=take, args=(number,)) for number in (1, 2)]
+        for one in hosts:
+            one.lose()
+        with hosts[0].line.turn(hosts[0].scope, None, hosts[0].deadline()) as turn:
+            hosts[0].line.won(hosts[0].scope)
+            for number, thread in enumerate(threads, 1):
+                thread.start()
+                assert begun[number].wait(30)
+            turn.last_value = 0
+            assert order == []
+        for thread in threads:
+            thread.join(30)
+        assert order == [(1, 0), (2, 1)]
+
+    def test_who_lost_in_its_turn_keeps_it(self, host: Make, row: Row) -> None:
+        """Who raced with one outside the line has the next attempt, too, and does not trust what was left before."""
+        one, two = host(), host()
+        one.lose()
+        two.lose()
+        one.turn(41)
+        assert two.turn(41, wins=False) == 41
+        assert row() == (2, 1)
+        assert two.turn(43) is None
+        assert row() == (2, 2)
+        assert one.turn() == 43
+
+    def test_who_meets_nobody_leaves(self, host: Make, row: Row) -> None:
+        """After LINGER_SECONDS alone in the line a host races again."""
+        one = host()
+        one.lose()
+        one.turn(1)
+        one.clock.now += host_line.LINGER_SECONDS + 1
+        one.turn(2)
+        one.turn(3)
+        assert row() == (2, 2)
+
+    def test_who_meets_others_stays(self, host: Make, row: Row) -> None:
+        """While others take places in between, a host stays in the line."""
+        one, two = host(), host()
+        one.lose()
+        two.lose()
+        one.turn(1)
+        for _ in range(4):
+            two.turn(2)
+            one.clock.now += host_line.LINGER_SECONDS + 1
+            one.turn(1)
+        assert row() == (9, 9)
+
+
+class TestLooking:
+    def test_who_writes_without_a_pause(self, host: Make, row: Row, wire: Wire) -> None:
+        """It looks once in LOOK_SECONDS, by half a read unit, and lines up behind who waits."""
+        winner, loser = host(), host()
+        for _ in range(14):
+            winner.turn()
+            winner.clock.now += host_line.LOOK_SECONDS / 11
+        assert wire.operations == ["GetItem"]
+        assert wire.bodies("GetItem")[0]["ConsistentRead"] is False
+        loser.lose()
+        loser.turn(7, wins=False)
+        for _ in range(14):
+            winner.turn(seconds=0.01)
+            winner.clock.now += host_line.LOOK_SECONDS / 11
+        assert row()[0] >= 2
+
+    def test_who_pauses(self, host: Make, wire: Wire) -> None:
+        """Pauses let others win, so that nobody has to look."""
+        one = host()
+        for _ in range(30):
+            one.turn()
+            one.clock.now += host_line.PAUSE_SECONDS + 0.01
+        assert wire.operations == []
+
+
+class TestDoingWithout:
+    def test_a_place_that_is_not_given_back(self, host: Make, row: Row) -> None:
+        """A host that died delays the line by LONGEST_TURN once, and nobody after that."""
+        dead, one, two = host(), host(), host()
+        for each in (dead, one, two):
+            each.lose()
+        dead.turn(1, wins=False)
+        assert one.turn(2) is None
+        assert sum(one.clock.sleeps) == pytest.approx(host_line.LONGEST_TURN, rel=0.1)
+        assert two.turn(3) == 2
+        assert two.clock.sleeps == []
+        assert row() == (3, 3)
+
+    def test_who_was_overtaken(self, host: Make, row: Row) -> None:
+        """A host that was thought dead takes a new place behind the others."""
+        slow, one = host(), host()
+        slow.lose()
+        one.lose()
+        slow.turn(1, wins=False)
+        one.turn(2)
+        assert slow.turn(3) == 2
+        assert row() == (3, 3)
+
+    def test_the_deadline(self, host: Make) -> None:
+        """Nobody waits past its deadline."""
+        first, one = host(), host()
+        first.lose()
+        one.lose()
+        first.turn(1, wins=False)
+        one.turn(2, seconds=0.05)
+        assert sum(one.clock.sleeps) == pytest.approx(0.05)
+
+    @pytest.mark.parametrize("operation", ["update_item", "get_item"])
+    def test_a_line_that_cannot_be_used(self, host: Make, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A call goes on without the line where it is refused, as by a policy."""
+        first, one = host(), host()
+        first.lose()
+        one.lose()
+        first.turn(1, wins=False)
+        call = dynamodb.call
+
+        def refuse(name: str, request: object, **options: object) -> object:
+            if name == operation:
+                raise NotWritten("refused")
+            return call(name, request, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(dynamodb, "call", refuse)
+        assert one.turn(2) is None
+        assert sum(one.clock.sleeps) <= host_line.WAIT_SECONDS
+
+    def test_a_row_that_expired(self, host: Make, row: Row) -> None:
+        """The line begins anew, and who had a place in the old one goes on."""
+        one, two = host(), host()
+        one.lose()
+        two.lose()
+        one.turn(1)
+        two.turn(2, wins=False)
+        table, key = strategies["sort-key"].markers.schema.table, two.line.key(two.scope)
+        dynamodb.call("delete_item", {"TableName": table, "Key": key})
+        two.turn(3)
+        assert one.turn(4) is None
+        assert row() == (1, 1)
+
+
+def put(strategy: Strategy, scope: str) -> Allocation:
+    """Store an item by a process."""
+    deadline = strategy.deadline()
+    pending = Pending(strategy.item_writer.request({"title": "x"}, None), deadline)
+    strategy.put(scope, [pending], deadline)
+    return allocated(pending)
+
+
+class TestStrategies:
+    @pytest.mark.parametrize("name", RACING)
+    def test_the_hint_saves_the_race(self, configured: str, scope: str, name: str, wire: Wire) -> None:
+        """Hosts in the line write once for each number, and say what the turn cost."""
+        hosts = [make(name) for _ in range(2)]
+        for one in hosts:
+            put(one, scope)
+            one.item_writer.line.lost(scope)
+            one.item_writer.line.lost(scope)
+        put(hosts[0], scope)
+        wire.clear()
+        for turns, one in enumerate([*hosts, *hosts][1:], 4):
+            spent = wire.units
+            allocation = put(one, scope)
+            assert (allocation.value, allocation.attempts) == (turns, 1)
+            assert allocation.write_units + allocation.read_units == wire.units - spent
+        assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("name", RACING)
+def test_hosts_that_write_without_a_pause(spawned: Processes, scope: str, name: str) -> None:
+    """Every host gets its numbers, and they have no gap."""
+    values = sorted(value for share in spawned.run(put_some, name, scope, 60) for value in share)
+    assert values == list(range(1, 60 * spawned.count + 1)) == sorted(stored(name, scope))
