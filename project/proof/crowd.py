@@ -213,7 +213,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="seconds of the span")
     options = parser.parse_args()
     limits = Limits(latency=options.latency, units=options.units)
-    named = {name: getattr(options, name) for name in ("writers", "processes", "apart", "shortage", "warm_up", "seconds")}
+    named = {
+        name: getattr(options, name) for name in ("writers", "processes", "apart", "shortage", "warm_up", "seconds")
+    }
     figures: dict[str, Any] = run(Crowd(**named), limits).figures()
     print(json.dumps({**named, **{name: round(value, 3) for name, value in figures.items()}}))
 

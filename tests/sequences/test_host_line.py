@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -104,7 +105,11 @@ class TestLiningUp:
         begun = [threading.Event() for _ in hosts]
 
         def take(number: int) -> None:
-            hosts[number].clock.sleep = lambda seconds: begun[number].set() or threading.Event().wait(0.001)  # type: ignore[method-assign,func-returns-value]
+            def sleep(seconds: float) -> None:
+                begun[number].set()
+                time.sleep(0.001)
+
+            hosts[number].clock.sleep = sleep  # type: ignore[method-assign]
             with hosts[number].line.turn(hosts[number].scope, None, hosts[number].deadline()) as turn:
                 hosts[number].line.won(hosts[number].scope)
                 order.append((number, turn.last_value))
