@@ -33,7 +33,7 @@ from django.core.management import call_command
 from rich.console import Console
 from rich.table import Table
 
-from project.proof.crowd import Crowd, run
+from project.proof.crowd import ITEM_UNITS, Crowd, run
 from project.proof.faults.plans import Limits
 from project.proof.faults.proxy import free_port
 from project.proof.faults.stack import Stack, running_stack
@@ -47,7 +47,7 @@ from sequences.lab.recipes import BARE_PUT_ITEM
 Figures = Mapping[str, float]
 
 PUBLISHED = "published-sort-key-increment"
-ONCE = ("partition", "memory", "first_page")  # as they take long
+ONCE = ("partition", "hosts", "memory", "first_page")  # as they take long
 # Writers and processes. Fewer than MANY cannot use up the budget.
 PARTITION_CROWDS = ((1, 1), (8, 1), (64, 1), (256, 1), (4, 4), (64, 4), (256, 4))
 MANY = 64
@@ -211,7 +211,26 @@ def partition() -> Figures:
         if writers >= MANY:
             figures.setdefault("of the budget", []).append(-measured["of the budget"])
         figures.setdefault("errors", []).append(measured["errors"])
-    return {f"partition {name}": abs(max(values)) for name, values in figures.items()} | _after_a_shortage()
+    return {f"partition {name}": abs(max(values)) for name, values in figures.items()} | _spread() | _after_a_shortage()
+
+
+def hosts() -> Figures:
+    """The same writers over 4 hosts, which share nothing."""
+    figures: dict[str, float] = {}
+    for latency, writers in ((0.005, 64), (0.015, 256)):
+        crowd = Crowd(writers=writers, processes=4, apart=True, warm_up=4, seconds=6)
+        measured = run(crowd, Limits(latency=latency)).figures()
+        names = ("of the budget", "wasted", "over queueing", "slowest over fastest", "errors")
+        figures |= {f"{writers} over hosts {name}": measured[name] for name in names}
+    return figures
+
+
+def _spread() -> dict[str, float]:
+    """256 writers of gapless numbers whose items have keys of their own, and so partitions of their own."""
+    options = {"value_in": "partition_key", "partition": "{scope}-{value}"}
+    crowd = Crowd(writers=256, strategy="TransactionalCounter", options=options, more={"sk": 0})
+    measured = run(crowd, Limits(latency=0.005)).figures()
+    return {"partition spread": measured["per second"] * ITEM_UNITS / 1000}
 
 
 def _after_a_shortage() -> dict[str, float]:
@@ -293,11 +312,23 @@ def _processes(name: str, text: str, *, least: float) -> tuple[Bar, ...]:
     )
 
 
+def _hosts(writers: int, text: str) -> tuple[Bar, ...]:
+    """The bars for writers on hosts that share nothing."""
+    name = f"{writers} over hosts"
+    return (
+        Bar(figure=f"{name} of the budget", text=f"{text}: share of the budget for tickets", least=0.95),
+        Bar(figure=f"{name} wasted", text="the same: units lost in races", most=0.05),
+        Bar(figure=f"{name} over queueing", text="the same: p99 over what queueing alone takes", most=3),
+        Bar(figure=f"{name} slowest over fastest", text="the same: the slowest host over the fastest", least=0.5),
+        Bar(figure=f"{name} errors", text="the same: errors", most=0),
+    )
+
+
 MEASURES: Mapping[str, Callable[[], Figures]] = {
     measure.__name__: measure
     for measure in (
         *(hot_project, processes, lone_writer, scopes, additions, blocks),
-        *(http, bare_view, partition, memory, first_page),
+        *(http, bare_view, partition, hosts, memory, first_page),
     )
 }
 BARS = (
@@ -323,6 +354,9 @@ BARS = (
     Bar(figure="partition p99 over queueing", text="the same: p99 over what queueing alone takes", most=3),
     Bar(figure="partition fairness", text="the same: the slowest process over the fastest", least=0.5),
     Bar(figure="partition errors", text="the same: errors", most=0),
+    Bar(figure="partition spread", text="the same, items under keys of their own: over one partition", least=2),
+    *_hosts(64, "64 writers over 4 hosts, 5 ms"),
+    *_hosts(256, "256 writers over 4 hosts, 15 ms"),
     Bar(figure="shortage of the budget", text="after a shortage: share of the budget for tickets", least=0.95),
     Bar(figure="shortage requests", text="the same: requests a ticket", most=0.2),
     Bar(figure="first page units", text="first page of 200,000 tickets over that of 200: read units", most=1.0),

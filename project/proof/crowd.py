@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from sequences.lab.comparison import TABLES, sequences_of
 from sequences.lab.engine import Engine
 from sequences.lab.writers import sample_item
 
-__all__ = ["Crowd", "Outcome", "run"]
+__all__ = ["ITEM_UNITS", "Crowd", "Outcome", "run"]
 
 READY_SECONDS = 60.0
 SCOPE = "ABC"
@@ -55,6 +55,9 @@ class Crowd:
     warm_up: float = 2.0
     shortage: float | None = None
     strategy: str = "SortKeyMaximum"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further attributes of each item."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +114,8 @@ def run(crowd: Crowd, limits: Limits) -> Outcome:
     with Engine() as engine, proxy_before(engine.endpoint, limits=limits) as proxy:
         os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.endpoint
         strategies.reset()
-        dynamodb.create_table(f"{PREFIX}items", TABLES["items"])
+        for name, keys in TABLES.items():
+            dynamodb.create_table(f"{PREFIX}{name}", keys)
         context = multiprocessing.get_context("spawn")
         barrier = context.Barrier(crowd.processes + 1)
         with tempfile.TemporaryDirectory() as folder, context.Pool(crowd.processes, _begin, (barrier,)) as pool:
@@ -163,6 +167,7 @@ def _work(crowd: Crowd, endpoint: str, home: Path, threads: int) -> tuple[list[f
     logging.disable(logging.CRITICAL)
     settings.TABLE_PREFIX = PREFIX
     settings.SEQUENCES = sequences_of(100)
+    settings.SEQUENCES[crowd.strategy]["OPTIONS"] |= crowd.options
     latencies: list[float] = []
     errors: Counter[str] = Counter()
     _Process.barrier.wait(READY_SECONDS)
@@ -183,7 +188,7 @@ def _write(number: int, crowd: Crowd, begin: float, latencies: list[float], erro
     while (started := time.monotonic()) < end:
         count += 1
         try:
-            put_next(crowd.strategy, sample_item(f"{os.getpid()}-{number}-{count}"), scope=SCOPE)
+            put_next(crowd.strategy, sample_item(f"{os.getpid()}-{number}-{count}") | crowd.more, scope=SCOPE)
         except Exception as error:  # noqa: BLE001 - the outcome counts errors of every kind
             errors[type(error).__name__] += 1
             continue
@@ -213,9 +218,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="seconds of the span")
     options = parser.parse_args()
     limits = Limits(latency=options.latency, units=options.units)
-    named = {
-        name: getattr(options, name) for name in ("writers", "processes", "apart", "shortage", "warm_up", "seconds")
-    }
+    names = ("writers", "processes", "apart", "shortage", "warm_up", "seconds")
+    named = {name: getattr(options, name) for name in names}
     figures: dict[str, Any] = run(Crowd(**named), limits).figures()
     print(json.dumps({**named, **{name: round(value, 3) for name, value in figures.items()}}))
 
