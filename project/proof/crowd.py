@@ -188,7 +188,7 @@ def _write(number: int, crowd: Crowd, begin: float, latencies: list[float], erro
     while (started := time.monotonic()) < end:
         count += 1
         try:
-            put_next(crowd.strategy, sample_item(f"{os.getpid()}-{number}-{count}") | crowd.more, scope=SCOPE)
+            put_next(crowd.strategy, {**sample_item(f"{os.getpid()}-{number}-{count}"), **crowd.more}, scope=SCOPE)
         except Exception as error:  # noqa: BLE001 - the outcome counts errors of every kind
             errors[type(error).__name__] += 1
             continue
