@@ -39,7 +39,7 @@ from .lru import LRU
 
 __all__ = ["HostLine", "Turn"]
 
-MOST_LOST = 2
+MOST_LOST = 4
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.1  # in which others win, if they want to
 LINGER_SECONDS = 1.0
