@@ -1,4 +1,4 @@
-"""The app's configuration for Django: its name and its system checks."""
+"""The app's configuration for Django: its name, its system checks, and its recorders of metrics."""
 
 from django.apps import AppConfig
 
@@ -14,3 +14,6 @@ class SequencesConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401  # registers the system checks
+        from .metrics import metrics
+
+        metrics.configure()

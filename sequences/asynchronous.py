@@ -13,6 +13,7 @@ from .actions import Action
 from .commits import Pending, ReserveRequest
 from .exceptions import SequenceError
 from .gatherings import Call, gatherings
+from .metrics import NOTHING, metrics
 from .registry import strategies
 from .retries import latest
 from .services import Puts, check_count, check_scope, check_token, report, store
@@ -55,12 +56,13 @@ async def aget_next_values(
     check_token(idempotency_token)
     strategy = strategies[sequence]
     counted, day = strategy.dated(scope, date)
-    if idempotency_token is None:
-        call = _Reserve(strategy, counted, count)
-    else:
-        call = _ReserveOnce(strategy, counted, count, idempotency_token, day)
-    await gatherings.serve(call)
-    return call.values()
+    with metrics.call("take", sequence) if metrics.on else NOTHING:
+        if idempotency_token is None:
+            call = _Reserve(strategy, counted, count)
+        else:
+            call = _ReserveOnce(strategy, counted, count, idempotency_token, day)
+        await gatherings.serve(call)
+        return call.values()
 
 
 async def aget_last_value(
@@ -118,7 +120,8 @@ async def aput_next_each(
     If the call is cancelled, each of its items is there whole or not at all.
     """
     puts = Puts.of(sequence, items, scope, idempotency_tokens, date=date)
-    await _serve(puts)
+    with metrics.call("put", sequence) if metrics.on else NOTHING:
+        await _serve(puts)
     return puts.answers()
 
 
@@ -138,8 +141,9 @@ async def aput_next_together(
 
 
 async def _put(puts: Puts) -> list[Allocation]:
-    await _serve(puts)
-    return puts.allocations()
+    with metrics.call("put", puts.strategy.alias) if metrics.on else NOTHING:
+        await _serve(puts)
+        return puts.allocations()
 
 
 async def _serve(puts: Puts) -> None:

@@ -18,6 +18,7 @@ from . import dynamodb
 from .exceptions import InvalidSequence, StorageRefused
 from .expressions import KeySchema
 from .formats import Clash
+from .metrics import recorders
 from .prices import prices
 from .registry import configured, strategies
 from .strategies import Strategy
@@ -32,7 +33,8 @@ NAMESAKE = "django-sequences"
 def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
     """Return one error (sequences.E001) for each sequence that cannot be used, with the remedy.
 
-    sequences.E002 is about SEQUENCES_CLIENTS, and sequences.E008 about SEQUENCES_PRICES.
+    sequences.E002 is about SEQUENCES_CLIENTS, sequences.E008 about SEQUENCES_PRICES, and sequences.E009 about
+    SEQUENCES_METRICS.
     """
     errors: list[CheckMessage] = []
     try:
@@ -40,10 +42,11 @@ def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[
             dynamodb.client_options(alias)
     except InvalidSequence as error:
         errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E002"))
-    try:
-        prices()
-    except InvalidSequence as error:
-        errors.append(Error(str(error), hint="See docs/watching.md.", id="sequences.E008"))
+    for read, name in ((prices, "sequences.E008"), (recorders, "sequences.E009")):
+        try:
+            read()
+        except InvalidSequence as error:
+            errors.append(Error(str(error), hint="See docs/watching.md.", id=name))
     try:
         aliases = list(configured())
     except InvalidSequence as error:

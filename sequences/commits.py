@@ -94,10 +94,14 @@ class Pending(Generic[R]):
     """A pending request: its cost so far, the value reserved for it, and its one answer.
 
     If it stores several items, the answer is the allocation of the first, and `rest` has those of the others. Its
-    `deadline` is that of its waiter, unless one waiter carries the requests of several callers.
+    `deadline` is that of its waiter, unless one waiter carries the requests of several callers. `group_size` counts the
+    items in the write that stored it.
     """
 
-    __slots__ = ("_answers", "attempts", "deadline", "read_units", "request", "rest", "value", "write_units")
+    __slots__ = (
+        *("_answers", "attempts", "deadline", "group_size", "read_units", "request", "rest", "value"),
+        "write_units",
+    )
 
     def __init__(self, request: R, deadline: Deadline | None = None) -> None:
         self.request = request
@@ -105,6 +109,7 @@ class Pending(Generic[R]):
         self.value: int | None = None
         self.rest: tuple[Allocation, ...] = ()
         self.attempts = 0
+        self.group_size = 0
         self.write_units = 0.0
         self.read_units = 0.0
         self._answers: list[Answer] = []

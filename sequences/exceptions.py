@@ -190,7 +190,9 @@ class SequenceUnavailable(GaveUp):
 
 
 class StorageError(SequenceError):
-    """One request to DynamoDB failed."""
+    """One request to DynamoDB failed. `code` is what DynamoDB calls the error, empty if it did not answer."""
+
+    code = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,11 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from math import inf
 from typing import Any
 
+from . import dynamodb
 from .commits import MOST_BYTES, Pending
 from .exceptions import SequenceError
 from .retries import Deadline
@@ -62,6 +64,8 @@ class Call(ABC):
         self.deadline = deadline
         self.pendings = pendings
         self.error: Exception | None = None
+        self.context = copy_context()  # so that what a thread logs for it has the id of its request
+        self.context.run(dynamodb.count_apart)
         self.loop = asyncio.get_running_loop()
         self.served = self.loop.create_future()
         self.taken = False  # a thread has begun to serve it
@@ -173,7 +177,7 @@ class Gatherings:
         """Answer a call with an error. A thread logs it: the one that has begun with the call, or another."""
         call.fail(call.deadline.give_up(TOOK_TOO_LONG, outcome_unknown=call.taken))
         if not call.taken:
-            self._threads.submit(call.report)
+            self._threads.submit(call.context.run, call.report)
 
     def _serve_group(self, gathering: Gathering) -> None:
         """Serve one group, in a thread. If there are more, they queue for a thread behind other scopes."""
@@ -183,7 +187,7 @@ class Gatherings:
         try:
             self._go_on(gathering)  # before the report: what it calls may await a number of this scope
             for call in group:
-                call.report()
+                call.context.run(call.report)
         finally:
             _wake(group)
 
@@ -200,7 +204,7 @@ class Gatherings:
 def _answer(group: Sequence[Call]) -> None:
     try:
         if group:
-            group[0].serve(group)
+            group[0].context.run(group[0].serve, group)
     except Exception as error:  # noqa: BLE001 - the callers raise it
         for call in group:
             call.fail(error)

@@ -23,6 +23,7 @@ from .exceptions import (
     WriteCancelled,
 )
 from .host_lock import LONGEST_WAIT
+from .metrics import metrics
 from .retries import is_retryable, is_throttled, may_conceal
 from .types import Scope
 from .waiters import TOOK_TOO_LONG, Idle, Queue, Sending, Unknown
@@ -58,6 +59,8 @@ class Leader:
             if self.own.answered:
                 return
             failure = self._attempt_exclusively()
+            if failure is not None and metrics.on:
+                metrics.failed(self.own.deadline.sequence, failure)
             if failure is not None and not self.own.answered:
                 self.own.deadline.pause()
 
@@ -131,6 +134,8 @@ class Leader:
     def _send(self, write: PreparedWrite) -> StorageError | None:
         for pending in write.pendings:
             pending.attempts += 1
+        if metrics.on:
+            metrics.sending(write.pendings)
         try:
             answer = self.own.deadline.send(write.operation, write.request)
         except OutcomeUnknown as error:

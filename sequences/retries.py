@@ -85,6 +85,8 @@ class Deadline:
     timing: Timing = field(default_factory=Timing)
     seconds: float = DEADLINE_SECONDS
     client: str = dynamodb.DEFAULT_CLIENT
+    sequence: str = ""
+    """Whose call it is, for metrics; empty for an application's own rows."""
     attempts: int = 0
     failure: StorageError | None = None
     """The error of the last request that failed."""
@@ -114,7 +116,7 @@ class Deadline:
         if seconds <= 0:
             raise NotWritten(f"{operation}: not sent, because the deadline has passed. {self.failure or ''}")
         try:
-            return dynamodb.call(operation, request, seconds=seconds, client=self.client)
+            return dynamodb.call(operation, request, seconds=seconds, client=self.client, sequence=self.sequence)
         except BudgetSpent as error:
             if self.failure is None:
                 raise

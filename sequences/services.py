@@ -15,6 +15,7 @@ from typing import Any
 from .actions import Action
 from .commits import Pending, PutRequest, allocated
 from .exceptions import GaveUp, InvalidScope, InvalidToken, SequenceContention, SequenceError
+from .metrics import NOTHING, metrics
 from .registry import strategies
 from .retries import Deadline, latest
 from .signals import contention, nearly_used_up, value_allocated
@@ -66,7 +67,7 @@ def get_next_value(
     IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
     SequenceContention, SequenceUnavailable and StorageRefused.
     """
-    if idempotency_token is not None:
+    if idempotency_token is not None or metrics.on:
         return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date)[0]
     if scope is not None:
         check_scope(scope)
@@ -118,15 +119,21 @@ def reserve_values(
     strategy = strategies[sequence]
     counted, day = strategy.dated(scope, date)
     values: range | list[int]
-    replayed = False
+    replayed, deadline = False, strategy.deadline()
     try:
-        if idempotency_token is None:
-            values = strategy.reserve(counted, count, strategy.deadline())
-        else:
-            values, replayed = strategy.reserve_once(counted, count, idempotency_token, day, strategy.deadline())
-    except GaveUp as gave_up:
-        _warn(sequence, counted, gave_up)
+        with metrics.call("take", sequence) if metrics.on else NOTHING:
+            if idempotency_token is None:
+                values = strategy.reserve(counted, count, deadline)
+            else:
+                values, replayed = strategy.reserve_once(counted, count, idempotency_token, day, deadline)
+    except SequenceError as error:
+        if metrics.on:
+            metrics.answered(sequence, [error], deadline.spent)
+        if isinstance(error, GaveUp):
+            _warn(sequence, counted, error)
         raise
+    if metrics.on:
+        metrics.answered(sequence, [values], deadline.spent, replayed=replayed)
     tell(strategy, counted, values, replayed=replayed)
     return Reservation(values=values, replayed=replayed)
 
@@ -214,7 +221,8 @@ def put_next_each(
     Raises what `put_next` raises about its arguments; then no item is stored.
     """
     puts = Puts.of(sequence, items, scope, idempotency_tokens, date=date)
-    _store(puts)
+    with metrics.call("put", sequence) if metrics.on else NOTHING:
+        _store(puts)
     return puts.answers()
 
 
@@ -323,13 +331,17 @@ def store(calls: Sequence[Puts]) -> None:
 
 
 def _put(puts: Puts) -> list[Allocation]:
-    _store(puts)
-    return puts.allocations()
+    with metrics.call("put", puts.strategy.alias) if metrics.on else NOTHING:
+        _store(puts)
+        return puts.allocations()
 
 
 def _store(puts: Puts) -> None:
     try:
         store([puts])
+    except SequenceError as error:
+        _settle(puts.pendings, error)
+        raise
     finally:
         report(puts.strategy, puts.scope, puts.pendings)
 
@@ -364,14 +376,14 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
     """
     gave_up: GaveUp | None = None
     tells_from = strategy.numbers.nearly_used_up
+    seconds = _seconds(pendings)
+    if metrics.on and pendings:
+        metrics.answered(strategy.alias, _answers(pendings), seconds, replayed=replayed)
     for pending in pendings:
         answer = pending.answer
         if isinstance(answer, Allocation):
             for one in (answer, *pending.rest):
-                logger.info(
-                    "sequence %s scope %s: value %d, attempts %d%s",
-                    strategy.alias, scope, one.value, one.attempts, ", replayed" if one.replayed else "",
-                )  # fmt: skip
+                _log(scope, one, pending.group_size, seconds)
                 if value_allocated.receivers or one.value >= tells_from:
                     tell(strategy, Dated.of(one.scope, one.period), [one.value], replayed=one.replayed)
         elif isinstance(answer, GaveUp):
@@ -380,6 +392,34 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
             tell(strategy, scope, answer, replayed=replayed)
     if gave_up:
         _warn(strategy.alias, scope, gave_up)
+
+
+def _seconds(pendings: Sequence[Pending[Any]]) -> float:
+    """How long the call of these requests has taken."""
+    deadline = pendings[0].deadline if pendings else None
+    return deadline.spent if deadline else 0.0
+
+
+def _answers(pendings: Sequence[Pending[Any]]) -> list[object]:
+    """The answers of a call: one for each item, or for all values without items."""
+    return [one for pending in pendings if pending.answer is not None for one in (pending.answer, *pending.rest)]
+
+
+def _log(scope: Scope, one: Allocation, group_size: int, seconds: float) -> None:
+    """Log an allocation with its cost, as text and as fields. A repeat was in no write of this call."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    size, milliseconds = 0 if one.replayed else group_size, round(seconds * 1000, 1)
+    logger.info(
+        "sequence %s scope %s: value %d, attempts %d%s, %.4g WU, %.4g RU, %.1f ms, group of %d",
+        one.sequence, scope, one.value, one.attempts, ", replayed" if one.replayed else "",
+        one.write_units, one.read_units, milliseconds, size,
+        extra={
+            "sequence": one.sequence, "scope": one.scope, "period": one.period, "value": one.value,
+            "attempts": one.attempts, "replayed": one.replayed, "write_units": one.write_units,
+            "read_units": one.read_units, "milliseconds": milliseconds, "group_size": size,
+        },
+    )  # fmt: skip
 
 
 def _gave_up(pendings: Sequence[Pending[Any]]) -> GaveUp | None:

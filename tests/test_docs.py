@@ -373,7 +373,7 @@ class TestPackage:
 def imported_as(requirement: str) -> str:
     """The name under which a required package is imported."""
     name = re.split(r"[\[>=]", requirement)[0].lower()
-    names = {"djangorestframework": "rest_framework", "python-stdnum": "stdnum"}
+    names = {"djangorestframework": "rest_framework", "python-stdnum": "stdnum", "opentelemetry-api": "opentelemetry"}
     return names.get(name, name.replace("-", "_"))
 
 

@@ -27,6 +27,8 @@ EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "orjson", "urllib3"},  # the gate to DynamoDB
     "sequences/lab/": {"mypy_boto3_dynamodb"},  # the recipes' clients are typed
     "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
+    "sequences/metrics/prometheus.py": {"prometheus_client"},  # the optional recorders of metrics
+    "sequences/metrics/opentelemetry.py": {"opentelemetry"},
     "sequences/terminal.py": {"rich"},  # progress bars and tables
     "sequences/formats/digits.py": {"stdnum"},  # check digits
     "sequences/testing/": {"moto", "pytest"},  # fixtures and tests for applications

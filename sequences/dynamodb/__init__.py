@@ -15,7 +15,7 @@ callers retry (see `retries` and `leader`). In the folder:
     values        from Python values to attribute values and back
 """
 
-from .budgets import Budget, at_most
+from .budgets import Budget, at_most, count_apart
 from .client import account, call, now, plain_client, reset, shared_client, try_client
 from .configuration import DEFAULT_CLIENT, client_options, clients
 from .connections import in_request
@@ -49,6 +49,7 @@ __all__ = [
     "call",
     "client_options",
     "clients",
+    "count_apart",
     "create_table",
     "delete_table",
     "expire_items",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ..exceptions import BudgetSpent
 
-__all__ = ["Budget", "at_most", "granted"]
+__all__ = ["Budget", "at_most", "count_apart", "granted"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,6 +65,11 @@ def at_most(requests: float = math.inf, *, seconds: float = math.inf) -> Iterato
         yield budget
     finally:
         _current.reset(token)
+
+
+def count_apart() -> None:
+    """From now on count nothing of what is sent in this context."""
+    _current.set(None)
 
 
 def granted(seconds: float) -> float:

@@ -21,12 +21,14 @@ import botocore.credentials
 import botocore.exceptions
 
 from ..exceptions import OutcomeUnknown, TableMissing
+from ..metrics import metrics
 from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .connections import LEAN_POOLS, POOLS, within
 from .errors import translate_errors
 from .lean import LeanClient
 from .lives import KnownLives
+from .values import used_units
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -195,13 +197,28 @@ def now(alias: str = DEFAULT_CLIENT) -> float:
 
 
 def call(
-    operation: str, request: Mapping[str, Any], *, seconds: float = math.inf, client: str = DEFAULT_CLIENT
+    operation: str,
+    request: Mapping[str, Any],
+    *,
+    seconds: float = math.inf,
+    client: str = DEFAULT_CLIENT,
+    sequence: str = "",
 ) -> dict[str, Any]:
     """Send one request, for example `call("put_item", {...})`, and return the answer.
 
     It takes at most `seconds`, and never more than the client's READ_TIMEOUT or the budget of the page. Raises the
     storage errors of `exceptions` and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
+    The request is measured as one of this `sequence`.
     """
+    if not metrics.on:
+        return _call(operation, request, seconds, client)
+    with metrics.request(sequence, operation) as measured:
+        answer = _call(operation, request, seconds, client)
+        measured.units = used_units(answer)
+    return answer
+
+
+def _call(operation: str, request: Mapping[str, Any], seconds: float, client: str) -> dict[str, Any]:
     chosen = _client(client)
     chosen.get()
     with within(min(granted(seconds), chosen.read_seconds)) as limit:

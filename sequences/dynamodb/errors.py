@@ -114,7 +114,9 @@ def translate_errors(operation: str) -> Iterator[None]:
     try:
         yield
     except botocore.exceptions.ClientError as error:
-        raise _translate_answer(operation, error) from error
+        translated = _translate_answer(operation, error)
+        translated.code = error.response.get("Error", {}).get("Code", "")
+        raise translated from error
     except _CONFIGURATION_ERRORS as error:
         raise NotConfigured(
             f"DynamoDB cannot be used: {_said(error)} Set AWS_DEFAULT_REGION and credentials (AWS_ACCESS_KEY_ID and "

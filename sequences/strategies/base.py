@@ -211,7 +211,8 @@ class Strategy(ABC):
 
     def deadline(self) -> Deadline:
         """A deadline for one call, which begins now."""
-        return Deadline(timing=self.timing, seconds=self.option["deadline"], client=self.config.client)
+        seconds: float = self.option["deadline"]
+        return Deadline(timing=self.timing, seconds=seconds, client=self.config.client, sequence=self.alias)
 
     def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..commits import Committer, Pending, ReserveRequest
 from ..exceptions import SequenceExhausted
+from ..metrics import metrics
 from ..retries import Deadline
 from ..types import Scope, SequenceConfig
 from ..waiters import TOOK_TOO_LONG
@@ -204,6 +205,8 @@ class BlockAllocator(CounterStrategy):
             return self.fetch(scope, count // 2, deadline)
         values = values_of(taken)
         assert isinstance(values, range)
+        if metrics.on:
+            metrics.reserved_block(self.alias)
         return Block(values, taken.write_units)
 
     def prefetch(self, scope: Scope, count: int) -> Fetch | None:

@@ -15,6 +15,7 @@ from .. import dynamodb
 from ..commit_queues import CommitQueues
 from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
 from ..exceptions import SequenceError
+from ..metrics import metrics
 from ..retries import Deadline, read
 from ..types import Scope, SequenceConfig
 from .assignments import Assignment
@@ -91,7 +92,7 @@ class CounterStrategy(Strategy):
 
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
-        pending = Pending(ReserveRequest(count=count))
+        pending = Pending(ReserveRequest(count=count), deadline)
         self.reservations.submit(scope, [pending], deadline)
         self.counter.tidy(scope, deadline.send)
         if isinstance(pending.answer, SequenceError):
@@ -153,8 +154,10 @@ class CounterCommitter(Committer):
         """Give each request its share of the values up to `last_value`, in the order in which they came."""
         if write.life == self.counter.lives.current:
             self.counter.seen(scope, last_value)
-        step = self.counter.numbers.step
-        value = last_value - step * (sum(pending.request.count for pending in write.pendings) - 1)
+        step, given = self.counter.numbers.step, sum(pending.request.count for pending in write.pendings)
+        if metrics.on:
+            metrics.wrote(self.counter.layout.alias, "values", given)
+        value = last_value - step * (given - 1)
         for pending in write.pendings:
             count = pending.request.count
             pending.settle(range(value, value + step * count, step))

@@ -28,6 +28,7 @@ from ..exceptions import (
     WriteCancelled,
 )
 from ..host_lock import hold_host_lock
+from ..metrics import metrics
 from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
 from ..types import Allocation, Dated, Scope, parted
 from . import remedies
@@ -116,7 +117,10 @@ class ItemWriter(Committer):
         if not self.locks_host:
             yield
             return
+        began = self.clock() if metrics.on else 0.0
         with hold_host_lock(f"{self.lives}|{self.layout.partition(scope)}", deadline.left) as lock:
+            if metrics.on:
+                metrics.had_turn(self.markers.alias, self.clock() - began)
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))
@@ -200,8 +204,12 @@ class ItemWriter(Committer):
         self.line.won(scope)
         if write.life == self.lives.current:
             self.assigner.committed(scope, self._value(write.values[-1], write.pendings[-1].request.count - 1))
+        size = sum(len(pending.request.items) for pending in write.pendings)
         for pending, value in zip(write.pendings, write.values, strict=True):
+            pending.group_size = size
             self._allocate(scope, pending, value, pending.request.day)
+        if metrics.on:
+            metrics.wrote(self.markers.alias, "items", size)
 
     def _allocate(
         self,

@@ -1,0 +1,48 @@
+"""A recorder for prometheus-client, and the text that Prometheus reads. It needs the extra `metrics`.
+
+With several worker processes set PROMETHEUS_MULTIPROC_DIR to an empty folder before they start: each process keeps its
+sums in files there, and every process answers with the sums of all, also of those that have ended.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from .instruments import Instrument, Recorder
+
+__all__ = ["CONTENT_TYPE", "Prometheus", "exposition"]
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+
+class Prometheus(Recorder):
+    """Keeps the instruments in the default registry of prometheus-client, beside those of others."""
+
+    def record(self, instrument: Instrument, amount: float, labels: tuple[str, ...]) -> None:
+        metric = _metric(instrument)
+        if isinstance(metric, Counter):
+            metric.labels(*labels).inc(amount)
+        else:
+            metric.labels(*labels).observe(amount)
+
+
+@cache
+def _metric(instrument: Instrument) -> Counter | Histogram:
+    """The metric of an instrument: one in a process, as the registry takes a name once."""
+    name = instrument.name.replace(".", "_")
+    if not instrument.buckets:
+        return Counter(name, instrument.about, instrument.labels, unit=instrument.unit)
+    return Histogram(name, instrument.about, instrument.labels, unit=instrument.unit, buckets=instrument.buckets)
+
+
+def exposition() -> bytes:
+    """The text that Prometheus reads: the sums of all processes that share PROMETHEUS_MULTIPROC_DIR, or of this one."""
+    if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
