@@ -32,6 +32,16 @@ def count(name: str, *, default: int = 0, least: int = 0) -> int:
     return int(word)
 
 
+def choice(name: str, among: list[str], *, default: str) -> str:
+    """One of a few words from the environment; the default if the variable is not set, or empty."""
+    from django.core.exceptions import ImproperlyConfigured
+
+    word = os.environ.get(name, "").strip().lower() or default
+    if word not in among:
+        raise ImproperlyConfigured(f"{name} is {word!r}: set it to {' or '.join(among)}.")
+    return word
+
+
 def words(name: str) -> list[str]:
     """The words of an environment variable, separated by commas; an empty list if it is not set."""
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]

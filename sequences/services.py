@@ -432,9 +432,15 @@ def _settle(pendings: Sequence[Pending[Any]], error: SequenceError) -> None:
 
 
 def _warn(sequence: str, scope: Scope, gave_up: GaveUp) -> None:
-    logger.warning("sequence %s scope %s: gave up: %s", sequence, scope, gave_up)
+    plain, period = parted(scope)
+    logger.warning(
+        "sequence %s scope %s: gave up: %s", sequence, scope, gave_up,
+        extra={
+            "sequence": sequence, "scope": plain, "period": period, "attempts": gave_up.attempts,
+            "milliseconds": round(gave_up.seconds * 1000, 1),
+        },
+    )  # fmt: skip
     if isinstance(gave_up, SequenceContention):
-        plain, period = parted(scope)
         contention.send_robust(type(strategies[sequence]), sequence=sequence, scope=plain, period=period, error=gave_up)
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -37,16 +37,16 @@ class AccessLog:
         """Pass the request on, and log how it was answered."""
         began = time.perf_counter()
         response = self.get_response(request)
-        access_log.log(
-            logging.DEBUG if request.path in settings.ACCESS_LOG_QUIET else logging.INFO,
-            "%s %s %d %.0f ms %s bytes %s",
-            request.method,
-            _printable(request.path),
-            response.status_code,
-            (time.perf_counter() - began) * 1000,
-            "-" if response.streaming else len(response.content),
-            _printable(_known_user(request)) or "-",
-        )
+        fields = {
+            "method": request.method,
+            "path": _printable(request.path),
+            "status": response.status_code,
+            "milliseconds": round((time.perf_counter() - began) * 1000, 1),
+            "bytes": None if response.streaming else len(response.content),
+            "user": _printable(_known_user(request)) or None,
+        }
+        level = logging.DEBUG if request.path in settings.ACCESS_LOG_QUIET else logging.INFO
+        access_log.log(level, "%s %s %d %.0f ms %s bytes %s", *_shown(fields), extra=fields)
         return response
 
 
@@ -90,6 +90,11 @@ def _known_user(request: HttpRequest) -> str:
     if user is None or (isinstance(user, LazyObject) and not hasattr(request, "_cached_user")):
         return ""
     return str(user.get_username())
+
+
+def _shown(fields: Mapping[str, Any]) -> Iterable[Any]:
+    """The fields of a line as text, with a dash for what is not known."""
+    return ("-" if field is None else field for field in fields.values())
 
 
 def _printable(text: str) -> str:

@@ -93,8 +93,8 @@ def start_web(port: int, stopping: threading.Event) -> ChildProcess:
     workers = environment.count("WEB_WORKERS", default=2, least=1)
     threads = environment.count("WEB_THREADS", default=16, least=1)
     options = f"--worker-class {WORKER} --workers {workers} --threads {threads} --log-level warning"
-    bind = f"--bind={_authority(port)}"
-    program = [sys.executable, "-m", "gunicorn", bind, *options.split(), "--no-control-socket", "project.wsgi"]
+    fixed = ["--config=python:project.web", f"--bind={_authority(port)}", "--no-control-socket"]
+    program = [sys.executable, "-m", "gunicorn", *fixed, *options.split(), "project.wsgi"]
     web = ChildProcess(program)
     deadline = time.monotonic() + WEB_START_SECONDS
     while not stopping.is_set() and not answers(port, _reached_at()):

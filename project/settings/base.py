@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from project import environment
+from project import environment, logs
 from project.paths import LOCAL, ROOT
 
 # Without DEBUG, pages never show a stack trace.
@@ -87,6 +87,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "tickets.health.Health",
+    "tickets.metrics.Metrics",
     # First, so that the lines of all others have the id of the request.
     "sequences.rest.request_ids.RequestIds",
     "tickets.middleware.AccessLog",
@@ -226,13 +227,16 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
 }
 
+METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "").strip()  # who sends it as Bearer may read /metrics
+SEQUENCES_METRICS = ["sequences.metrics.prometheus.Prometheus"] if METRICS_TOKEN else []
+
 ACCESS_LOG_QUIET: set[str] = set()  # /healthz and /readyz are answered before the log
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "formatters": logs.FORMATTERS,
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": logs.chosen(), "filters": ["request_id"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # Otherwise Django uses its own handlers, and mails the administrators.

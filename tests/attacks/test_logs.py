@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -13,9 +16,11 @@ from django.test import override_settings
 
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
-from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences import aput_next, dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.exceptions import GaveUp, SequenceError
+from sequences.logs import JSONFormatter
 from sequences.registry import strategies
+from sequences.rest import request_ids
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import delete_row, handled, import_row, set_counter, stored
@@ -50,9 +55,11 @@ class Records(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
+        self.seen: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(f"{logging.Formatter().format(record)} {vars(record)!r}")
+        self.seen.append(record)
+        self.texts.append(f"{logging.Formatter().format(record)} {vars(record)!r} {JSONFormatter().format(record)}")
 
     def assert_silent(self) -> None:
         """Assert that no record contains a secret."""
@@ -227,3 +234,64 @@ def test_a_password_in_the_address(
     strategies.reset()
     assert records.said("gave up")
     records.assert_silent()
+
+
+def test_json_has_only_what_is_named() -> None:
+    """What other libraries put into a record, such as a whole request, stays out of the line; no text forges one."""
+    fields = {"request": "/?token=secret", "value": 7, "scope": "AB\u2028C", "path": "a\nb"}
+    record = logging.makeLogRecord({"name": "any", "msg": 'said "%s"', "args": ("x\n{}",), "created": 0.0, **fields})
+    line = JSONFormatter(["path"]).format(record)
+    assert line.splitlines() == [line]
+    assert json.loads(line) == {
+        "time": "1970-01-01T00:00:00.000+00:00",
+        "level": record.levelname,
+        "logger": "any",
+        "message": 'said "x\n{}"',
+        "scope": "AB\u2028C",
+        "value": 7,
+        "path": "a\nb",
+    }
+
+
+def test_json_tells_of_an_error() -> None:
+    """A trace of the stack is a field of its line."""
+    try:
+        raise KeyError("ours")
+    except KeyError:
+        record = logging.LogRecord("any", logging.ERROR, "", 0, "it broke", None, sys.exc_info())
+    line = json.loads(JSONFormatter().format(record))
+    assert line["level"] == "ERROR"
+    assert line["exception"].endswith("KeyError: 'ours'")
+
+
+@every_strategy
+def test_an_allocation_tells_its_cost(with_credentials: None, records: Records, scope: str, name: str) -> None:
+    """The line of an allocation has the cost that the caller is told, as text and as fields; a repeat was no group."""
+    first, again = [put_next(name, item(), scope=scope, idempotency_token=TOKEN) for _ in range(2)]
+    told = [record for record in records.seen if "value" in vars(record)]
+    for record, allocation in zip(told, (first, again), strict=True):
+        fields = {field: vars(record)[field] for field in ("sequence", "scope", "value", "attempts", "replayed")}
+        assert fields == {field: getattr(allocation, field) for field in fields}
+        assert (vars(record)["write_units"], vars(record)["read_units"]) == (
+            allocation.write_units,
+            allocation.read_units,
+        )
+        assert vars(record)["milliseconds"] > 0
+        assert f"value {allocation.value}, attempts {allocation.attempts}" in record.getMessage()
+    assert [vars(record)["group_size"] for record in told] == [1, 0]
+
+
+def test_an_awaited_allocation_has_the_id_of_its_request(with_credentials: None, records: Records, scope: str) -> None:
+    """A thread writes for many awaiting callers; what it logs for each has the id of that caller's request."""
+
+    async def call(request_id: str) -> int:
+        request_ids._current.set(request_id)
+        return (await aput_next("sort-key", item(), scope=scope)).value
+
+    async def call_all() -> list[int]:
+        return await asyncio.gather(*(call(f"request-{number}") for number in range(9)))
+
+    records.addFilter(request_ids.RequestIdFilter())
+    values = asyncio.run(call_all())
+    told = {vars(record)["value"]: vars(record)["request_id"] for record in records.seen if "value" in vars(record)}
+    assert told == {value: f"request-{number}" for number, value in enumerate(values)}

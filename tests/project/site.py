@@ -25,7 +25,7 @@ ANSWER_SECONDS = 60.0
 NO_PROXY = urllib.request.ProxyHandler({})
 # The variables that a run reads. They are removed, so that the run starts with the defaults.
 READ_BY_RUN = re.compile(
-    r"AWS_|TABLE_|SECRET_KEY|DEBUG|ALLOWED_|DATABASE_|PORT$|BIND$|WEB_|DJANGO_|DYNOXIDE|MAKE|THROTTLE|PROX"
+    r"AWS_|TABLE_|SECRET_KEY|DEBUG|ALLOWED_|DATABASE_|PORT$|BIND$|WEB_|DJANGO_|DYNOXIDE|MAKE|THROTTLE|PROX|METRICS_|LOG_"
 )
 
 

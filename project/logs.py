@@ -1,0 +1,26 @@
+"""How the lines of the log are written: as text for people, or as JSON for programs, which is the way in production."""
+
+import logging
+from typing import Any
+
+from project import environment
+from sequences.logs import JSONFormatter
+
+ACCESS = ["method", "path", "status", "bytes", "user"]
+"""The fields of the access log, beside the milliseconds."""
+
+FORMATTERS: dict[str, dict[str, Any]] = {
+    "text": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"},
+    "json": {"()": JSONFormatter, "fields": ACCESS},
+}
+
+
+def chosen() -> str:
+    """The format that LOG_FORMAT names."""
+    default = "json" if environment.in_production() else "text"
+    return environment.choice("LOG_FORMAT", list(FORMATTERS), default=default)
+
+
+def formatter_of_others() -> logging.Formatter | None:
+    """The formatter for programs with a format of their own, as gunicorn; None where text is read."""
+    return JSONFormatter(ACCESS) if chosen() == "json" else None
