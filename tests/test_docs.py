@@ -37,6 +37,8 @@ from sequences.formats import FIELDS, Format
 from sequences.lab.plan import Prices
 from sequences.lab.records import comparisons
 from sequences.lab.report import markdown
+from sequences.logs import FIELDS as FIELDS_OF_LOG
+from sequences.metrics import INSTRUMENTS
 from sequences.periods import KINDS, Period
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
@@ -201,6 +203,18 @@ class TestTables:
             assert clash is not None
             assert re.split("[: ]", shown)[0] == clash.text
             assert Format(template=remedy.strip("`"), period=period, maximum=10**38 - 1).clash() is None
+
+    def test_the_table_of_metrics_names_each(self) -> None:
+        """Every instrument is in the table under its name for Prometheus, with its labels, and no other."""
+        _, *rows = cells(section("docs/watching.md", "Metrics"))
+        shown = {name.strip("`"): re.findall("`(.*?)`", labels) for name, labels, *_ in rows}
+        ends = {True: "", False: "_total"}
+        names = {one: "_".join([*one.name.split("."), *filter(None, [one.unit])]) for one in INSTRUMENTS}
+        assert shown == {name + ends[bool(one.buckets)]: list(one.labels) for one, name in names.items()}
+
+    def test_the_fields_of_the_log_are_named(self) -> None:
+        """The page names each field that a line of JSON may have."""
+        assert set(FIELDS_OF_LOG) <= set(re.findall("`(.*?)`", section("docs/watching.md", "The log")))
 
     def test_the_table_of_checks_names_each(self) -> None:
         """Every message of the checks of the settings and the installation is in the table, and no other."""
