@@ -50,7 +50,6 @@ COUNTED: dict[str, dict[str, Any]] = {
         "OPTIONS": {"value_in": "attribute", "key_names": ["id"], "marker_table": "sequences"},
     },
 }
-APART = {"customer", "lines", "total"}
 
 
 class Kind(NamedTuple):
@@ -147,9 +146,7 @@ def run_the_sample() -> None:
     changes.void("tickets", 4, scope="ABC", **SIGNED)
     invoice = issued(date(2026, 1, 2))
     sales.void_invoice(invoice.key.text, reason="wrong", by="ann")
-    sales.create_order(
-        customer="Ada", lines=[{"text": "Ink", "quantity": 1, "price": "1.00"}], by="ann", idempotency_token="o"
-    )
+    sales.create_order(customer="Ada", lines=LINES, by="ann", idempotency_token="o")
     issued(date(2026, 1, 2))
     changes.void("orders", drafted(), **SIGNED)
 

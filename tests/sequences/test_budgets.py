@@ -1,10 +1,11 @@
 """Budgets: how many requests a page may send, and for how long."""
 
+import asyncio
 from contextlib import suppress
 
 import pytest
 
-from sequences import dynamodb, get_last_value
+from sequences import aput_next, dynamodb, get_last_value
 from sequences.dynamodb import budgets
 from sequences.exceptions import BudgetSpent
 from tests.sequences.support import Wire
@@ -52,3 +53,15 @@ def test_time_is_bounded(wire: Wire) -> None:
         assert part.left <= 5
         assert budgets.granted(2.0) == 2.0
         assert 4 < budgets.granted(60.0) <= 5
+
+
+def test_what_others_send_is_not_counted(wire: Wire) -> None:
+    """A thread that sends for many awaiting callers spends nobody's budget: it must not refuse the others."""
+
+    async def call() -> None:
+        await asyncio.gather(*(aput_next("sort-key", {}, scope="budget") for _ in range(3)))
+
+    with dynamodb.at_most(0) as budget:
+        asyncio.run(call())
+    assert budget.sent == 0
+    assert wire.sent != []
