@@ -67,6 +67,26 @@ class TestProduction:
         done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, **origins)
         assert done.stdout.strip() == "['https://a.example.com', 'https://b.example.com']"
 
+    @pytest.mark.parametrize(("chosen", "begin"), [("", "{"), ("json", "{"), ("text", "2")])
+    def test_its_log_is_json(self, chosen: str, begin: str) -> None:
+        """A line is a JSON object, unless the environment wants text."""
+        program = "import logging; logging.getLogger('tickets').info('well')"
+        done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, LOG_FORMAT=chosen)
+        assert done.stderr.startswith(begin)
+        assert "well" in done.stderr
+
+    def test_a_wrong_format_of_the_log_is_refused(self) -> None:
+        """The message names the variable, and what it may be."""
+        done = manage("check", *self.SETTINGS, **self.DEMANDED, LOG_FORMAT="xml")
+        assert done.stderr.strip().endswith("LOG_FORMAT is 'xml': set it to text or json.")
+
+    @pytest.mark.parametrize(("token", "on"), [("", False), (" ", False), ("a token for the monitor", True)])
+    def test_nothing_is_measured_without_a_token(self, token: str, on: bool) -> None:
+        """The library of metrics is loaded by a site alone whose metrics can be read."""
+        program = "import sys; print('prometheus_client' in sys.modules)"
+        done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, METRICS_TOKEN=token)
+        assert done.stdout.strip() == str(on)
+
     def test_it_makes_nothing_up(self, tmp_path: Path) -> None:
         """A loopback engine gets no placeholder credentials in production."""
         program = "import os, project.settings.production; print(sorted(n for n in os.environ if n.startswith('AWS_')))"
