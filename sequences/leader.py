@@ -59,8 +59,6 @@ class Leader:
             if self.own.answered:
                 return
             failure = self._attempt_exclusively()
-            if failure is not None and metrics.on:
-                metrics.failed(self.own.deadline.sequence, failure)
             if failure is not None and not self.own.answered:
                 self.own.deadline.pause()
 
@@ -72,6 +70,8 @@ class Leader:
                 if self.batch.write is None:
                     self._take_along()  # also those who came while another process had its turn
                 failure = self._attempt()
+                if failure is not None and metrics.on:
+                    metrics.failed(self.own.deadline.sequence, failure)
                 if not is_throttled(failure):
                     return failure
                 if self.own.deadline.spent - held_since > HELD_SECONDS:

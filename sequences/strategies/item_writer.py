@@ -287,6 +287,8 @@ class ItemWriter(Committer):
                     self._refused_action(
                         scope, role, write.pendings[role.pending], write.values[role.pending], reason, raced=raced
                     )
+            if raced or write.lost_its_number(error):
+                self.line.lost(scope)
         finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
             if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
                 self.assigner.skipped(scope)
@@ -310,7 +312,6 @@ class ItemWriter(Committer):
     ) -> None:
         if reason.code != "ConditionalCheckFailed":
             raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
-        self.line.lost(scope)
         self.assigner.counter_moved(scope, reason, deadline.send)
 
     def _refused_action(
@@ -340,7 +341,6 @@ class ItemWriter(Committer):
         """The row `old` is stored under the value."""
         if frozen := frozen_in(old):
             raise remedies.frozen(self.markers.alias, scope, frozen)
-        self.line.lost(scope)
         self.assigner.number_taken(scope, pending, value)
 
     def answer_repeat(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
