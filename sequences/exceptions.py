@@ -16,6 +16,7 @@
     |-- IdempotencyMismatch     the token was used for another item
     |-- SequenceExhausted       the next value would pass MAXIMUM
     |-- SequenceWentBack        the counter is lower than a value it handed out
+    |-- SequenceUnsound         its table cannot keep the numbers right here, or takes no transactions
     |-- SequenceFrozen          somebody has frozen the scope: nothing is numbered until it is thawed
     |-- GaveUp
     |   |-- SequenceContention  other writers won every race until the deadline; nothing was written
@@ -68,6 +69,7 @@ __all__ = [
     "SequenceExhausted",
     "SequenceFrozen",
     "SequenceUnavailable",
+    "SequenceUnsound",
     "SequenceWentBack",
     "StorageError",
     "StorageRefused",
@@ -160,6 +162,13 @@ class SequenceExhausted(SequenceError):
 
 class SequenceWentBack(SequenceError):
     """The counter is lower than a value it handed out; going on would hand out duplicates."""
+
+
+class SequenceUnsound(SequenceError):
+    """The table of a sequence cannot keep its numbers right here, or not do what this call asks; nothing was written.
+
+    Other Regions write the same numbers, or the table takes no transactions. `manage.py sequences doctor` tells more.
+    """
 
 
 class SequenceFrozen(SequenceError):

@@ -81,6 +81,7 @@ def make(
     strategy = strategies[sequence]
     deadline = strategy.deadline()
     strategy.lives.bind(deadline.send)
+    strategy.require_transactions(f"The change {kind!r}")
     send = partial(read, deadline=deadline)
 
     def plan(sign: Signature) -> Plan:

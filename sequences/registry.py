@@ -20,8 +20,9 @@ from django.utils.module_loading import import_string
 from . import dynamodb
 from .exceptions import InvalidSequence
 from .periods import Period
+from .regions import accepted_risks, home_region, start_here, starts_of
 from .strategies.base import COSTS, FLAGS, Strategy
-from .strategies.numbers import LARGEST
+from .strategies.numbers import LARGEST, whole_number
 from .types import SequenceConfig
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategies"]
@@ -39,6 +40,8 @@ _KEYS = {
     "FISCAL_NAMED_BY",
     "TIME_ZONE",
     "CLIENT",
+    "HOME_REGION",
+    "ACCEPT",
     "OPTIONS",
 }
 
@@ -52,8 +55,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         raise InvalidSequence(f"{where} must be a dict with 'STRATEGY', the dotted path of a strategy class.")
     if unknown := set(entry) - _KEYS:
         raise InvalidSequence(f"{where}: unknown key {min(unknown)!r}; known are {', '.join(sorted(_KEYS))}.")
-    start, step = _whole(where, entry, "START", 1, 0), _whole(where, entry, "STEP", 1, 1)
-    maximum = _whole(where, entry, "MAXIMUM", LARGEST, start)
+    step = whole_number(f"{where}['STEP']", entry.get("STEP", 1), 1)
     table, options = entry.get("TABLE", DEFAULT_TABLE), entry.get("OPTIONS", {})
     if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", table):
         raise InvalidSequence(f"{where}['TABLE'] must be a table's name: 3 to 255 letters, digits, '_', '-' or '.'.")
@@ -63,6 +65,10 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     if client not in dynamodb.clients():
         known = ", ".join(map(repr, dynamodb.clients()))
         raise InvalidSequence(f"{where}['CLIENT'] is {client!r}; it must be in SEQUENCES_CLIENTS, which has {known}.")
+    home, starts = home_region(where, entry), starts_of(where, entry, step)
+    region = dynamodb.region(client) if home or starts else ""
+    start = entry.get("START", 1) if not starts else start_here(where, starts, region, client)
+    whole_number(f"{where}['START']", start, 0)
     text = entry.get("FORMAT")
     if text is not None and not isinstance(text, str):
         raise InvalidSequence(
@@ -74,19 +80,16 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         table=table,
         start=start,
         step=step,
-        maximum=maximum,
+        maximum=whole_number(f"{where}['MAXIMUM']", entry.get("MAXIMUM", LARGEST), max([start, *starts.values()])),
         client=client,
         period=Period.of_config(where, entry),
         format=text,
         options=dict(options),
+        region=region,
+        home_region=home,
+        starts=starts,
+        accepted=accepted_risks(where, entry),
     )
-
-
-def _whole(where: str, entry: Mapping[str, Any], key: str, default: int, least: int) -> int:
-    value = entry.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
-        raise InvalidSequence(f"{where}[{key!r}] is {value!r}; it must be a whole number from {least} to 38 digits.")
-    return value
 
 
 class Registry:

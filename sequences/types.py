@@ -153,7 +153,11 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SequenceConfig:
-    """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`, `format` is None without FORMAT."""
+    """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`, `format` is None without FORMAT.
+
+    `region` is that of the client; it is known if `home_region` is set, or if START names Regions. Then `starts` has
+    the START of each, and `start` is that of this Region.
+    """
 
     alias: str
     strategy: str
@@ -165,3 +169,12 @@ class SequenceConfig:
     period: Period
     format: str | None
     options: Mapping[str, Any]
+    region: str = ""
+    home_region: str = ""
+    starts: Mapping[str, int] = field(default_factory=dict)
+    accepted: frozenset[str] = frozenset()
+
+    @property
+    def stripe(self) -> str:
+        """The Region whose numbers this process gives, if each Region has its own; otherwise empty."""
+        return self.region if self.starts else ""

@@ -133,6 +133,8 @@ class Check:
         for row, number in zip(page, numbers, strict=True):
             if number == 0 < self.series.numbers.start:
                 continue  # the row of the scope itself, for example a project
+            if self._is_foreign(number):
+                continue  # another Region's, which is audited there
             problem = self.series.problem(number, bound=self.bound)
             if number is None or problem:
                 self.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
@@ -144,7 +146,7 @@ class Check:
 
         While a switch is under way all items count, as the counter follows them.
         """
-        highest = max((number for number in numbers if number is not None), default=0)
+        highest = max((number for number in numbers if number is not None and not self._is_foreign(number)), default=0)
         if self.bound is not None and highest > self.bound:
             self.bound = max(self.bound, _highest(self._counter_state()))
             if highest > self.bound and self._is_switching():
@@ -190,7 +192,7 @@ class Check:
 
     def markers(self, page: Sequence[Row]) -> None:
         """Check one page of markers: each of this period needs an item with its value and its token."""
-        page = [row for row in page if row.get("period", "") == parted(self.scope)[1]]
+        page = [row for row in page if row.get("period", "") == parted(self.scope)[1] and self._is_own(row)]
         self.marker_count += len(page)
         values = {row["value"] for row in page if isinstance(row.get("value"), int)}
         partition = self.strategy.layout.partition(self.scope)
@@ -204,6 +206,14 @@ class Check:
             problem = _orphaned(token, value, tokens)
             if problem:
                 self.orphans.add(Orphan(token=token, value=value, problem=problem))
+
+    def _is_own(self, marker: Row) -> bool:
+        """Whether a marker is of this Region: those of others may be here before their items are."""
+        value = marker.get("value")
+        return not (isinstance(value, int) and self._is_foreign(value))
+
+    def _is_foreign(self, number: int | None) -> bool:
+        return number is not None and self.series.numbers.is_of_others(number)
 
     def report(self) -> AuditReport:
         """The report."""
@@ -232,6 +242,8 @@ class Check:
         name = type(self.strategy).__name__
         if self.counter is None:
             yield f"{name} keeps no counter: rows missing above the last value are found only by their markers."
+        if self.series.numbers.others:
+            yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
         if self.counter_follows:
             yield "While a switch is under way items above the counter count, too: it follows them."
         if not self.strategy.gapless and self.missing:

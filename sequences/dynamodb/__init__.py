@@ -10,20 +10,21 @@ callers retry (see `retries` and `leader`). In the folder:
     exchange      one request and its answer over an open connection
     lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
-    lives         telling a table from an earlier one of the same name
+    lives         telling a table from an earlier one of the same name, and where it has copies
     tables        creating tables, and looking up their lives
     values        from Python values to attribute values and back
 """
 
 from .budgets import Budget, at_most, count_apart
-from .client import account, call, now, plain_client, reset, shared_client, try_client
+from .client import account, call, caller, now, plain_client, region, reset, shared_client, try_client
 from .configuration import DEFAULT_CLIENT, client_options, clients
 from .connections import in_request
 from .errors import ERROR_FATES, Fate, translate_errors
-from .lives import TableLife
+from .lives import Copies, TableLife, copies_in
 from .tables import (
     PLAIN,
     TableOptions,
+    ask_again,
     create_table,
     delete_table,
     expire_items,
@@ -41,14 +42,18 @@ __all__ = [
     "ERROR_FATES",
     "PLAIN",
     "Budget",
+    "Copies",
     "Fate",
     "TableLife",
     "TableOptions",
     "account",
+    "ask_again",
     "at_most",
     "call",
+    "caller",
     "client_options",
     "clients",
+    "copies_in",
     "count_apart",
     "create_table",
     "delete_table",
@@ -63,6 +68,7 @@ __all__ = [
     "marshal",
     "now",
     "plain_client",
+    "region",
     "reset",
     "shared_client",
     "table_keys",

@@ -11,6 +11,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,18 @@ from .values import used_units
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["account", "call", "lives", "now", "plain_client", "reset", "shared_client", "try_client"]
+__all__ = [
+    "account",
+    "call",
+    "caller",
+    "lives",
+    "now",
+    "plain_client",
+    "region",
+    "reset",
+    "shared_client",
+    "try_client",
+]
 
 MAKING_SECONDS = 1.0
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
@@ -181,6 +193,32 @@ def account(alias: str = DEFAULT_CLIENT) -> str:
     chosen = _client(alias)
     chosen.get()
     return chosen.account
+
+
+def region(alias: str = DEFAULT_CLIENT) -> str:
+    """The Region to which a client sends its requests, as settings and environment name it; empty if they do not.
+
+    No client is made for that, and nothing is asked.
+    """
+    options = client_options(alias)
+    with suppress(botocore.exceptions.BotoCoreError):  # an unknown profile: whoever makes the client hears of it
+        return options.region or boto3.session.Session(profile_name=options.profile).region_name or ""
+    return ""
+
+
+def caller(alias: str = DEFAULT_CLIENT) -> str:
+    """The ARN in whose name a client signs, by one request to STS; empty if it leads to no endpoint of AWS.
+
+    Raises StorageError.
+    """
+    client = shared_client(alias)
+    if ".amazonaws.com" not in client.meta.endpoint_url:
+        return ""
+    config = botocore.config.Config(retries={"total_max_attempts": 1}, connect_timeout=1.0, read_timeout=READ_SECONDS)
+    with translate_errors("get_caller_identity"):
+        session = client_options(alias).session()
+        sts = session.client("sts", region_name=client.meta.region_name, config=config)
+        return str(sts.get_caller_identity()["Arn"])
 
 
 def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:

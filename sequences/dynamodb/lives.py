@@ -1,10 +1,54 @@
-"""The life of a table, from its creation to its deletion, and what this process knows of the lives of its tables."""
+"""What this process knows of its tables: their lives, from creation to deletion, and where they have copies."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-__all__ = ["KnownLives", "TableLife"]
+__all__ = ["Copies", "KnownLives", "TableLife", "copies_in"]
+
+LEGACY = "2017.11.29"  # global tables of this version do not list their replicas
+ALTERNATOR = "arn:scylla:alternator:"
+
+
+class Copies(NamedTuple):
+    """The Regions that have a copy of a table, whether all agree at once, and whether it takes transactions."""
+
+    regions: tuple[str, ...] = ()
+    strongly: bool = True
+    transactions: bool = True
+    engine: str = ""
+    """The engine, if it is another than DynamoDB and that matters."""
+
+    @property
+    def is_global(self) -> bool:
+        """Whether another Region has a copy."""
+        return len(self.regions) > 1
+
+    @property
+    def told(self) -> str:
+        """The same for people."""
+        if self.is_global:
+            return f"{'strongly' if self.strongly else 'eventually'} consistent, with {', '.join(self.regions)}"
+        return self.engine or "one Region"
+
+
+def copies_in(about: Mapping[str, Any]) -> Copies:
+    """The copies of a table, from what `DescribeTable` says about it.
+
+    A strongly consistent global table takes no transactions, nor does Alternator. A witness has no copy to write to.
+    """
+    arn = str(about.get("TableArn", ""))
+    if arn.startswith(ALTERNATOR):
+        return Copies(transactions=False, engine="ScyllaDB Alternator")
+    own = arn.split(":")[3] if arn.count(":") > 3 else ""
+    replicas = [replica.get("RegionName", "") for replica in about.get("Replicas", ())]
+    others = sorted({*replicas} - {own}) or ["others"] * (about.get("GlobalTableVersion") == LEGACY)
+    if not others:
+        return Copies()
+    strongly = about.get("MultiRegionConsistency") == "STRONG"
+    return Copies((own or "this one", *others), strongly=strongly, transactions=not strongly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +56,13 @@ class TableLife:
     """One life of a table: `place` is endpoint, Region and name, `identity` is ARN and `TableId`.
 
     `identity` is empty while the engine does not report it. `epoch` counts how often this process had found a table
-    missing, or had made or deleted tables itself.
+    missing, or had made or deleted tables itself. `copies` is None while they are not known.
     """
 
     place: str
     identity: str
     epoch: int
+    copies: Copies | None = None
 
     def is_another(self, other: TableLife) -> bool:
         """Whether the table was made again between the two, as far as that is known.

@@ -14,11 +14,12 @@ from ..exceptions import NotConfigured, StorageError, TableMissing
 from . import client
 from .configuration import DEFAULT_CLIENT
 from .errors import translate_errors
-from .lives import TableLife
+from .lives import TableLife, copies_in
 
 __all__ = [
     "PLAIN",
     "TableOptions",
+    "ask_again",
     "create_table",
     "delete_table",
     "expire_items",
@@ -63,13 +64,30 @@ def life_of(
     except (NotConfigured, TableMissing):
         raise
     except StorageError as error:
-        logger.warning("table %s: cannot read its TableId, so a table made again is noticed late: %s", table, error)
+        if known is None or known.identity:  # once, and not every minute
+            logger.warning(
+                "table %s: cannot be described, so a table made again is noticed late, "
+                "and writes of other Regions not at all: %s",
+                table,
+                error,
+            )
         life, until = known or TableLife(place, "", epoch), time.monotonic() + ASK_AGAIN_SECONDS
     else:
         identity = about.get("TableId") or about.get("CreationDateTime")
-        life, until = TableLife(place, f"{about.get('TableArn', table)}|{identity}", epoch), float("inf")
+        life, until = (
+            TableLife(place, f"{about.get('TableArn', table)}|{identity}", epoch, copies_in(about)),
+            float("inf"),
+        )
     lives.by_table[table] = (life, until)
     return life
+
+
+def ask_again(table: str, alias: str = DEFAULT_CLIENT) -> None:
+    """Let what is known of a table stand for a minute at most, because it is in the way: somebody may mend it."""
+    lives = client.lives(alias)
+    if table in lives.by_table:
+        life, until = lives.by_table[table]
+        lives.by_table[table] = (life, min(until, time.monotonic() + ASK_AGAIN_SECONDS))
 
 
 def forget_lives(alias: str = DEFAULT_CLIENT) -> None:

@@ -66,7 +66,7 @@ class Standing:
 
     def examined(self, options: Options) -> Iterator[Row]:
         """A row for each finding about the tables."""
-        findings = findings_of(read_facts())
+        findings = findings_of(read_facts(thorough=True))
         if unsound := sum(finding.verdict is Verdict.UNSOUND for finding in findings):
             self.problems.append(f"Unsound: {unsound}.")
         return (asdict(finding) for finding in findings)

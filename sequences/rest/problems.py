@@ -50,6 +50,7 @@ from ..exceptions import (
     SequenceError,
     SequenceExhausted,
     SequenceFrozen,
+    SequenceUnsound,
     SequenceWentBack,
     StorageError,
     WriteCancelled,
@@ -347,6 +348,13 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         code="went_back",
         title="Out of order",
         detail="The counter was set back below numbers that it handed out. It hands out no more.",
+        remedy=Remedy.TELL,
+    ),
+    SequenceUnsound: Problem(
+        status=503,
+        code="sequence_unsound",
+        title="Out of order",
+        detail="These numbers cannot be given here: the table that holds them is not made for it.",
         remedy=Remedy.TELL,
     ),
     SequenceFrozen: Problem(

@@ -19,10 +19,18 @@ from django.utils.module_loading import import_string
 from .. import dynamodb
 from ..commit_queues import CommitQueues
 from ..commits import Pending, PutRequest, ReserveRequest
-from ..exceptions import CancellationReason, InvalidScope, InvalidSequence, OperationNotSupported, SequenceError
+from ..exceptions import (
+    CancellationReason,
+    InvalidScope,
+    InvalidSequence,
+    OperationNotSupported,
+    SequenceError,
+    SequenceUnsound,
+)
 from ..expressions import KeySchema, KeyType
 from ..formats import Format
 from ..retries import DEADLINE_SECONDS, Deadline, Timing, read
+from ..soundness import Needs, judge
 from ..types import Counter, Dated, Scope, SequenceConfig, parted
 from . import remedies
 from .assignments import Assignment, Hint
@@ -69,12 +77,14 @@ class Strategy(ABC):
     made of them. A new strategy sets them and implements the methods under "What a strategy decides".
     """
 
-    gapless: ClassVar[bool]
+    gapless: bool  # of the class, but for a sequence in which each Region has a START of its own
     supports_reserve: ClassVar[bool]
     needs_transactions: ClassVar[bool]
     ordered_across_processes: ClassVar[bool]
     exactly_once: ClassVar[bool]
     takes_own_keys: ClassVar[bool] = False
+    counts_by_region: ClassVar[bool] = False
+    """Whether each Region may have a START of its own, because no row is written by two Regions."""
     writes_together: ClassVar[bool]
     requests: ClassVar[str]
     units: ClassVar[str]
@@ -120,6 +130,12 @@ class Strategy(ABC):
         self.config = config
         self.alias = config.alias
         self.option = checked_options(self.options, config)
+        if config.stripe and not self.counts_by_region:
+            raise InvalidSequence(
+                f"SEQUENCES[{self.alias!r}]['START'] must be a number: {type(self).__name__} cannot count by Regions. "
+                "Set HOME_REGION, or use another strategy."
+            )
+        self.gapless = type(self).gapless and not config.stripe
         self.timing = timing or Timing()
         self.wall = wall or partial(dynamodb.now, config.client)
         self.schema = _key_schema(config, self.option)
@@ -129,7 +145,7 @@ class Strategy(ABC):
         self.layout = self._layout()
         marker_schema = _marker_schema(config.alias, self.schema, self.option)
         tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
-        self.lives = TableLives(tables, self.forget, config.client)
+        self.lives = TableLives(tables, self.forget, config.client, lambda copies: judge(self.needs, copies))
         self.markers = Markers(
             config.alias,
             marker_schema,
@@ -170,6 +186,20 @@ class Strategy(ABC):
         )
 
     # What callers use.
+
+    @property
+    def needs(self) -> Needs:
+        """What decides whether the sequence is sound on the tables that its lives are looked up of."""
+        return Needs(
+            sequence=self.alias,
+            client=self.config.client,
+            tables=tuple(self.lives.tables),
+            needs_transactions=self.needs_transactions,
+            region=self.config.region,
+            home_region=self.config.home_region,
+            striped=bool(self.config.stripe),
+            accepted=self.config.accepted,
+        )
 
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
         """A value as FORMAT writes it. Raises ValueError if it needs a day and there is none."""
@@ -218,7 +248,27 @@ class Strategy(ABC):
         """Store each request's item under the next value, or settle the request with an error."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send)
-        self.items.submit(scope, pendings, deadline)
+        self.items.submit(scope, self.takeable(pendings), deadline)
+
+    def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
+        """The requests that the tables can take; the others are settled with SequenceUnsound, before any write."""
+        if self.lives.takes_transactions:
+            return pendings
+        for pending in pendings:
+            if pending.request.actions > 1:
+                pending.settle(self._needs_a_transaction("An idempotency token, `also`, or several items at once"))
+        return [pending for pending in pendings if pending.answer is None]
+
+    def require_transactions(self, what: str) -> None:
+        """Raise SequenceUnsound if the tables take no transactions, and `what` needs one."""
+        if not self.lives.takes_transactions:
+            raise self._needs_a_transaction(what)
+
+    def _needs_a_transaction(self, what: str) -> SequenceUnsound:
+        return SequenceUnsound(
+            f"{what} needs a transaction, and a table of {self.alias!r} takes none. Nothing was written. Do without, "
+            "or give the sequence a table in one Region of AWS (`manage.py sequences doctor` tells of its tables)."
+        )
 
     def next_value(self, scope: Scope) -> int:
         """Take the next value before its item is stored. Raises OperationNotSupported."""
@@ -372,7 +422,7 @@ class Strategy(ABC):
         last_value, frozen = self.look(scope)
         if frozen:
             raise remedies.frozen(self.alias, scope, frozen)
-        return self.config.start if last_value is None else last_value + self.config.step
+        return self.numbers.start if last_value is None else self.numbers.following(last_value)
 
     # What a strategy decides, and how it learns the outcome (see `assignments.Assigner`).
 
@@ -470,12 +520,13 @@ def _written(config: SequenceConfig, padded_width: int) -> tuple[Format, Numbers
         step=config.step,
         maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
         padded=padded_width > 0,
+        others=tuple(start for region, start in config.starts.items() if region != config.stripe),
     )
     text_format = Format(
         template="{value}" if config.format is None else config.format,
         period=config.period,
-        start=numbers.start,
-        step=numbers.step,
+        start=min([numbers.start, *numbers.others]),
+        step=1 if numbers.others else numbers.step,  # the values of every Region are written and read everywhere
         maximum=numbers.maximum,
         where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
     )

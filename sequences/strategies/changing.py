@@ -180,7 +180,7 @@ class Scene:
         """Void rows under the next number of each kind of writer, and under `last`, where a scope is frozen."""
         stored = self.top if self.top is not None and self._counts(self.top) else self.numbers.before_start
         counted = stored if self.state.last_value is None else self.state.last_value
-        starts = {n for n in (stored + 1, counted + 1) if stored < n < last}
+        starts = {n for n in map(self.numbers.following, (stored, counted)) if stored < n < last}
         puts = [self._void_row(n, sign, until=last) for n in sorted(starts)]
         puts.append(self._void_row(last, sign, **({"frozen": frozen} if frozen else {})))
         return (*puts, *self._thawed_row())
@@ -205,11 +205,20 @@ class Scene:
         """The plan after which every write in the scope raises SequenceFrozen. Raises that if it is frozen already."""
         self.require_thawed()
         if self.by_rows:
-            last = 1 + (self.numbers.before_start if self.last is None else self.last)
+            self._require_one_region()
+            last = self.numbers.following(self.numbers.before_start if self.last is None else self.last)
             if last > self.numbers.maximum:
                 raise self.numbers.exhausted()
             return Plan(before=self.last, after=last, actions=self._rows(last, sign, sign.about))
         return Plan(before=self.last, after=self.last, actions=(self._frozen_counter(sign),))
+
+    def _require_one_region(self) -> None:
+        """Raise OperationNotSupported if other Regions store rows above the one that would freeze the scope."""
+        if self.numbers.others:
+            raise OperationNotSupported(
+                f"{self.strategy.alias!r} counts the items of several Regions, whose rows would hide a freeze: "
+                "set HOME_REGION to a Region without writers in place of its STARTs."
+            )
 
     def _frozen_counter(self, sign: Signature) -> Action:
         """Put the counter's `highest` out of reach, so that the condition of every write refuses it.

@@ -34,6 +34,7 @@ def stored_counter(strategy: Strategy) -> StoredCounter:
         strategy.numbers,
         strategy.lives,
         strategy.switch_note,
+        region=strategy.config.stripe,
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )
@@ -52,6 +53,7 @@ class CounterStrategy(Strategy):
     exactly_once = False
     takes_own_keys = True
     writes_together = False
+    counts_by_region = True
     joins_reservations: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Option]] = {**Strategy.options, **COUNTER_OPTIONS}
 
@@ -103,6 +105,7 @@ class CounterStrategy(Strategy):
         """Answer a repeat from its marker first, so that it takes no value."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send)
+        pendings = self.takeable(pendings)
         for pending in pendings:
             if pending.request.marked:
                 self.item_writer.answer_repeat(scope, pending, deadline)

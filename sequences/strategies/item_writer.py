@@ -138,6 +138,8 @@ class ItemWriter(Committer):
     def prepare(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
         """Prepare one write of these items, their markers, and the counter if the values come from one."""
         life = self.lives.current
+        if not self.lives.takes_transactions:
+            pendings = pendings[:1]
         assignment = self._assign(scope, pendings, deadline)
         self._charge(scope, assignment)
         actions = [assignment.counter] if assignment.counter else []

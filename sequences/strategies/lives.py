@@ -1,22 +1,40 @@
-"""What a process remembers is true for one life of its tables: a table may be deleted and made again, or restored."""
+"""The tables of one sequence, as a process knows them: which life they are in, and whether they are sound.
+
+What a process remembers is true for one life of its tables: a table may be deleted and made again, or restored.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .. import dynamodb
-from ..dynamodb import TableLife
+from ..dynamodb import Copies, TableLife
+from ..exceptions import SequenceUnsound
+from ..soundness import Soundness
 from .layout import Send
 
 __all__ = ["TableLives"]
 
 
 class TableLives:
-    """The current lives of a sequence's tables. `forget` is called when one of them is another than before."""
+    """The current lives of a sequence's tables. `forget` is called when one of them is another than before.
 
-    def __init__(self, tables: Sequence[str], forget: Callable[[], None], client: str) -> None:
+    `judge` says of the copies of the tables whether the sequence is sound there. It is asked when they are looked up,
+    and never again while they stay the same.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[str],
+        forget: Callable[[], None],
+        client: str,
+        judge: Callable[[Mapping[str, Copies | None]], Soundness],
+    ) -> None:
         self.tables = tables
+        self.takes_transactions = True
+        self._judge = judge
+        self._sound: tuple[TableLife, ...] | None = None
         self._client = client
         self.current: tuple[TableLife, ...] = ()
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
@@ -26,7 +44,10 @@ class TableLives:
         return "|".join(map(str, self.current))
 
     def bind(self, send: Send) -> None:
-        """Look up the lives of the tables, and forget what is remembered of earlier ones."""
+        """Look up the lives of the tables, and forget what is remembered of earlier ones.
+
+        Costs a request for each table, once in a process. Raises SequenceUnsound if the sequence must not be written.
+        """
         lives = tuple([dynamodb.life_of(table, send=send, alias=self._client) for table in self.tables])
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
@@ -35,6 +56,17 @@ class TableLives:
             self.current = lives
             if others:
                 self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
+        if lives != self._sound:
+            self._require_sound(lives)
+
+    def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
+        soundness = self._judge(dict(zip(self.tables, (life.copies for life in lives), strict=True)))
+        if soundness.refuses:
+            for table in self.tables:
+                dynamodb.ask_again(table, self._client)
+            raise SequenceUnsound(f"{soundness.found}. {soundness.reason} Nothing was written. {soundness.remedy}")
+        self.takes_transactions = soundness.takes_transactions
+        self._sound = lives
 
     def changed(self, send: Send) -> bool:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""

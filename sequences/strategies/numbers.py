@@ -9,17 +9,27 @@ from itertools import accumulate
 from typing import Any
 
 from ..commits import Pending
-from ..exceptions import SequenceExhausted
+from ..exceptions import InvalidSequence, SequenceExhausted
 
-__all__ = ["LARGEST", "Numbers"]
+__all__ = ["LARGEST", "Numbers", "whole_number"]
 
 LARGEST = 10**38 - 1
 """The largest number that DynamoDB keeps exactly."""
 
 
+def whole_number(where: str, value: Any, least: int) -> int:
+    """A number of the settings. Raises InvalidSequence, which names the key, if it is no whole number from `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
+        raise InvalidSequence(f"{where} is {value!r}; it must be a whole number from {least} to 38 digits.")
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum."""
+    """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum.
+
+    If each Region has a START of its own, they are the values of this Region, and `others` has the other STARTs.
+    """
 
     alias: str
     start: int
@@ -27,6 +37,7 @@ class Numbers:
     maximum: int
     padded: bool = False
     widest: int | None = None
+    others: tuple[int, ...] = ()
 
     @property
     def limit(self) -> int:
@@ -54,9 +65,13 @@ class Numbers:
         if not isinstance(value, int) or isinstance(value, bool):
             raise ValueError(f"value is {value!r}; it must be a whole number.")
         above = f"above MAXIMUM, which is {self.maximum}" if value > self.maximum else ""
-        if problem := self.problem(value) or above:
+        if problem := (not self.is_of_others(value) and self.problem(value)) or above:
             raise ValueError(f"value is {value}, and {self.alias!r} never gives that: it is {problem}.")
         return value
+
+    def is_of_others(self, number: int) -> bool:
+        """Whether a number is a value of another Region."""
+        return any(number >= start and (number - start) % self.step == 0 for start in self.others)
 
     def problem(self, number: int) -> str:
         """Why a number is not a value of this sequence; empty if it is one."""
@@ -83,6 +98,10 @@ class Numbers:
     def up_to(self, bound: int, last_value: int) -> int:
         """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""
         return last_value + max(bound - last_value, 0) // self.step * self.step
+
+    def following(self, number: int) -> int:
+        """The lowest value above a number."""
+        return self.up_to(number, self.before_start) + self.step
 
     def reaching(self, bound: int, last_value: int) -> int:
         """The lowest value from `last_value` on that is not below `bound`."""

@@ -64,6 +64,7 @@ class SortKeyMaximum(Strategy):
     ordered_across_processes = True
     exactly_once = True
     writes_together = True
+    counts_by_region = True
     requests = "1 to 2 alone, 1/n in a group of n"
     units = "1 WU (2 in a group, 4 with a token) + up to 1 RU"
 
@@ -78,8 +79,11 @@ class SortKeyMaximum(Strategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        if config.step != 1:
-            raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one.")
+        if config.step != 1 and not config.stripe:
+            raise InvalidSequence(
+                f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one, unless each Region "
+                "has a START."
+            )
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
         self._increments: LRU[int] = LRU()  # lost races since the last write
@@ -95,7 +99,7 @@ class SortKeyMaximum(Strategy):
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         tail, read_units = self._tail(scope, deadline.send)
-        last_value = max(tail, self.numbers.before_start)
+        last_value = self.numbers.up_to(tail, self.numbers.before_start)
         fitting = self.numbers.fitting(pendings, last_value)
         return Assignment(fitting, self.numbers.firsts(fitting, last_value)[0], read_units)
 
@@ -158,7 +162,7 @@ class SortKeyMaximum(Strategy):
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
         """The course by the times of some items: those at doubling distances, and some where the moments lie."""
         last_value, start = counter.last_value, self.numbers.start
-        if self.option["time_name"] is None:
+        if self.option["time_name"] is None or self.numbers.others:
             return None
         if last_value is None:
             return course_of_nothing(self.numbers)
@@ -182,4 +186,6 @@ class SortKeyMaximum(Strategy):
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         number, _, frozen = self.layout.top(scope, partial(read, deadline=self.deadline()))
-        return (None if number is None or number < self.config.start else number), frozen
+        if number is None or number < self.numbers.start:
+            return None, frozen
+        return self.numbers.up_to(number, self.numbers.before_start), frozen

@@ -110,10 +110,13 @@ class StoredCounter:
         lives: TableLives,
         switch_note: SwitchNote,
         *,
+        region: str = "",
         check_items: bool,
         wall: Callable[[], float],
     ) -> None:
         self.alias = numbers.alias
+        self.name = f"{self.alias}@{region}" if region else self.alias
+        """Under which the rows are: each Region that has a START of its own has counters of its own."""
         self.table = table
         if table == layout.schema.table and layout.schema.partition_type == "N":
             where = f"SEQUENCES[{self.alias!r}]['OPTIONS']['counter_table']"
@@ -155,8 +158,8 @@ class StoredCounter:
     def key(self, scope: Scope) -> dict[str, Any]:
         """The counter's key: in the table of counters, or beside the items under a key that items cannot have."""
         if self.beside_items:
-            return self.layout.schema.key(f"#counter#{self.alias}#{scope_text(scope)}", 0)
-        return {"sequence": {"S": self.alias}, "scope": {"S": scope_text(scope)}}
+            return self.layout.schema.key(f"#counter#{self.name}#{scope_text(scope)}", 0)
+        return {"sequence": {"S": self.name}, "scope": {"S": scope_text(scope)}}
 
     def state(self, scope: Scope, send: Send, *, even_frozen: bool = False) -> CounterState:
         """The counter now, by one consistent read. Raises SequenceFrozen and SequenceWentBack.
@@ -231,7 +234,9 @@ class StoredCounter:
         return self._highest_seen.get(scope)
 
     def seen(self, scope: Scope, value: int) -> None:
-        """Remember a value that was handed out: the counter must not be lower again."""
+        """Remember a value that was handed out: the counter must not be lower again. Another Region's do not count."""
+        if self.numbers.others and self.numbers.is_of_others(value):
+            return
         highest = self._highest_seen.get(scope)
         if highest is None or value > highest:
             self._highest_seen.put(scope, value)
@@ -260,7 +265,8 @@ class StoredCounter:
             read_units += dynamodb.used_units(answer)
             rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
             found = (schema.number_or_none(row) for row in rows if token_name in row)
-            carried = next((number for number in found if number is not None), None)
+            own = (number for number in found if number is not None and not self.numbers.is_of_others(number))
+            carried = next(own, None)
             if carried is not None or not rows:
                 break
         return carried, read_units
@@ -350,12 +356,12 @@ class StoredCounter:
 
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
-        after = {"sequence": {"S": self.alias}, "scope": {"S": cursor}} if cursor else None
+        after = {"sequence": {"S": self.name}, "scope": {"S": cursor}} if cursor else None
         schema, now = counter_schema(self.table, self.client), self.wall()
         tallies = [name for ruler in RULERS for name in ruler.names(now)]
         attributes = ("last_value", "updated_at", "frozen", SINCE, *tallies)
         request = expressions.query_numbers(
-            schema, self.alias, newest_first=False, limit=limit, after=after, attributes=attributes
+            schema, self.name, newest_first=False, limit=limit, after=after, attributes=attributes
         )
         request = expressions.beginning(request, begin) if begin else request
         answer = read("query", request, client=self.client)

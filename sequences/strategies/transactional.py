@@ -50,6 +50,7 @@ class TransactionalCounter(Strategy):
     exactly_once = True
     writes_together = True
     takes_own_keys = True
+    counts_by_region = True
     most_actions = 99
     requests = "1 to 2 alone, 1/n in a group of n"
     units = "2 WU + 2/n WU for the counter in a group of n (4 + 2/n with a token) + up to 1 RU"

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
 from pytest_django import Settings
 
-from sequences import doctor, dynamodb
-from sequences.doctor import ClientFacts, Facts, Finding, TableFacts, Unknown, Use, Verdict, findings_of, read_facts
+from sequences import dynamodb
+from sequences.doctor import (
+    ClientFacts,
+    Facts,
+    Finding,
+    TableFacts,
+    Unknown,
+    Use,
+    Verdict,
+    findings_of,
+    read_facts,
+    reading,
+)
 from sequences.retries import read
 from tests.sequences.support import handled, tapped
 
@@ -27,9 +38,8 @@ ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
 SOUND = {**KEYS, **ON_DEMAND, "TableStatus": "ACTIVE", "DeletionProtectionEnabled": True}
 EXPIRING = {"TimeToLiveStatus": "ENABLED", "AttributeName": "marker_expires_at"}
 RECOVERABLE = {"PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"}}
-SORT_KEY = Use(sequence="tickets", keeps=["items", "markers"], needs_transactions=False, writes_groups=True)
-ATOMIC = Use(sequence="orders", keeps=["items"], needs_transactions=False, writes_groups=False)
-TRANSACTIONAL = Use(sequence="invoices", keeps=["items"], needs_transactions=True, writes_groups=True)
+SORT_KEY = Use(sequence="tickets", keeps=["items", "markers"])
+ATOMIC = Use(sequence="orders", keeps=["items"])
 ABROAD = {"Replicas": [{"RegionName": "eu-west-1"}, {"RegionName": "us-east-1"}]}
 STRONG = {**ABROAD, "MultiRegionConsistency": "STRONG"}
 
@@ -57,7 +67,6 @@ class TestTables:
             "point-in-time recovery",
             "deletion protection",
             "expiry (TTL)",
-            "Regions",
         ]
 
     @pytest.mark.parametrize(
@@ -102,26 +111,14 @@ class TestTables:
         assert bool(finding.remedy) == bool(remedy)
         assert finding.reason
 
-    def test_an_eventual_global_table(self) -> None:
-        """Two Regions of an eventually consistent table give the same number: unsound for every strategy."""
-        finding = judged(table={**SOUND, **ABROAD})["Regions"]
-        assert finding.verdict is UNSOUND
-        assert "eventually consistent, with eu-west-1, us-east-1" in finding.found
-        assert "two Regions give the same number, silently" in finding.reason
-
     @pytest.mark.parametrize(
-        ("use", "verdict", "said"),
-        [
-            (TRANSACTIONAL, UNSOUND, "needs one for each number"),
-            (SORT_KEY, CAREFUL, "tokens, groups and guarded changes are refused"),
-            (ATOMIC, CAREFUL, "tokens and guarded changes are refused"),
-        ],
+        ("refused", "verdict", "said"),
+        [((), GOOD, "those of every write"), (("PutItem",), UNSOUND, "missing: dynamodb:PutItem")],
     )
-    def test_a_strong_global_table(self, use: Use, verdict: Verdict, said: str) -> None:
-        """A strongly consistent table takes no transactions: it depends on the strategy what that means."""
-        finding = judged(table={**SOUND, **STRONG}, uses=[use])[f"Regions, for {use.sequence}"]
-        assert finding.verdict is verdict
-        assert said in finding.reason
+    def test_permissions(self, refused: Sequence[str], verdict: Verdict, said: str) -> None:
+        """What the role may not do is named; without a try nothing is said of it."""
+        finding = judged(refused=refused)["permissions"]
+        assert (finding.verdict, finding.found) == (verdict, said)
 
     def test_markers_of_a_strong_global_table(self) -> None:
         """It cannot expire items, so that create_tables is no remedy."""
@@ -144,6 +141,23 @@ class TestClients:
     def test_latency_and_clock(self, client: ClientFacts, verdicts: list[Verdict]) -> None:
         """The median of the reads counts, and a clock that is far off in either direction."""
         assert [finding.verdict for finding in findings_of(Facts(clients=[client]))] == verdicts
+
+    @pytest.mark.parametrize(
+        ("given", "about", "verdict", "found"),
+        [
+            ({"caller": "arn:aws:iam::1:role/web"}, "who am I", GOOD, "arn:aws:iam::1:role/web"),
+            ({"caller": Unknown("refused")}, "who am I", UNKNOWN, "not known"),
+            ({"limits": {"TableMaxWriteCapacityUnits": 40000}}, "limits", GOOD, "40,000 write units a second for a"),
+            ({"limits": {"TableMaxWriteCapacityUnits": 500}}, "limits", CAREFUL, "500 write units a second for a"),
+            ({"limits": Unknown("refused")}, "limits", UNKNOWN, "not known"),
+        ],
+    )
+    def test_names_and_limits(self, given: dict[str, Any], about: str, verdict: Verdict, found: str) -> None:
+        """Who asks, and whether a table may take what one busy scope needs."""
+        findings = findings_of(Facts(clients=[ClientFacts(alias="a", seconds=[0.001], **given)]))
+        assert [finding.about for finding in findings] == ["latency", "clock", about]
+        assert findings[-1].verdict is verdict
+        assert found in findings[-1].found
 
     def test_a_wrong_sequence(self) -> None:
         """A sequence that cannot be used is unsound, and says why."""
@@ -204,14 +218,14 @@ class TestReading:
         entry = {"STRATEGY": f"{PATH}.atomic.AtomicCounter"}
         settings.SEQUENCES_CLIENTS = {"gone": {"ENDPOINT": "http://127.0.0.1:9"}}
         settings.SEQUENCES = {"gone": {**entry, "CLIENT": "gone"}, "here": entry}
-        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
         asked: list[str] = []
 
         def noted(operation: str, request: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
             asked.append(given["deadline"].client)
             return read(operation, request, **given)
 
-        monkeypatch.setattr(doctor, "read", noted)
+        monkeypatch.setattr(reading, "read", noted)
         facts = read_facts()
         assert asked.count("gone") == 1
         assert list(facts.away) == ["gone"]

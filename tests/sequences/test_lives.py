@@ -16,9 +16,12 @@ from moto import mock_aws
 from sequences import dynamodb, put_next
 from sequences.exceptions import AccessRefused, NotWritten, OutcomeUnknown, SequenceWentBack, TableMissing
 from sequences.registry import strategies
+from sequences.soundness import Soundness, Verdict
 from sequences.strategies.lives import TableLives
 from sequences.testing.callers import put_some, take_some
 from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, set_counter
+
+SOUND = Soundness(verdict=Verdict.GOOD, found="one Region", reason="")
 
 NAMES = [*COUNTERS, *SORT_KEYS]
 RESERVING = [name for name in COUNTERS if "transactional" not in name]
@@ -219,7 +222,7 @@ class TestForgetting:
     @pytest.fixture
     def lives(self, configured: str, forgotten: list[str]) -> TableLives:
         """The lives of one table."""
-        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)), "default")
+        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)), "default", lambda copies: SOUND)
         look_up(lives, "first")
         return lives
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sequences.commits import Pending, ReserveRequest
@@ -9,7 +11,7 @@ from sequences.exceptions import SequenceExhausted
 from sequences.strategies.numbers import Numbers
 
 
-def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041, **more: bool) -> Numbers:
+def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041, **more: Any) -> Numbers:
     """Five values from 1001 by 10, unless others are wanted."""
     return Numbers(alias="orders", start=start, step=step, maximum=maximum, **more)
 

@@ -10,7 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from sequences import changes, doctor, dynamodb, get_next_value, get_next_values, overview, put_next
+from sequences import changes, dynamodb, get_next_value, get_next_values, overview, put_next
+from sequences.doctor import reading
 from sequences.registry import strategies
 from tests.sequences import support
 
@@ -187,7 +188,7 @@ class TestDoctor:
         settings.SEQUENCES = {"elsewhere": {"STRATEGY": ATOMIC, "TABLE": "elsewhere"}}
         with pytest.raises(CommandError, match=r"Unsound: 1\."):
             written("doctor")
-        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
         assert {row["verdict"] for row in rows("doctor")} == {"unknown"}
