@@ -25,7 +25,11 @@ from typing import Any
 
 from django.conf import settings
 from gunicorn import util
+from gunicorn.arbiter import Arbiter
 from gunicorn.workers.gthread import _DEFER, ThreadWorker
+
+from sequences.exceptions import SequenceUnsound
+from sequences.start import require_sound
 
 READ_SECONDS = 30.0
 SEND_SECONDS = 60.0
@@ -162,6 +166,18 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
         super().__init__(*args, **kwargs)
         self.closing_conns: deque[Any] = deque()
         self._look_at = 0.0
+
+    def load_wsgi(self) -> None:
+        """Load the site, unless a sequence is not sound on its tables: then gunicorn ends, after a line that says why.
+
+        Numbers that are given twice cannot be taken back, while a site that does not start is noticed.
+        """
+        super().load_wsgi()
+        try:
+            require_sound()
+        except SequenceUnsound as error:
+            self.log.critical("Not started. %s", error)
+            raise SystemExit(Arbiter.WORKER_BOOT_ERROR) from None
 
     def enqueue_req(self, conn: Any) -> None:
         """Let a thread take the next request of a connection."""

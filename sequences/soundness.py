@@ -48,6 +48,11 @@ class Needs:
     striped: bool = False
     accepted: frozenset[str] = frozenset()
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another Region than this one writes the sequence."""
+        return self.home_region not in ("", self.region)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Soundness:
@@ -76,7 +81,7 @@ def judge(needs: Needs, copies: Mapping[str, Copies | None]) -> Soundness:
     known = [copies[table] for table in needs.tables if copies.get(table) is not None]
     later = _first(one for one in known if one and one.is_global and not one.strongly)
     single = _first(one for one in known if one and not one.transactions)
-    if needs.home_region not in ("", needs.region):
+    if needs.is_elsewhere:
         return _elsewhere(needs)
     if later:
         return _agreeing_later(needs, later)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from gunicorn.arbiter import Arbiter
 from gunicorn.workers.gthread import ThreadWorker
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 import project.worker
 from project.proof.faults.stack import Stack, running_stack
 from project.worker import LARGEST_HEAD, LARGEST_LINE, BufferingWorker, Incoming
+from sequences.exceptions import SequenceUnsound
 
 MOST = 1000
 SLOW_CLIENTS = 64
@@ -371,3 +373,21 @@ class TestDeadlines:
         monkeypatch.setattr(ThreadWorker, "handle_request", lambda *_: conn.sock.sendall(b"x" * 10_000_000))
         assert worker.handle_request(None, conn) is False
         assert theirs.recv(1) == b"x"
+
+
+class TestStart:
+    def test_a_site_whose_sequences_are_unsound(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """gunicorn ends with the code by which it starts no worker again, after one line that says why."""
+
+        def unsound() -> None:
+            raise SequenceUnsound("The sequence 'tickets': two Regions give the same number.")
+
+        said: list[str] = []
+        monkeypatch.setattr(ThreadWorker, "load_wsgi", lambda self: None)
+        monkeypatch.setattr(project.worker, "require_sound", unsound)
+        worker = object.__new__(BufferingWorker)
+        worker.log = SimpleNamespace(critical=lambda text, *values: said.append(text % values))
+        with pytest.raises(SystemExit) as ended:
+            worker.load_wsgi()
+        assert ended.value.code == Arbiter.WORKER_BOOT_ERROR
+        assert said == ["Not started. The sequence 'tickets': two Regions give the same number."]
