@@ -126,6 +126,12 @@ def sequence_not_set_up(scene: Scene) -> Any:
     return scene.file()
 
 
+def sequence_unsound(scene: Scene) -> Any:
+    """Another Region writes the numbers."""
+    scene.configure("tickets", HOME_REGION="eu-central-1")
+    return scene.file()
+
+
 def used_up(scene: Scene) -> Any:
     """The last number was given."""
     scene.configure("tickets", MAXIMUM=1)
@@ -271,6 +277,7 @@ PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "project_archived": (409, project_archived),
     "project_exists": (409, lambda scene: scene.api.post("/api/projects/", {"key": "ABC", "name": "Second"})),
     "sequence_not_set_up": (503, sequence_not_set_up),
+    "sequence_unsound": (503, sequence_unsound),
     "stale": (409, stale),
     "store_away": (503, store_away),
     "store_refuses": (503, store_refuses),
