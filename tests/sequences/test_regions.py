@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ from pytest_django import Settings
 
 from sequences import changes, dynamodb, get_last_value, put_next
 from sequences.audit import audit
-from sequences.exceptions import InvalidSequence, OperationNotSupported, SequenceFrozen
+from sequences.exceptions import InvalidSequence, OperationNotSupported, SequenceFrozen, SequenceWentBack
 from sequences.lab.engine import Engine
 from sequences.registry import parse_config, strategies
 from sequences.strategies import Strategy
@@ -273,9 +274,12 @@ class TestStripes:
         regions.write(scope, ITEMS)
         for region in (EAST, WEST):
             with regions.inside(region) as strategy:
-                before = audit(strategy, scope)
+                with dynamodb.at_most(50) as alone:
+                    before = audit(strategy, scope)
                 regions.replicate()
-                report = audit(strategy, scope)
+                with dynamodb.at_most(50) as budget:
+                    report = audit(strategy, scope)
+                assert budget.sent <= alone.sent
                 assert (report.strays.total, report.orphans.total) == (0, 0)
                 assert report.carried == before.carried == ITEMS
                 assert report.markers == ITEMS // 2
@@ -310,6 +314,9 @@ class TestStripes:
         regions.replicate()
         assert regions.put(WEST, regions.process(WEST), scope, "") == 18
         with regions.inside(WEST) as strategy:
+            regions.put(EAST, regions.process(EAST), scope, "")
+            regions.replicate()
+            assert strategy.layout.highest(scope, partial(dynamodb.call, client=WEST))[0] == 19
             assert get_last_value("tickets", scope=scope) == 18
             assert strategy.free_value(scope) == 20
             assert changes.advance("tickets", to=101, scope=scope, by="ana", reason="a test").after == 100
@@ -335,6 +342,20 @@ class TestStripes:
             if strategy.counter and not strategy.counter.beside_items:
                 assert [counter.scope for counter in strategy.counters(None, 10)[0]] == [scope]
             assert changes.advance("tickets", to=1001, scope=scope, by="ana", reason="a test").after == 1000
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_a_counter_that_went_back(self, name: str, world: Callable[..., World], scope: str) -> None:
+        """The evidence of a Region's own numbers is found among newer ones of another Region."""
+        regions = world(name, **STRIPES)
+        for region, count in ((WEST, 3), (EAST, 9)):
+            for _ in range(count):
+                regions.put(region, regions.processes[region][0], scope, "")
+        regions.replicate()
+        again = regions.process(WEST)
+        counter = again.stored_counter
+        regions.wires[WEST].delete_item(TableName=counter.table, Key=counter.key(scope))
+        with pytest.raises(SequenceWentBack):
+            put(again, scope)
 
     def test_texts_are_read_everywhere(self, world: Callable[..., World]) -> None:
         """A text that one Region wrote is read in the other one."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import boto3
 import pytest
@@ -30,6 +33,8 @@ from sequences.exceptions import AccessRefused, SequenceError, SequenceUnsound
 from sequences.registry import strategies
 from sequences.soundness import RISKS, Needs, Verdict, judge
 from sequences.start import require_sound
+from sequences.tables import create_tables
+from sequences.testing import moto_engine
 from tests.sequences.support import SEQUENCES, Sent, Wire, handled, names_that, stored, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -200,7 +205,7 @@ class TestRefusal:
         assert not WRITES & {*wire.operations}
 
     @pytest.mark.parametrize("name", SEQUENCES)
-    def test_what_the_hot_path_costs(self, name: str, scope: str) -> None:
+    def test_what_the_hot_path_costs(self, name: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first write of a process describes each table once; no other one asks anything more."""
         strategies.reset()
         with tapped_unasked() as wire:
@@ -209,9 +214,12 @@ class TestRefusal:
             assert first == {*strategies[name].lives.tables}
             assert len(wire.bodies("DescribeTable")) == len(first)
             wire.clear()
+            judging = mock.Mock(side_effect=strategies[name].lives._judge)
+            monkeypatch.setattr(strategies[name].lives, "_judge", judging)
             for _ in range(3):
                 put_next(name, {}, scope=scope)
             assert "DescribeTable" not in wire.operations
+            judging.assert_not_called()
 
     def test_a_repaired_table_needs_no_restart(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A refusal asks the table again after a minute, and not before: then the writes go on."""
@@ -250,7 +258,9 @@ class TestRefusal:
             put_next("tickets", {}, scope=scope)
         assert get_last_value("tickets", scope=scope) is None
 
-    def test_what_cannot_be_read_stops_nobody(self, scope: str, caplog: pytest.LogCaptureFixture) -> None:
+    def test_what_cannot_be_read_stops_nobody(
+        self, scope: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Who may not describe tables writes all the same; one warning in a process says what is not known."""
 
         def refused(**_: object) -> None:
@@ -260,6 +270,8 @@ class TestRefusal:
         with caplog.at_level(logging.WARNING), handled({"before-call.dynamodb.DescribeTable": refused}):
             for count in range(1, 4):
                 assert put_next("sort-key", {}, scope=scope).value == count
+                later = time.monotonic() + count * tables.ASK_AGAIN_SECONDS
+                monkeypatch.setattr("sequences.dynamodb.tables.time.monotonic", partial(float, later))
         assert caplog.text.count("cannot be described") == 1
         strategies.reset()
 
@@ -389,6 +401,15 @@ class TestDoctor:
                 )["Items"]
                 == []
             )
+
+    def test_who_am_i_on_aws(self) -> None:
+        """STS tells in whose name a client signs, and what the engine does not know is not known."""
+        with moto_engine():
+            create_tables()
+            found = {finding.about: finding for finding in findings_of(read_facts(thorough=True))}
+        assert found["who am I"].found.startswith("arn:aws:sts::123456789012:")
+        assert found["permissions"].verdict is GOOD
+        assert "limits" in found
 
     def test_a_permission_that_is_missing(self) -> None:
         """The policy's refusal of one operation is found, without a write."""
