@@ -23,7 +23,7 @@ def findings_of(facts: Facts) -> list[Finding]:
     """What the facts mean: wrong sequences first, then the others, then each client, then each table."""
     wrong = [
         Finding(
-            subject=alias,
+            subject=f"sequence {alias}",
             about="settings",
             verdict=Verdict.UNSOUND,
             found=said,
@@ -235,7 +235,7 @@ def _of_sequence(facts: Facts, needs: Needs) -> Iterator[Finding]:
     copies = {name: dynamodb.copies_in(told) for name, told in about.items() if isinstance(told, Mapping)}
     soundness = judge(needs, copies)
     yield Finding(
-        subject=needs.sequence,
+        subject=f"sequence {needs.sequence}",
         about="Regions",
         verdict=soundness.verdict,
         found=soundness.found,

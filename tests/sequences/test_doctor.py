@@ -162,7 +162,7 @@ class TestClients:
     def test_a_wrong_sequence(self) -> None:
         """A sequence that cannot be used is unsound, and says why."""
         (finding,) = findings_of(Facts(wrong={"orders": "no such class"}))
-        assert (finding.subject, finding.verdict, finding.found) == ("orders", UNSOUND, "no such class")
+        assert (finding.subject, finding.verdict, finding.found) == ("sequence orders", UNSOUND, "no such class")
 
 
 @pytest.mark.usefixtures("configured")
@@ -209,7 +209,7 @@ class TestReading:
         }
         found = findings_of(read_facts())
         unsound = {(finding.subject, finding.about) for finding in found if finding.verdict is UNSOUND}
-        assert unsound == {(dynamodb.table_name("missing"), "table"), ("wrong", "settings")}
+        assert unsound == {(dynamodb.table_name("missing"), "table"), ("sequence wrong", "settings")}
 
     def test_a_client_that_does_not_answer_is_asked_once(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch
