@@ -35,7 +35,7 @@ from sequences.soundness import RISKS, Needs, Verdict, judge
 from sequences.start import require_sound
 from sequences.tables import create_tables
 from sequences.testing import moto_engine
-from tests.sequences.support import SEQUENCES, Sent, Wire, handled, names_that, stored, tapped
+from tests.sequences.support import SEQUENCES, Processes, Sent, Wire, handled, names_that, stored, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
 ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/t"
@@ -184,6 +184,14 @@ class TestJudgement:
         assert "add 'regions-give-the-same-number' to its ACCEPT" in judge(needs(), {"t": LATER}).remedy
 
 
+def describes(name: str, scope: str) -> int:
+    """How many tables a process has described when it has stored two items."""
+    with tapped_unasked() as wire:
+        for _ in range(2):
+            put_next(name, {}, scope=scope)
+    return len({body["TableName"] for body in wire.bodies("DescribeTable")})
+
+
 @pytest.mark.usefixtures("configured")
 class TestRefusal:
     @pytest.mark.parametrize("name", SEQUENCES)
@@ -220,6 +228,18 @@ class TestRefusal:
                 put_next(name, {}, scope=scope)
             assert "DescribeTable" not in wire.operations
             judging.assert_not_called()
+
+    def test_a_forked_child_asks_for_itself(self, forked: Processes, scope: str) -> None:
+        """What a process has learned of its tables is not its child's, who may be elsewhere."""
+        put_next("sort-key", {}, scope=scope)
+        assert forked.run(describes, "sort-key", scope) == [1] * forked.count
+
+    def test_changed_settings_are_judged(self, scope: str, settings: Settings) -> None:
+        """A setting that changes is judged at the next write."""
+        put_next("sort-key", {}, scope=scope)
+        settings.SEQUENCES = {"sort-key": {**SEQUENCES["sort-key"], "HOME_REGION": "eu-central-1"}}
+        with pytest.raises(SequenceUnsound):
+            put_next("sort-key", {}, scope=scope)
 
     def test_a_repaired_table_needs_no_restart(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A refusal asks the table again after a minute, and not before: then the writes go on."""
