@@ -16,12 +16,12 @@ comes next.
 Each function has a twin for event loops: `await aput_next(...)`.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
-The functions here and twelve modules are public: `types` (what they return), `exceptions`, `signals`, `changes`
+The functions here and thirteen modules are public: `types` (what they return), `exceptions`, `signals`, `changes`
 (guarded changes of a sequence, as to put it past the numbers of earlier data), `actions` (other rows that ride in the
 transaction of an item), `fields` (for Django models), `operations` (for their migrations), `compat` (for code that used
 django-sequences), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that
-SEQUENCES configures), `capabilities` (what they can do) and `strategies` (for a strategy of your own). Everything else
-may change.
+SEQUENCES configures), `capabilities` (what they can do), `start` (what a web process asks before it serves) and
+`strategies` (for a strategy of your own). Everything else may change.
 """
 
 from .asynchronous import (
