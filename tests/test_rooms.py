@@ -69,7 +69,6 @@ PUBLIC = (
     "sequences/rest/problems.py",
     "sequences/rest/views.py",
     "sequences/spreadsheets.py",
-    "sequences/start.py",
     "sequences/storage.py",
     "sequences/types.py",
 )
