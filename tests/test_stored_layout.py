@@ -101,8 +101,10 @@ def _named(attribute: str) -> str:
 
 def race(name: str, scope: Scope) -> None:
     """Let this host line up at the next write."""
+    line = strategies[name].item_writer.line
+    assert line is not None
     for _ in range(MOST_LOST):
-        strategies[name].item_writer.line.lost(scope)
+        line.lost(scope)
 
 
 def number_things(patch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ from . import remedies
 from .assignments import Assignment, Hint
 from .course import Course, course_of_counter
 from .history import History
+from .host_line import HostLine
 from .item_writer import ItemWriter
 from .layout import VALUE_IN, ItemLayout, Send
 from .lives import TableLives
@@ -162,13 +163,19 @@ class Strategy(ABC):
             self.markers,
             self.lives,
             most_actions=self.most_actions,
-            locks_host=joins,
+            line=self._line() if joins else None,
             clock=self.timing.clock,
             texts=self.format.text,
         )
         self.items = CommitQueues(self.item_writer, joins=joins)
         self._percents: LRU[int] = LRU()
         self._list_scopes = _imported(config.alias, self.option["scopes"])
+
+    def _line(self) -> HostLine:
+        """The lines of hosts; those of another Region have lines of their own."""
+        stripe = self.config.stripe
+        name = f"{self.alias}@{stripe}" if stripe else self.alias
+        return HostLine(name, self.markers.schema, clock=self.timing.clock, wall=self.wall)
 
     def _layout(self) -> ItemLayout:
         in_periods = self.period.kind != "never"

@@ -76,10 +76,10 @@ class Turn:
 
 
 class HostLine:
-    """The lines of hosts at the scopes of one sequence, as this process sees them. A method never retries."""
+    """The lines of hosts at the scopes of one sequence, by its name, as this process sees them. A method never retries."""
 
-    def __init__(self, alias: str, schema: KeySchema, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
-        self._alias = alias
+    def __init__(self, name: str, schema: KeySchema, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
+        self._name = name
         self._schema = schema
         self._clock = clock
         self._wall = wall
@@ -87,7 +87,7 @@ class HostLine:
 
     def key(self, scope: Scope) -> dict[str, Any]:
         """The key of a line's row. No scope's items can have it."""
-        return self._schema.key(f"#line#{self._alias}#{scope_text(scope)}", 0)
+        return self._schema.key(f"#line#{self._name}#{scope_text(scope)}", 0)
 
     def lost(self, scope: Scope) -> None:
         """This process lost a race."""

@@ -46,7 +46,7 @@ Texts = Callable[[int, str | None, datetime.date | None, str], str]
 
 
 class ItemWriter(Committer):
-    """Stores the items of one sequence. With `locks_host` processes and hosts that race at a scope take turns."""
+    """Stores the items of one sequence. With a `line`, processes and hosts that race at a scope take turns."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ItemWriter(Committer):
         lives: TableLives,
         *,
         most_actions: int,
-        locks_host: bool,
+        line: HostLine | None,
         clock: Callable[[], float],
         texts: Texts,
     ) -> None:
@@ -64,9 +64,8 @@ class ItemWriter(Committer):
         self.layout = layout
         self.markers = markers
         self.lives = lives
-        self.line = HostLine(markers.alias, markers.schema, clock=clock, wall=markers.wall)
         self.most_actions = most_actions
-        self.locks_host = locks_host
+        self.line = line
         self.clock = clock
         self.texts = texts
         self._turns: dict[Scope, Turn] = {}
@@ -114,7 +113,7 @@ class ItemWriter(Committer):
 
         Take over their hints before the block, and leave new ones after it.
         """
-        if not self.locks_host:
+        if self.line is None:
             yield
             return
         began = self.clock() if metrics.on else 0.0
@@ -203,7 +202,8 @@ class ItemWriter(Committer):
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
-        self.line.won(scope)
+        if self.line is not None:
+            self.line.won(scope)
         if write.life == self.lives.current:
             self.assigner.committed(scope, self._value(write.values[-1], write.pendings[-1].request.count - 1))
         size = sum(len(pending.request.items) for pending in write.pendings)
@@ -289,7 +289,7 @@ class ItemWriter(Committer):
                     self._refused_action(
                         scope, role, write.pendings[role.pending], write.values[role.pending], reason, raced=raced
                     )
-            if raced or write.lost_its_number(error):
+            if self.line is not None and (raced or write.lost_its_number(error)):
                 self.line.lost(scope)
         finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
             if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):

@@ -58,12 +58,19 @@ def row(configured: str, scope: str) -> Callable[[], tuple[int, int]]:
     """Reads the row of the line: the places that were taken, and the last one that was given back."""
 
     def read() -> tuple[int, int]:
-        line = strategies["sort-key"].item_writer.line
+        line = line_of(strategies["sort-key"])
         request = expressions.read_item(strategies["sort-key"].markers.schema.table, line.key(scope))
         found = dynamodb.unmarshal(dynamodb.call("get_item", request).get("Item", {}))
         return found.get("taken", 0), found.get("given_back", 0)
 
     return read
+
+
+def line_of(strategy: Strategy) -> HostLine:
+    """The lines of a strategy."""
+    line = strategy.item_writer.line
+    assert line is not None
+    return line
 
 
 Row = Callable[[], tuple[int, int]]
@@ -268,8 +275,8 @@ class TestStrategies:
         hosts = [make(name) for _ in range(2)]
         for one in hosts:
             put(one, scope)
-            one.item_writer.line.lost(scope)
-            one.item_writer.line.lost(scope)
+            line_of(one).lost(scope)
+            line_of(one).lost(scope)
         put(hosts[0], scope)
         wire.clear()
         for turns, one in enumerate([*hosts, *hosts][1:], 4):
