@@ -76,7 +76,7 @@ class Turn:
 
 
 class HostLine:
-    """The lines of hosts at the scopes of one sequence, by its name, as this process sees them. A method never retries."""
+    """The lines of hosts at the scopes of one sequence, as this process sees them. Nothing is sent again."""
 
     def __init__(self, name: str, schema: KeySchema, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self._name = name
