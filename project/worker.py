@@ -8,6 +8,9 @@ body that is too large is not awaited: the application refuses it by its length,
 The end of a connection is not awaited either: gunicorn's main thread would wait up to 2 s for each. A client that reads
 its answer slowly has `SEND_SECONDS` for each piece of it, then the connection closes and the thread is free.
 
+A worker that is asked to stop says so at `/readyz`. For STOP_DELAY seconds it still takes connections, until a load
+balancer has noticed. Then it takes those that wait already, closes its door, and answers what is under way.
+
 This worker only finds out where a request ends. gunicorn's parser reads what was collected, as always. What the parser
 refuses never reaches the application: it is answered here, as `application/problem+json`.
 """
@@ -16,6 +19,7 @@ import json
 import re
 import socket
 import sys
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -26,13 +30,16 @@ from typing import Any
 from django.conf import settings
 from gunicorn import util
 from gunicorn.arbiter import Arbiter
-from gunicorn.workers.gthread import _DEFER, ThreadWorker
+from gunicorn.workers.gthread import _DEFER, STOP_KEEPALIVE_LINGER, ThreadWorker
 
+from project import environment
 from sequences.exceptions import SequenceUnsound
 from sequences.start import require_sound
+from tickets import health
 
 READ_SECONDS = 30.0
 SEND_SECONDS = 60.0
+EXIT_SECONDS = 2  # what a process needs to end when its last request is answered, so that nobody kills it before
 CLOSE_SECONDS = 2.0  # for so long, what a client still sends is read and dropped: a reset would hide the answer
 LARGEST_HEAD = 64 * 1024
 LARGEST_LINE = 8192  # of a chunk's size; gunicorn's parser refuses longer ones
@@ -179,6 +186,37 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
             self.log.critical("Not started. %s", error)
             raise SystemExit(Arbiter.WORKER_BOOT_ERROR) from None
 
+    def init_process(self) -> None:
+        """Give the end of the process its share of the time in which the web server stops."""
+        self._stop_delay = environment.count("STOP_DELAY")
+        self.cfg.set("graceful_timeout", max(1, self.cfg.graceful_timeout - self._stop_delay - EXIT_SECONDS))
+        super().init_process()
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Begin to stop."""
+        health.STOPPING.set()
+        if self._stop_delay and self.alive:
+            later = threading.Timer(self._stop_delay, super().handle_exit, (sig, frame))
+            later.daemon = True
+            later.start()
+        else:
+            super().handle_exit(sig, frame)
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        """Take connections, or leave them to wait; a worker that stops takes those that wait, and closes its door.
+
+        gunicorn would let clients connect to a door behind which nobody is any more.
+        """
+        taken = -1
+        while self._accepting and not self.alive and taken != self.nr_conns:
+            taken = self.nr_conns
+            for listener in self.sockets:
+                self.accept(listener)
+        super().set_accept_enabled(enabled)
+        if not self.alive:
+            for listener in self.sockets:
+                listener.close()
+
     def enqueue_req(self, conn: Any) -> None:
         """Let a thread take the next request of a connection."""
         conn.incoming = Incoming(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or sys.maxsize)
@@ -215,7 +253,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
         if fs.cancelled() or fs.exception() or fs.result() is not _DEFER:
             super().finish_request(conn, fs)
             return
-        conn.timeout = conn.deadline
+        conn.timeout = conn.deadline if self.alive else min(conn.deadline, time.monotonic() + STOP_KEEPALIVE_LINGER)
         self.pending_conns.append(conn)
         self.poller.register(conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn))
 

@@ -1,8 +1,8 @@
 """Whether the site lives, and whether it can serve: for load balancers and monitors, without signing in.
 
 `/healthz` says that the process answers. `/readyz` says whether DynamoDB and the SQL database answer within a second,
-and is 503 otherwise. The middleware stands first, so that neither the host's name, nor HTTPS, nor a throttle, nor the
-log of requests is asked.
+and is 503 otherwise, and in a process that is asked to stop. The middleware stands first, so that neither the host's
+name, nor HTTPS, nor a throttle, nor the log of requests is asked.
 """
 
 import json
@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from time import monotonic
 
 from django.db import connection
@@ -20,6 +20,9 @@ from tickets.store.places import ROWS
 
 SECONDS = 1.0
 REMEMBERED_SECONDS = 1.0  # so that asking often costs no more
+
+STOPPING = Event()
+"""Set by the web server when it is asked to stop: then a load balancer is to send its requests elsewhere."""
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +88,9 @@ def healthz() -> HttpResponse:
 
 
 def readyz() -> HttpResponse:
-    """The stores answer."""
+    """The stores answer, and this process goes on."""
+    if STOPPING.is_set():
+        return JsonResponse({"status": "stopping"}, status=503)
     stores = READINESS.answer()
     ready = set(stores.values()) == {"ok"}
     body = {"status": "ok" if ready else "unavailable", **stores}

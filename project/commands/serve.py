@@ -16,17 +16,17 @@ from contextlib import ExitStack, contextmanager
 from django.core.exceptions import ImproperlyConfigured
 
 from project import environment
+from project.commands import web
 from project.commands.bootstrap import fail
-from project.commands.prepare import ANN, BEN, DEMO
+from project.commands.prepare import ANN, BEN, DEMO, STATIC
 from project.paths import DEMO_PASSWORD, ENGINE_DATA, ENGINE_ENDPOINT
 from project.secret_files import stored_secret
 from sequences.lab.engine import FALLBACK_WARNING, Engine, EngineError
 from sequences.lab.processes import HOST, ChildProcess, answers
 
 WEB_START_SECONDS = 60.0
-WEB_STOP_SECONDS = 15.0
+WEB_STOP_SECONDS = 2.0  # beyond those that the web server takes itself
 WATCH_SECONDS = 0.1
-WORKER = "project.worker.BufferingWorker"
 
 logger = logging.getLogger("project.serve")
 
@@ -56,11 +56,11 @@ def run(stopping: threading.Event) -> int:
     with ExitStack() as stack:
         engine = stack.enter_context(running_engine()) if environment.needs_own_engine() else None
         prepare(password)
-        web = start_web(port, stopping)
-        stack.callback(web.stop, WEB_STOP_SECONDS)
+        server = start_web(port, stopping)
+        stack.callback(server.stop, web.stop_seconds() + WEB_STOP_SECONDS)
         if not stopping.is_set():
-            say_where(port, password, engine)
-        watch(web, engine, password, stopping)
+            say_where(password, engine)
+        watch(server, engine, password, stopping)
     return 0
 
 
@@ -80,7 +80,7 @@ def running_engine() -> Iterator[Engine]:
 def prepare(password: str) -> None:
     """Bring the databases up to date."""
     os.environ["DEMO_PASSWORD"], os.environ["COLLECTED"] = password, "1"
-    child = ChildProcess([sys.executable, "-m", "project.commands.prepare"])
+    child = ChildProcess([sys.executable, "-m", "project.commands.prepare", STATIC])
     del os.environ["DEMO_PASSWORD"]  # the web server does not need it
     code = child.process.wait()
     child.kill()  # its own children, if any are left
@@ -90,25 +90,14 @@ def prepare(password: str) -> None:
 
 def start_web(port: int, stopping: threading.Event) -> ChildProcess:
     """Start gunicorn and wait until it answers."""
-    workers = environment.count("WEB_WORKERS", default=2, least=1)
-    threads = environment.count("WEB_THREADS", default=16, least=1)
-    options = f"--worker-class {WORKER} --workers {workers} --threads {threads} --log-level warning"
-    fixed = ["--config=python:project.web", f"--bind={_authority(port)}", "--no-control-socket"]
-    program = [sys.executable, "-m", "gunicorn", *fixed, *options.split(), "project.wsgi"]
-    web = ChildProcess(program)
+    server = ChildProcess(web.program())
     deadline = time.monotonic() + WEB_START_SECONDS
     while not stopping.is_set() and not answers(port, _reached_at()):
-        if not web.is_running or time.monotonic() > deadline:
-            web.kill()
+        if not server.is_running or time.monotonic() > deadline:
+            server.kill()
             raise ServerError(f"the web server did not start on port {port} (see above).")
         time.sleep(WATCH_SECONDS)
-    return web
-
-
-def _authority(port: int) -> str:
-    """The address and port of the web server, as in a URL."""
-    host = environment.bind()
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return server
 
 
 def _reached_at() -> str:
@@ -116,9 +105,9 @@ def _reached_at() -> str:
     return {"0.0.0.0": HOST, "::": "::1"}.get(environment.bind(), environment.bind())  # noqa: S104 - as it was asked
 
 
-def say_where(port: int, password: str, engine: Engine | None) -> None:
+def say_where(password: str, engine: Engine | None) -> None:
     """Print the address, how to sign in, and where the data is kept."""
-    print(f"\n  Tickets are at http://{_authority(port)}/")
+    print(f"\n  Tickets are at http://{web.authority()}/")
     if password:
         print(f"  Sign in as {DEMO} with the password {password} (it is in {DEMO_PASSWORD})")
         print(f"  {ANN}, an owner of project SHOP, and {BEN}, a reporter in it, have the same password")
@@ -129,11 +118,11 @@ def say_where(port: int, password: str, engine: Engine | None) -> None:
     print("  Ctrl-C stops.\n", flush=True)
 
 
-def watch(web: ChildProcess, engine: Engine | None, password: str, stopping: threading.Event) -> None:
+def watch(server: ChildProcess, engine: Engine | None, password: str, stopping: threading.Event) -> None:
     """Keep the engine running until the run stops. Raises ServerError if the web server ends by itself."""
     while not stopping.wait(WATCH_SECONDS):
-        if not web.is_running:
-            raise ServerError(f"the web server ended by itself, with code {web.process.returncode}.")
+        if not server.is_running:
+            raise ServerError(f"the web server ended by itself, with code {server.process.returncode}.")
         if engine and not engine.is_running:
             logger.warning("The engine ended by itself. It is started again at %s.", engine.endpoint)
             engine.restart()

@@ -256,7 +256,7 @@ def test_its_address_and_workers_are_those_of_the_environment(tmp_path: Path) ->
     with running_site(Site(copy_project(tmp_path / "project"), free_port(), asked)) as site:
         assert f"http://0.0.0.0:{site.port}/" in site.text
         (master, _worker) = processes(f"--bind=0.0.0.0:{site.port}")
-        assert b"--threads\x003\0" in Path(f"/proc/{master}/cmdline").read_bytes()
+        assert b"--threads=3\0" in Path(f"/proc/{master}/cmdline").read_bytes()
 
 
 @pytest.mark.parametrize("asked", [{"WEB_WORKERS": "0"}, {"WEB_THREADS": "many"}])

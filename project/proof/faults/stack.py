@@ -19,7 +19,7 @@ from typing import Any
 
 import urllib3
 
-from project.commands.serve import WORKER
+from project.commands.web import WORKER
 from project.paths import ROOT
 from project.proof.faults import clock, worker
 from project.proof.faults.control import Proxy, proxy_before

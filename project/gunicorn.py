@@ -1,4 +1,4 @@
-"""gunicorn's settings beside those of `serve.py`: its log lines, and where its processes keep what they measure.
+"""gunicorn's settings beside those of `commands.web`: its log lines, and where its processes keep what they measure.
 
 gunicorn takes from here what has the name of one of its settings.
 """

@@ -1,0 +1,198 @@
+"""A web server that is asked to stop: what it has read it answers, what it does not answer it has not read."""
+
+import http.client
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from project.proof.faults.plans import Rule
+from project.proof.faults.stack import Stack, running_stack
+
+pytestmark = pytest.mark.needs_engine
+
+CLIENTS = 32
+
+
+@pytest.fixture
+def stack(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """The running product, started as a container starts it, with these variables."""
+    with running_stack(tmp_path) as stack:
+        stack.stop_web()
+        stack.command = [sys.executable, "-m", "project.commands.web"]
+        own = {"PORT": str(urlsplit(stack.address).port), "WEB_THREADS": "16", **getattr(request, "param", {})}
+        stack.environment = {**stack.environment, **own}
+        stack.start_web()
+        assert stack.ask("POST", "/api/projects/", {"key": "STOP", "name": "Stop"}).status == 201
+        yield stack
+
+
+@dataclass
+class Clients:
+    """Clients that file tickets until their site is gone. Every second one keeps its connection."""
+
+    stack: Stack
+    answered: list[tuple[str, int, int]] = field(default_factory=list)
+    """Title, status and number of each answer."""
+    unanswered: list[str] = field(default_factory=list)
+    """The titles of requests without an answer."""
+
+    def __post_init__(self) -> None:
+        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(CLIENTS)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_for(self, count: int) -> None:
+        """Return when so many requests are answered."""
+        deadline = time.monotonic() + 60
+        while len(self.answered) < count:
+            assert time.monotonic() < deadline, f"{len(self.answered)} of {count} were answered"
+            time.sleep(0.01)
+
+    def join(self) -> None:
+        """Wait until the last one has found out that the site is gone."""
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, client: int) -> None:
+        keeps, connection = client % 2 == 0, connected(self.stack)
+        for number in range(10_000):
+            if not keeps:
+                connection = connected(self.stack)
+            title = f"Client {client}, ticket {number}"
+            try:
+                connection.request("POST", "/api/projects/STOP/tickets/", json.dumps({"title": title}), self._headers)
+                answer = connection.getresponse()
+                content = json.loads(answer.read())
+            except (OSError, http.client.HTTPException):
+                self.unanswered.append(title)
+                connection.close()
+                if is_closed(self.stack):
+                    return
+                connection = connected(self.stack)
+            else:
+                self.answered.append((title, answer.status, content.get("number", 0)))
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Token {self.stack.token}", "Content-Type": "application/json"}
+
+
+def connected(stack: Stack) -> HTTPConnection:
+    """A connection of its own, which begins with its first request."""
+    return HTTPConnection(stack.address.removeprefix("http://"), timeout=60)
+
+
+def wait_for_a_fault(stack: Stack) -> None:
+    """Return when a request to the engine is under way."""
+    deadline = time.monotonic() + 30
+    while not stack.proxy.log.faults:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def is_closed(stack: Stack) -> bool:
+    """Whether the site takes no connections."""
+    try:
+        connected(stack).connect()
+    except OSError:
+        return True
+    return False
+
+
+def get(stack: Stack, path: str) -> tuple[int, str]:
+    """The status and the body of an answer over a new connection."""
+    connection = connected(stack)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())["status"]
+
+
+def stored(stack: Stack) -> dict[int, str]:
+    """The titles of all tickets by their numbers."""
+    path: str | None = "/api/projects/STOP/tickets/"
+    found: dict[int, str] = {}
+    while path:
+        page = stack.ask("GET", path).content
+        found |= {ticket["number"]: ticket["title"] for ticket in page["results"]}
+        path = page["next"]
+    return found
+
+
+def test_a_stop_under_load_loses_nothing(stack: Stack) -> None:
+    """SIGTERM under the load of 32 clients: what was read is answered, without an error, and nothing else is stored."""
+    stack.proxy.follow(
+        *(Rule(fault="delay", operation=write, seconds=0.1) for write in ("PutItem", "TransactWriteItems"))
+    )
+    clients = Clients(stack)
+    clients.wait_for(200)
+    stack.web.terminate()
+    clients.join()
+    assert stack.web.wait(60) == 0
+
+    stack.start_web()
+    assert {status for _, status, _ in clients.answered} == {201}
+    tickets = stored(stack)
+    assert sorted(tickets) == list(range(1, len(tickets) + 1))
+    assert all(count == 1 for count in Counter(tickets.values()).values())
+    assert {number: title for title, _, number in clients.answered} == tickets
+    assert not set(clients.unanswered) & set(tickets.values())
+
+
+@pytest.mark.parametrize("stack", [{"STOP_DELAY": "8", "STOP_SECONDS": "20"}], indirect=True)
+def test_it_says_so_before_it_closes(stack: Stack) -> None:
+    """For STOP_DELAY seconds /readyz is 503 while new connections are served; /healthz says that it lives."""
+    stack.web.terminate()
+    seen = [(0, "")]
+    while seen[-10:] != [(503, "stopping")] * 10:  # of both processes
+        seen.append(get(stack, "/readyz"))
+    assert set(seen) <= {(0, ""), (200, "ok"), (503, "stopping")}
+    assert get(stack, "/healthz") == (200, "ok")
+    assert stack.web.wait(60) == 0
+
+
+def test_nobody_waits_at_a_closed_door(stack: Stack) -> None:
+    """While it answers what is under way, it refuses new connections, so that clients go elsewhere at once."""
+    stack.proxy.follow(Rule(fault="delay", operation="PutItem", seconds=2.5))
+    with ThreadPoolExecutor(1) as client:
+        answer = client.submit(stack.ask, "POST", "/api/projects/STOP/tickets/", {"title": "Under way"})
+        wait_for_a_fault(stack)
+        stack.web.terminate()
+        while not is_closed(stack):
+            time.sleep(0.01)
+        assert not answer.done()
+        assert answer.result().status == 201
+    assert stack.web.wait(60) == 0
+
+
+@pytest.mark.parametrize("stack", [{"STOP_SECONDS": "3"}], indirect=True)
+def test_it_ends_though_the_engine_hangs(stack: Stack) -> None:
+    """After STOP_SECONDS it ends, whatever is under way; a repeat of that request tells what became of it."""
+    stack.proxy.follow(Rule(fault="lose-hang", operation="TransactWriteItems", seconds=60))
+    asked, token = {"title": "Once"}, {"Idempotency-Key": "one-request"}
+
+    def ask() -> None:
+        with pytest.raises(Exception, match="onnection"):
+            stack.ask("POST", "/api/projects/STOP/tickets/", asked, token)
+
+    client = threading.Thread(target=ask)
+    client.start()
+    wait_for_a_fault(stack)
+    stack.web.terminate()
+    assert stack.web.wait(60) == 0
+    client.join()
+
+    stack.proxy.calm()
+    stack.start_web()
+    again = stack.ask("POST", "/api/projects/STOP/tickets/", asked, token)
+    assert (again.status, again.content["number"]) == (201, 1)
+    assert stored(stack) == {1: "Once"}
