@@ -45,7 +45,7 @@ EXCEPTIONS = {
     "tickets/accounts/api/": {"rest_framework", "drf_spectacular"},
     "tickets/headers.py": {"csp"},  # the policy of what pages may load
     "tickets/middleware.py": {"django_htmx"},  # where htmx goes after a redirect
-    "project/web.py": {"gunicorn"},  # its settings
+    "project/gunicorn.py": {"gunicorn"},  # its settings
     "project/worker.py": {"gunicorn"},  # its worker is gunicorn's with another way to wait
     "tickets/markdown.py": {"markdown_it"},  # the texts that people write
     "tickets/timeline/api/": {"rest_framework", "drf_spectacular"},

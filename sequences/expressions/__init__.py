@@ -5,6 +5,8 @@ values exact.
 """
 
 from .counters import (
+    CHANGED,
+    GIVEN_BACK,
     SINCE,
     CounterRow,
     Tally,
@@ -37,7 +39,9 @@ from .key_schema import KeySchema, KeyType
 from .lines import give_place_back, take_place
 
 __all__ = [
+    "CHANGED",
     "FIRST_VERSION",
+    "GIVEN_BACK",
     "MARKER_EXPIRY",
     "OLD_ITEM",
     "SINCE",

@@ -9,6 +9,9 @@ from ..dynamodb import marshal
 from .items import OLD_ITEM, REPORT_UNITS, Wire
 
 __all__ = [
+    "CHANGED",
+    "GIVEN_BACK",
+    "SINCE",
     "CounterRow",
     "Tally",
     "add_to_counter",
@@ -44,6 +47,11 @@ class Tally(NamedTuple):
 
 SINCE = "since"
 """The attribute that says since when a counter has tallies (seconds since 1970)."""
+
+GIVEN_BACK = "given_back"
+"""The attribute with the values that processes gave back when they stopped (see `strategies.given_back`)."""
+CHANGED = "changed"
+"""The attribute with the token of the last change after which values of before it are not to be given."""
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
@@ -116,20 +124,26 @@ def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
 
 
 def advance_counter(
-    table: str, key: Wire, row: CounterRow, *, seen: int | None, since: int | None = None
+    table: str, key: Wire, row: CounterRow, *, seen: int | None, since: int | None = None, drops: bool = False
 ) -> dict[str, Any]:
-    """An update to `row` on the condition that the counter is still at `seen`; it may note `since`, too."""
+    """An update to `row` on the condition that the counter is still at `seen`; it may note `since`, too.
+
+    If it `drops`, values of before it that were given back are not given any more.
+    """
     condition, values = _still(seen)
     noted = "" if since is None else ", #since = :since"
+    dropped = ", #changed = :token REMOVE #given_back" if drops else ""
+    names = {**_NAMES, **({"#since": SINCE} if noted else {})}
+    names |= {"#changed": CHANGED, "#given_back": GIVEN_BACK} if drops else {}
     if noted:
         values[":since"] = {"N": str(since)}
     return {
         "TableName": table,
         "Key": key,
         "UpdateExpression": "SET #last_value = :last_value, #highest = :last_value, "
-        f"#updated_at = :now, #token = :token{noted}",
+        f"#updated_at = :now, #token = :token{noted}{dropped}",
         "ConditionExpression": condition,
-        "ExpressionAttributeNames": {**_NAMES, "#since": SINCE} if noted else _NAMES,
+        "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": {
             ":last_value": {"N": str(row.last_value)},
             ":now": {"N": str(row.updated_at)},

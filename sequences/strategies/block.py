@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import length_hint
 from typing import Any
 
 from ..commits import Committer, Pending, ReserveRequest
-from ..exceptions import SequenceExhausted
+from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
-from ..retries import Deadline
+from ..retries import GRACE_SECONDS, Deadline
 from ..types import Scope, SequenceConfig
 from ..waiters import TOOK_TOO_LONG
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
+from .given_back import Beginning, GivenBack
 from .options import positive, whole
 from .supply import Block, Fetch, Supply
 from .watch import Watch
@@ -29,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 BLOCKS_HELD = 4096
 MOST_FETCHES = 8
+STOP_SECONDS = 1.0 - GRACE_SECONDS  # for giving back, so that nothing of it is under way after a second
 
 
 class BlockAllocator(CounterStrategy):
@@ -41,8 +44,12 @@ class BlockAllocator(CounterStrategy):
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
 
-    What it does not do: across processes values do not follow time. The values that a stopped process did not use are a
-    gap; at a regular stop it logs how many. `last_value` is the end of the last block reserved.
+    5. A process that stops in order gives back what it did not use, within a second, and the next one that begins in
+       the scope goes on there.
+
+    What it does not do: across processes values do not follow time. The values that a killed process did not use are a
+    gap, and so are those that could not be given back, whose count it logs. `last_value` is the end of the last block
+    reserved; it never goes back.
 
     A process follows the guarded changes of others within `watch_seconds` and the time of one request: while it holds
     blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. While looks fail, it
@@ -50,8 +57,9 @@ class BlockAllocator(CounterStrategy):
 
     If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 
-    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Beside that, 1 request and 1 read
-    unit every `watch_seconds` for each process that holds blocks.
+    Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Beside that, for each process 1
+    request and 1 read unit when it begins in a scope, and 1 more write unit if there is something to take; 1 read and 1
+    write unit when it gives something back; 1 request and 1 read unit every `watch_seconds` while it holds blocks.
     """
 
     idea = "a block of values, served from memory"
@@ -74,6 +82,8 @@ class BlockAllocator(CounterStrategy):
         self._supplies: dict[Scope, Supply] = {}
         self._lock = threading.RLock()
         self._fetches: list[Fetch] = []
+        self._given_back = GivenBack(self.counter)
+        self._process = os.getpid()
         self._watch = Watch(
             self.history,
             self._drop,
@@ -81,7 +91,7 @@ class BlockAllocator(CounterStrategy):
             wall=self.wall,
             new_deadline=self.deadline,
         )
-        atexit.register(_report_unused, weakref.ref(self))
+        atexit.register(_give_back, weakref.ref(self))
 
     @property
     def units_alone(self) -> tuple[float, float] | None:
@@ -164,6 +174,7 @@ class BlockAllocator(CounterStrategy):
     def _new_supply(self, scope: Scope) -> Supply:
         size: int = self.option["block_size"]
         return Supply(
+            partial(self._given_back.take, scope),
             partial(self.fetch, scope),
             partial(self.prefetch, scope),
             block_size=size,
@@ -219,6 +230,37 @@ class BlockAllocator(CounterStrategy):
         fetch.start()
         return fetch
 
+    def give_back(self) -> None:
+        """Give back all reserved values that nobody got, and log how many could not be. Takes a second at the most.
+
+        A forked child leaves alone what its parent still serves.
+        """
+        if self._process != os.getpid():
+            return
+        deadline, unused = Deadline(timing=self.timing, seconds=STOP_SECONDS, client=self.config.client), 0
+        for scope, supply in list(self._supplies.items()):
+            ranges = self._withdraw(scope, supply, deadline)
+            if ranges and not self._takes_back(scope, ranges, supply.begun, deadline):
+                unused += sum(map(len, ranges))
+        if unused:
+            logger.info("sequence %s: %d reserved values stay unused", self.alias, unused)
+
+    def _withdraw(self, scope: Scope, supply: Supply, deadline: Deadline) -> list[range]:
+        """Take out what this process still holds of a scope, so that none of its threads gets it any more."""
+        with self._lock:
+            self._supplies.pop(scope, None)
+            serving = self._serving.pop(scope, iter(()))
+        rest = list(serving)  # all at once, under the interpreter's lock, as `next` is
+        first = [range(rest[0], rest[-1] + self.numbers.step, self.numbers.step)] if rest else []
+        return _joined([*first, *supply.withdraw(deadline)])
+
+    def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
+        try:
+            return since is not None and self._given_back.give(scope, ranges, since, deadline)
+        except SequenceError as error:
+            logger.debug("sequence %s: cannot give back: %s", self.alias, error)
+            return False
+
     @property
     def unused(self) -> int:
         """How many reserved values this process still holds."""
@@ -230,8 +272,18 @@ class BlockAllocator(CounterStrategy):
         return length_hint(self._serving.get(scope, ())) + (supply.unserved if supply else 0)
 
 
-def _report_unused(reference: weakref.ref[BlockAllocator]) -> None:
-    """Log at the end of the process how many values stay unused."""
+def _give_back(reference: weakref.ref[BlockAllocator]) -> None:
+    """Give back, at the end of the process, what it did not use."""
     strategy = reference()
-    if strategy is not None and strategy.unused:
-        logger.info("sequence %s: %d reserved values stay unused", strategy.alias, strategy.unused)
+    if strategy is not None:
+        strategy.give_back()
+
+
+def _joined(ranges: Iterable[range]) -> list[range]:
+    """The same values in as few ranges as possible."""
+    joined: list[range] = []
+    for one in filter(len, ranges):
+        if joined and joined[-1].stop == one.start:
+            one = range(joined.pop().start, one.stop, one.step)  # noqa: PLW2901
+        joined.append(one)
+    return joined

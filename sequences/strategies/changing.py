@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidChange, OperationNotSupported, ScopeNotFound
+from ..expressions import CHANGED, GIVEN_BACK
 from ..types import Scope
 from . import remedies
 from .base import Strategy
@@ -163,8 +164,10 @@ class Scene:
                 "last_value": value,
                 **({"frozen": kept} if frozen else {"highest": value}),
                 **({SINCE: ALWAYS} if self._is_tallied else {}),
+                CHANGED: sign.token,
                 **self._written(sign),
             },
+            removes=[GIVEN_BACK],
         )
 
     @property
@@ -237,7 +240,9 @@ class Scene:
             sets={
                 "frozen": {**sign.about, **({"highest": self.state.highest} if went_back else {})},
                 "highest": LARGEST,
+                CHANGED: sign.token,
             },
+            removes=[GIVEN_BACK],
         )
 
     def thaw(self, sign: Signature) -> Plan:

@@ -328,7 +328,9 @@ class StoredCounter:
                 raise self.numbers.exhausted()
             numbers, tallied = self.numbers, dynamodb.unmarshal(state.row or {})
             since = ALWAYS if known_from_start(tallied, numbers.before_start, numbers.step) else None
-            request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value, since=since)
+            request = expressions.advance_counter(
+                self.table, self.key(scope), row, seen=state.last_value, since=since, drops=True
+            )
             try:
                 write_once("update_item", request, token=row.token, deadline=deadline)
             except WriteCancelled as error:

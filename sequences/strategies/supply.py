@@ -13,6 +13,7 @@ from ..commit_queues import GLANCE_SECONDS
 from ..exceptions import SequenceError
 from ..retries import Deadline
 from ..waiters import TOOK_TOO_LONG
+from .given_back import Beginning
 
 __all__ = ["Block", "Fetch", "Supply"]
 
@@ -73,6 +74,7 @@ class Supply:
 
     def __init__(
         self,
+        begin: Callable[[Deadline], Beginning],
         fetch: Callable[[int, Deadline], Block],
         prefetch: Callable[[int], Fetch | None],
         *,
@@ -82,6 +84,8 @@ class Supply:
     ) -> None:
         self.lock = threading.RLock()  # a signal handler may take a value while its thread refills
         self.units_per_value = 0.0
+        self.begun: Beginning | None = None
+        self._begin = begin
         self._fetch = fetch
         self._prefetch = prefetch
         self._halves: deque[range] = deque()
@@ -97,17 +101,34 @@ class Supply:
         return sum(len(block.values) for block in fetched) + sum(len(half) for half in self._halves)
 
     def next_half(self, deadline: Deadline) -> range:
-        """The next values to serve. When a block's second half begins, starts to fetch the next block."""
+        """The next values to serve: first what others gave back, which is lower than what the counter gives.
+
+        When the last half begins, starts to fetch the next block.
+        """
+        if self.begun is None:
+            self.begun = self._begin(deadline)
+            self._halves.extend(self.begun.ranges)
         with suppress(IndexError):
             half = self._halves.popleft()
-            self._resize()
-            self._fetching = self._prefetch(self._size)
+            if not self._halves:
+                self._resize()
+                self._fetching = self._prefetch(self._size)
             return half
         block = self._fetched(deadline)
         middle = (len(block) + 1) // 2
         if len(block) > 1:
             self._halves.append(block[middle:])
         return block[:middle]
+
+    def withdraw(self, deadline: Deadline) -> list[range]:
+        """Take out what is not served, also the block that is being fetched, if it comes in time."""
+        ranges = []
+        with suppress(IndexError):
+            while True:
+                ranges.append(self._halves.popleft())
+        fetching = self._fetching
+        block = fetching.take() if fetching and fetching.wait(deadline) else None
+        return [*ranges, block.values] if block else ranges
 
     def _fetched(self, deadline: Deadline) -> range:
         """The block that was fetched ahead, or a new one if that failed. A late block stays for other callers."""

@@ -79,7 +79,7 @@ class TestFetching:
     def test_one_request_a_block(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
         """A block is reserved by one request, and its values come from memory; before the first the items are asked."""
         assert take_some("block", scope, 5) == [1, 2, 3, 4, 5]
-        assert wire.operations == ["Query", "UpdateItem"]
+        assert wire.operations == ["Query", "GetItem", "UpdateItem"]
         assert get_last_value("block", scope=scope) == 10
 
     def test_nobody_waits(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
