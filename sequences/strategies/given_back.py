@@ -49,7 +49,8 @@ class GivenBack:
         counter.check_items(scope, send)
         while True:
             row = dynamodb.unmarshal(counter.state(scope, send).row or {})
-            begun = Beginning(row.get(CHANGED), self._life(deadline), tuple(self._usable(row)))
+            life = self._life(deadline)
+            begun = Beginning(row.get(CHANGED), life, tuple(self._usable(row, life)))
             if not begun.ranges:
                 return begun
             token = new_token()
@@ -102,9 +103,9 @@ class GivenBack:
         kept = row.get(GIVEN_BACK)
         return list(kept["ranges"]) if isinstance(kept, Mapping) and life and kept.get("life") == life else []
 
-    def _usable(self, row: Mapping[str, Any]) -> list[range]:
+    def _usable(self, row: Mapping[str, Any], life: str) -> list[range]:
         """The ranges in a row that are values of the sequence as it is configured now, without those that are not."""
-        life, numbers = self._counter.lives.current[0].identity, self._counter.numbers
+        numbers = self._counter.numbers
         found = [range(*map(int, text.split(":"))) for text in self._texts(row, life)]
         fitting = (one for one in found if one.step == numbers.step and not numbers.problem(one[0]))
         return sorted((one for one in fitting if one[-1] <= numbers.maximum), key=lambda one: one.start)
