@@ -228,6 +228,19 @@ class TestTables:
         assert read
         assert read - INTERNAL <= named_in_table("docs/settings.md", "Environment")
 
+    def test_each_threat_has_its_test(self) -> None:
+        """Each row of the threats names the tests that hold what stops it."""
+        _, *rows = cells(section("docs/security.md", "Threats"))
+        assert rows
+        for *_, held in rows:
+            assert re.fullmatch(r"`tests/[\w/]+\.py`(, `tests/[\w/]+\.py`)*", held)
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_each_named_test_exists(self, page: str) -> None:
+        """Every file of tests that a page names is there."""
+        for path in re.findall(r"`(tests/[\w/]+\.py)`", PAGES[page]):
+            assert (ROOT / path).is_file(), path
+
     def test_each_published_text_that_is_wrong_has_its_proof(self) -> None:
         """Each row has an address, or the one of the row above, and ends with a test or a command that shows it."""
         _, *rows = cells(between("docs/which.md", "wrong"))
