@@ -107,8 +107,9 @@ class TestCompose:
     @pytest.fixture
     def services(self) -> dict[str, Any]:
         """The services of the compose file."""
-        content: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
-        return content["services"]
+        content = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+        services: dict[str, Any] = content["services"]
+        return services
 
     def test_nothing_in_it_is_a_secret(self) -> None:
         """Secrets come from a file that is made on the machine, and git ignores it."""

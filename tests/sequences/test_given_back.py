@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from tests.sequences.support import Clock, Processes, Wire, read_counter, set_co
 pytestmark = [pytest.mark.usefixtures("configured"), pytest.mark.needs_engine]
 
 Begin = Callable[..., BlockAllocator]
-SIGNED = {"by": "Ann", "reason": "a test"}
+SIGNED: Any = {"by": "Ann", "reason": "a test"}
 PROGRAM = """
 import os, sys, django
 django.setup()
@@ -46,6 +47,12 @@ def begin(install: Callable[..., Strategy]) -> Begin:
         return strategy
 
     return begin
+
+
+def in_order(when: str, give_back: Callable[[], object], change: Callable[[], object]) -> None:
+    """Give back before a change, or after it."""
+    for step in (give_back, change) if when == "before" else (change, give_back):
+        step()
 
 
 def stop_after(begin: Begin, scope: str, count: int) -> BlockAllocator:
@@ -149,7 +156,8 @@ class TestFaults:
         """Values that another process took, after their giver lost the answer, are not given back again."""
         giver = begin()
         take_some("block", scope, 3)
-        taker, taken = begin(), []
+        taker = begin()
+        taken: list[int] = []
         wire.after("UpdateItem", lambda: taken.extend(taker.next_value(scope) for _ in range(2)))
         wire.lose("UpdateItem")
         giver.give_back()
@@ -178,11 +186,8 @@ class TestChanges:
         """After an advance every value is above it, whether lower ones were given back before or after it."""
         allocator = begin()
         take_some("block", scope, 3)
-        operator = begin()
-        steps = [allocator.give_back, lambda: changes.advance("block", to=100, scope=scope, **SIGNED)]
-        for step in steps if when == "before" else reversed(steps):
-            step()
-        operator.stop()
+        begin()
+        in_order(when, allocator.give_back, lambda: changes.advance("block", to=100, scope=scope, **SIGNED))
         begin()
         assert get_next_value("block", scope=scope) == 101
 
@@ -191,9 +196,7 @@ class TestChanges:
         """The same holds for `advance_to`, by which a migration puts a sequence past its rows."""
         allocator = begin()
         take_some("block", scope, 3)
-        steps = [allocator.give_back, lambda: begin().advance_to(scope, 100)]
-        for step in steps if when == "before" else reversed(steps):
-            step()
+        in_order(when, allocator.give_back, lambda: begin().advance_to(scope, 100))
         begin()
         assert get_next_value("block", scope=scope) == 101
 
@@ -202,9 +205,7 @@ class TestChanges:
         """Nothing is taken from a frozen scope; after the thaw what was held before it stays unused."""
         allocator = begin()
         take_some("block", scope, 3)
-        steps = [allocator.give_back, lambda: changes.freeze("block", scope=scope, **SIGNED)]
-        for step in steps if when == "before" else reversed(steps):
-            step()
+        in_order(when, allocator.give_back, lambda: changes.freeze("block", scope=scope, **SIGNED))
         begin()
         with pytest.raises(SequenceFrozen):
             get_next_value("block", scope=scope)
