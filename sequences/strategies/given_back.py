@@ -74,7 +74,7 @@ class GivenBack:
             life = self._life(deadline, anew=True)
             texts = [*self._texts(row, life), *(f"{one.start}:{one.stop}:{one.step}" for one in ranges)]
             is_same = life and life == since.life and row.get(CHANGED) == since.changed and "token" in row
-            if not is_same or "frozen" in row or len(texts) > MOST_RANGES:
+            if not is_same or len(texts) > MOST_RANGES:
                 return False
             try:
                 kept = {GIVEN_BACK: {"life": life, "ranges": texts}}
@@ -87,7 +87,7 @@ class GivenBack:
                 return True
 
     def _write(self, scope: Scope, row: Mapping[str, Any], deadline: Deadline, token: str, **changes: Any) -> None:
-        """Change the row if it is as it was read."""
+        """Change the row if it is as it was read. A freeze leaves the token alone."""
         changes["sets"] = {**changes.get("sets", {}), "token": token}
         request = expressions.change_row(
             self._counter.table, self._counter.key(scope), unchanged={"token": row["token"], "frozen": None}, **changes
