@@ -19,7 +19,7 @@ from sequences.lab.engine import Engine
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.testing.callers import take_some
-from tests.sequences.support import Clock, Processes, Wire, read_counter, set_counter
+from tests.sequences.support import Clock, Processes, Wire, read_counter, set_counter, wait_until
 
 pytestmark = [pytest.mark.usefixtures("configured"), pytest.mark.needs_engine]
 
@@ -82,15 +82,19 @@ class TestGoingOn:
         take_some("block", scope, 1)
         assert get_last_value("block", scope=scope) == 10
 
-    def test_several_give_back(self, begin: Begin, scope: str) -> None:
-        """What several processes gave back is taken in ascending order, and nothing of it twice."""
+    def test_several_give_back(self, begin: Begin, scope: str, wire: Wire) -> None:
+        """What several processes gave back is taken at once, in ascending order; one block is fetched meanwhile."""
         first, second = begin(), begin()
         values = [first.next_value(scope) for _ in range(3)] + [second.next_value(scope) for _ in range(2)]
         assert values == [1, 2, 3, 11, 12]
         second.give_back()
         first.give_back()
-        begin()
-        assert take_some("block", scope, 35) == [*range(4, 11), *range(13, 41)]
+        taker = begin()
+        wire.clear()
+        assert take_some("block", scope, 15) == [*range(4, 11), *range(13, 21)]
+        wait_until(lambda: all(fetch.done for fetch in taker._fetches))
+        assert wire.operations.count("UpdateItem") == 2
+        assert take_some("block", scope, 2) == [21, 22]
 
     def test_one_process_gets_them(self, begin: Begin, scope: str, forked: Processes) -> None:
         """Of processes that begin at the same moment one gets the values; no value comes twice."""
