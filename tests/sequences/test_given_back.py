@@ -303,5 +303,5 @@ class TestProcesses:
         assert self._run(engine, configured, scope, 1, signal.SIGKILL) == [8]
         first, second = self._run(engine, configured, scope, 2, None)
         size = strategies["block"].option["block_size"]
-        assert first in {9, 9 + size, 9 + 2 * size}  # it may have fetched one block ahead, of either size
+        assert first in range(9, 9 + 4 * size + 1)  # it held a block of twice the size, and may have fetched another
         assert second == first + 1
