@@ -212,7 +212,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
             taken = self.nr_conns
             for listener in self.sockets:
                 self.accept(listener)
-        super().set_accept_enabled(enabled)
+        super().set_accept_enabled(enabled and self.alive)
         if not self.alive:
             for listener in self.sockets:
                 listener.close()

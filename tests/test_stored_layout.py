@@ -45,6 +45,7 @@ COUNTED: dict[str, dict[str, Any]] = {
         "STRATEGY": f"{STRATEGIES}.transactional.TransactionalCounter",
         "OPTIONS": {"counter_table": "sequence_items", "history_table": "sequences"},
     },
+    "blocks": {"STRATEGY": f"{STRATEGIES}.block.BlockAllocator"},
     "highest": {"STRATEGY": f"{STRATEGIES}.sort_key.SortKeyMaximum"},
     "keyed": {
         "STRATEGY": f"{STRATEGIES}.atomic.AtomicCounter",
@@ -115,6 +116,8 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
         put_next(name, more, scope="ABC", idempotency_token="one")
     get_next_values(2, "plain", scope="ABC", idempotency_token="two")
     put_next("texts", {}, scope="ABC", idempotency_token="three", date=date(2025, 3, 4))
+    strategies["blocks"].give_back()
+    changes.advance("beside", to=20, scope="ABC", **SIGNED)
     changes.advance("plain", to=20, scope="ABC", **SIGNED)
     changes.seed("plain", 30, scope="ABC", **SIGNED)
     changes.void("highest", 1, scope="ABC", **SIGNED)
