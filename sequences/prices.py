@@ -11,7 +11,7 @@ from django.conf import settings
 from .exceptions import InvalidSequence
 from .strategies import Strategy
 
-__all__ = ["DEFAULTS", "cost_of_thousand", "prices"]
+__all__ = ["DEFAULTS", "cost_of_thousand", "cost_of_units", "prices"]
 
 DEFAULTS = {"WRITE": "0.625", "READ": "0.125", "CURRENCY": "USD"}
 """Of a million units on demand in us-east-1 since 2024-11-01, from https://aws.amazon.com/dynamodb/pricing/on-demand/."""
@@ -44,12 +44,11 @@ def cost_of_thousand(strategy: Strategy) -> Decimal | None:
     None where the strategy does not say its units. Raises InvalidSequence for wrong prices.
     """
     units = strategy.units_alone
-    if units is None:
-        return None
+    return None if units is None else cost_of_units(*units) * 1000
+
+
+def cost_of_units(write: float, read: float) -> Decimal:
+    """The price of so many write and read units. Raises InvalidSequence for wrong prices."""
     price = prices()
-    return (
-        sum(
-            (Decimal(str(count)) * price[name] for count, name in zip(units, ("WRITE", "READ"), strict=True)), Decimal()
-        )
-        / 1000
-    )
+    spent: Decimal = Decimal(str(write)) * price["WRITE"] + Decimal(str(read)) * price["READ"]
+    return spent / 1_000_000

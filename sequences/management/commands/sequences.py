@@ -1,4 +1,4 @@
-"""`manage.py sequences`: how sequences stand, audits, guarded changes, and what describes strategies and tables."""
+"""`manage.py sequences`: how sequences stand, audits, guarded changes, forecasts, and tables of what there is."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sequences.capabilities import options_table, strategies_table
 from sequences.deployment import template
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
+from sequences.management.forecasts import FORECASTS, Forecasts
 from sequences.management.standing import STANDING, Standing
 
 __all__ = ["Command"]
@@ -32,6 +33,8 @@ class Command(BaseCommand):
         add_audit(commands.add_parser("audit", help="read every item; exit 1 if something is unexplained"))
         for name, change in CHANGES.items():
             change.add_arguments(commands.add_parser(name, help=change.about))
+        for name, forecast in FORECASTS.items():
+            forecast.add_arguments(commands.add_parser(name, help=forecast.about))
         for name, (about, _) in TABLES.items():
             table = commands.add_parser(name, help=about)
             table.add_argument("--format", choices=["markdown"], default="markdown")
@@ -45,6 +48,8 @@ class Command(BaseCommand):
             Audits(self).run(options)
         elif name in CHANGES:
             Changes(self).run(name, options)
+        elif name in FORECASTS:
+            Forecasts(self).run(name, options)
         elif name == "template":
             self.stdout.write(json.dumps(template(), indent=2))
         else:
