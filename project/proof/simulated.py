@@ -1,0 +1,260 @@
+"""`make simulated`: real writers beside the simulation of the same, and by how much they differ.
+
+    python -m project.proof.simulated [--only SortKeyMaximum,...] [--record]
+
+Real threads in real processes put items through the fault proxy, which delays every request and, in some rows, limits
+the partition. First a lone caller and a crowd without any delay tell how long a process and the engine work on a
+request and on a number, and bare requests tell what the proxy's delay really is. The simulation gets these figures and
+nothing else. The exit status is 1 if a figure differs by more than 20 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import django
+from django.conf import settings
+from rich.console import Console
+from rich.table import Table
+
+from project.proof.crowd import SCOPE, Crowd, run
+from project.proof.faults.control import Proxy, proxy_before
+from project.proof.faults.plans import Limits
+from sequences import dynamodb, services
+from sequences.forecast import simulation, table
+from sequences.lab.comparison import TABLES, sequences_of
+from sequences.lab.engine import Engine
+from sequences.lab.plan import OURS
+from sequences.lab.records import Conditions
+from sequences.lab.writers import sample_item
+from sequences.registry import strategies
+
+MOST_ERROR = 0.20
+ENDLESS = 1e9  # write units a second: no limit
+FIGURES = ("per_second", "p50_ms", "requests", "write_units")
+TRIES = 3  # of a row, when the machine may have been busy with something else
+RECORD = Path(__file__).with_name("simulated.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One row: who writes, how far away the table is, and the write units a second of a partition."""
+
+    strategy: str
+    writers: int
+    processes: int
+    latency_ms: float
+    units: float = ENDLESS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What one number, request or action takes here in seconds: of a process, and of engine and proxy."""
+
+    number: float
+    request: float
+    engine: float
+    engine_action: float
+    delays: dict[float, tuple[float, float]]
+
+
+def cases() -> list[Case]:
+    """The rows: every strategy at loads that wait more than they compute, and a partition that is short of units."""
+    found = []
+    for name in OURS:
+        for latency in (5.0, 15.0):
+            for writers, processes in ((1, 1), (8, 1), (64, 1), (8, 4), (64, 4)):
+                found.append(Case(strategy=name, writers=writers, processes=processes, latency_ms=latency))
+    return found + [
+        Case(strategy=name, writers=writers, processes=processes, latency_ms=5.0, units=200.0)
+        for name in ("SortKeyMaximum", "TransactionalCounter")
+        for writers, processes in ((8, 1), (64, 1), (64, 4))
+    ]
+
+
+def main() -> int:
+    """Run the rows and print them. Returns 1 if a figure of one differs by too much."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="strategies, with commas between")
+    parser.add_argument("--record", action="store_true", help="keep the figures for docs/scaling.md")
+    options = parser.parse_args()
+    wanted = options.only.split(",") if options.only else list(OURS)
+    logging.disable(logging.CRITICAL)  # as in the processes of the crowd
+    costs = calibrated(sorted({case.latency_ms for case in cases()}))
+    print(costs, flush=True)
+    rows = []
+    for case in cases():
+        if case.strategy in wanted:
+            rows.append(compared(case, costs))
+            print(json.dumps(rows[-1]), flush=True)
+    show(rows)
+    if options.record:
+        keep(rows, costs)
+    return int(any(worst(row) > MOST_ERROR for row in rows))
+
+
+def calibrated(latencies: Sequence[float]) -> Costs:
+    """Measure what this machine takes, without any delay, and what the proxy's delays are."""
+    endless = Limits(units=ENDLESS)
+    with Engine() as engine, proxy_before(engine.endpoint, limits=endless) as proxy, _sequences(proxy.endpoint):
+        alone, crowd = _timed(proxy, 1, 300), _timed(proxy, 64, 3200)
+        bare, _ = _bare()
+        delays = {}
+        for latency in latencies:
+            proxy.follow(limits=replace(endless, latency=latency / 1000))
+            p50, p99 = _bare()
+            delays[latency] = (p50 - bare, p99 - bare)
+    share = crowd.requests  # requests a number, where a lone caller has 1
+    request = (alone.process - crowd.process) / (1 - share)
+    engine_request = (alone.elsewhere - crowd.elsewhere) / (1 - share)
+    return Costs(
+        number=alone.process - request,
+        request=request,
+        engine=engine_request,
+        engine_action=alone.elsewhere - engine_request,
+        delays=delays,
+    )
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """Of one number: requests, and seconds in this process and elsewhere."""
+
+    requests: float
+    process: float
+    elsewhere: float
+
+
+@contextmanager
+def _sequences(endpoint: str) -> Iterator[None]:
+    """Every strategy in this process, on tables of its own."""
+    os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
+    dynamodb.reset()
+    settings.SEQUENCES, settings.TABLE_PREFIX = sequences_of(100), "calibrated_"
+    strategies.reset()
+    for name, keys in TABLES.items():
+        dynamodb.create_table(f"calibrated_{name}", keys)
+    yield
+
+
+def _timed(proxy: Proxy, writers: int, count: int) -> _Timed:
+    """Take numbers by so many threads, as `crowd` does."""
+
+    def put(number: int) -> None:
+        services.put_next("SortKeyMaximum", sample_item(f"{writers}-{number}"), scope=SCOPE)
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(put, range(writers)))  # warm
+        before, began, worked = sum(proxy.log.requests.values()), time.perf_counter(), time.process_time()
+        list(pool.map(put, range(count)))
+        wall, worked = time.perf_counter() - began, time.process_time() - worked
+    requests = sum(proxy.log.requests.values()) - before
+    return _Timed(requests / count, worked / count, (wall - worked) / count)
+
+
+def _bare(count: int = 200) -> tuple[float, float]:
+    """The median and the p99 of the time of a bare read, in seconds."""
+    key = dynamodb.marshal({"sequence": "none", "scope": "none"})
+    taken = []
+    for _ in range(count):
+        began = time.perf_counter()
+        dynamodb.call("get_item", {"TableName": "calibrated_sequences", "Key": key})
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken), sorted(taken)[count * 99 // 100]
+
+
+def compared(case: Case, costs: Costs) -> dict[str, object]:
+    """One row; again if it differs too much, as the machine may have been busy."""
+    simulated = simulated_figures(case, costs)
+    seconds = min(max(500 / simulated["per_second"], 2.5), 8.0)  # the fewer numbers, the longer
+    tries: list[dict[str, object]] = []
+    for _ in range(TRIES):
+        tries.append(row_of(case, measured_figures(case, seconds), simulated))
+        if worst(tries[-1]) <= MOST_ERROR:
+            break
+    return min(tries, key=worst)
+
+
+def measured_figures(case: Case, seconds: float) -> dict[str, float]:
+    """What real writers had in so many seconds."""
+    crowd = Crowd(writers=case.writers, processes=case.processes, strategy=case.strategy, warm_up=1.0, seconds=seconds)
+    found = run(crowd, Limits(units=case.units, burst=1.0, latency=case.latency_ms / 1000))
+    latencies = sorted(latency for share in found.latencies for latency in share)
+    units = sum(found.units(name) for name in ("stored", "refused", "conflicts"))
+    figures = (len(latencies) / crowd.seconds, latencies[len(latencies) // 2] * 1000)
+    each = (found.requests() / len(latencies), units / len(latencies))
+    return dict(zip(FIGURES, (*figures, *each), strict=True))
+
+
+def simulated_figures(case: Case, costs: Costs) -> dict[str, float]:
+    """What the simulation says of the same."""
+    load = simulation.Load(
+        writers=case.writers,
+        processes=case.processes,
+        item_bytes=600,
+        cores=os.cpu_count(),
+        warm_up=1.0,
+        seconds=20.0,
+        latency=table.Latency(*costs.delays[case.latency_ms]),
+        limits=table.Limits(writes=case.units, burst=1.0, engine=costs.engine, engine_action=costs.engine_action),
+        caller=costs.number / 2,
+        action=costs.number / 2,
+        leader=costs.request,
+    )
+    found = simulation.simulate(OURS[case.strategy], load)
+    figures = (found.per_second, found.p50_ms or 0.0, found.requests_per_number, found.write_units_per_number)
+    return dict(zip(FIGURES, figures, strict=True))
+
+
+def row_of(case: Case, measured: dict[str, float], simulated: dict[str, float]) -> dict[str, object]:
+    """A row of the table: the case, both figures, and the errors of the simulation as shares."""
+    errors = {name: round(simulated[name] / measured[name] - 1, 4) for name in FIGURES}
+    return {
+        **asdict(case),
+        "measured": {name: round(value, 3) for name, value in measured.items()},
+        "simulated": {name: round(value, 3) for name, value in simulated.items()},
+        "errors": errors,
+    }
+
+
+def worst(row: dict[str, object]) -> float:
+    """The largest error of a row."""
+    errors = row["errors"]
+    assert isinstance(errors, dict)
+    return max(map(abs, errors.values()))
+
+
+def show(rows: Sequence[dict[str, object]]) -> None:
+    """Print the table of errors."""
+    shown = Table("strategy", "writers", "processes", "ms", "units/s", *FIGURES, title="simulated over measured")
+    for row in rows:
+        errors = row["errors"]
+        assert isinstance(errors, dict)
+        cells = (row[name] for name in ("strategy", "writers", "processes", "latency_ms", "units"))
+        shown.add_row(*map(str, cells), *(f"{error:+.0%}" for error in errors.values()))
+    Console(width=150).print(shown)
+
+
+def keep(rows: Sequence[dict[str, object]], costs: Costs) -> None:
+    """Record the rows, one a line."""
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    head = json.dumps({"conditions": asdict(Conditions.here()), "costs": asdict(costs)})
+    RECORD.write_text(f'{head[:-1]}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
+    os.environ |= {"AWS_ACCESS_KEY_ID": "proof", "AWS_SECRET_ACCESS_KEY": "proof", "AWS_DEFAULT_REGION": "us-east-1"}
+    django.setup()
+    sys.exit(main())
