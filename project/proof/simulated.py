@@ -5,14 +5,14 @@
 Real threads in real processes put items through the fault proxy, which delays every request and, in some rows, limits
 the partition. First a lone caller and a crowd without any delay tell how long a process and the engine work on a
 request and on a number, and bare requests tell what the proxy's delay really is. The simulation gets these figures and
-nothing else. The exit status is 1 if a figure differs by more than 20 %.
+nothing else. The delay is measured in as many processes as write, as they share the cores. The exit status is 1 if a figure differs by more than 20 %.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import logging
+import multiprocessing
 import os
 import statistics
 import sys
@@ -20,15 +20,15 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from itertools import chain, product
 from pathlib import Path
 
-import django
 from django.conf import settings
 from rich.console import Console
 from rich.table import Table
 
-from project.proof.crowd import SCOPE, Crowd, run
+from project.proof.crowd import SCOPE, Crowd, prepared, run
 from project.proof.faults.control import Proxy, proxy_before
 from project.proof.faults.plans import Limits
 from sequences import dynamodb, services
@@ -42,6 +42,8 @@ from sequences.registry import strategies
 
 MOST_ERROR = 0.20
 ENDLESS = 1e9  # write units a second: no limit
+PROCESSES = (1, 4)
+BARE = 200  # requests that tell the delay
 FIGURES = ("per_second", "p50_ms", "requests", "write_units")
 TRIES = 3  # of a row, when the machine may have been busy with something else
 RECORD = Path(__file__).with_name("simulated.json")
@@ -49,13 +51,14 @@ RECORD = Path(__file__).with_name("simulated.json")
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One row: who writes, how far away the table is, and the write units a second of a partition."""
+    """One row: who writes, how far away the table is, and the write units a second of a partition, if they are few."""
 
     strategy: str
     writers: int
     processes: int
     latency_ms: float
-    units: float = ENDLESS
+    units: float | None = None
+    hosts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,12 @@ class Costs:
     request: float
     engine: float
     engine_action: float
-    delays: dict[float, tuple[float, float]]
+    delays: dict[str, tuple[float, float]]
+    """The median and the p99 of the proxy's delay, by latency and the processes that send at the same time."""
+
+    def delay(self, case: Case) -> table.Latency:
+        """The delay of the requests of a case."""
+        return table.Latency(*self.delays[f"{case.latency_ms:g} ms, {case.processes}"])
 
 
 def cases() -> list[Case]:
@@ -76,11 +84,12 @@ def cases() -> list[Case]:
         for latency in (5.0, 15.0):
             for writers, processes in ((1, 1), (8, 1), (64, 1), (8, 4), (64, 4)):
                 found.append(Case(strategy=name, writers=writers, processes=processes, latency_ms=latency))
-    return found + [
+    short = [
         Case(strategy=name, writers=writers, processes=processes, latency_ms=5.0, units=200.0)
         for name in ("SortKeyMaximum", "TransactionalCounter")
         for writers, processes in ((8, 1), (64, 1), (64, 4))
     ]
+    return found + short
 
 
 def main() -> int:
@@ -90,7 +99,6 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="keep the figures for docs/scaling.md")
     options = parser.parse_args()
     wanted = options.only.split(",") if options.only else list(OURS)
-    logging.disable(logging.CRITICAL)  # as in the processes of the crowd
     costs = calibrated(sorted({case.latency_ms for case in cases()}))
     print(costs, flush=True)
     rows = []
@@ -106,15 +114,18 @@ def main() -> int:
 
 def calibrated(latencies: Sequence[float]) -> Costs:
     """Measure what this machine takes, without any delay, and what the proxy's delays are."""
-    endless = Limits(units=ENDLESS)
-    with Engine() as engine, proxy_before(engine.endpoint, limits=endless) as proxy, _sequences(proxy.endpoint):
+    with (
+        Engine() as engine,
+        proxy_before(engine.endpoint, limits=Limits(units=ENDLESS)) as proxy,
+        _sequences(proxy.endpoint),
+    ):
         alone, crowd = _timed(proxy, 1, 300), _timed(proxy, 64, 3200)
-        bare, _ = _bare()
-        delays = {}
-        for latency in latencies:
-            proxy.follow(limits=replace(endless, latency=latency / 1000))
-            p50, p99 = _bare()
-            delays[latency] = (p50 - bare, p99 - bare)
+        bare = statistics.median(_bare(BARE))
+        delays = {
+            f"{latency:g} ms, {processes}": (p50 - bare, p99 - bare)
+            for latency, processes in product(latencies, PROCESSES)
+            for p50, p99 in [_delays(proxy, latency, processes)]
+        }
     share = crowd.requests  # requests a number, where a lone caller has 1
     request = (alone.process - crowd.process) / (1 - share)
     engine_request = (alone.elsewhere - crowd.elsewhere) / (1 - share)
@@ -163,15 +174,29 @@ def _timed(proxy: Proxy, writers: int, count: int) -> _Timed:
     return _Timed(requests / count, worked / count, (wall - worked) / count)
 
 
-def _bare(count: int = 200) -> tuple[float, float]:
-    """The median and the p99 of the time of a bare read, in seconds."""
+def _delays(proxy: Proxy, latency: float, processes: int) -> tuple[float, float]:
+    """How long a request takes with this latency in so many processes, in seconds: the median and the p99."""
+    proxy.follow(limits=Limits(units=ENDLESS, latency=latency / 1000))
+    with multiprocessing.get_context("spawn").Pool(processes, _begin) as pool:
+        taken = sorted(chain(*pool.map(_bare, [BARE] * processes, chunksize=1)))
+    return taken[len(taken) // 2], taken[len(taken) * 99 // 100]
+
+
+def _begin() -> None:
+    """Let a process of `_delays` send requests before it is timed."""
+    prepared()
+    _bare(10)
+
+
+def _bare(count: int) -> list[float]:
+    """The times of bare reads one after another, in seconds."""
     key = dynamodb.marshal({"sequence": "none", "scope": "none"})
     taken = []
     for _ in range(count):
         began = time.perf_counter()
         dynamodb.call("get_item", {"TableName": "calibrated_sequences", "Key": key})
         taken.append(time.perf_counter() - began)
-    return statistics.median(taken), sorted(taken)[count * 99 // 100]
+    return taken
 
 
 def compared(case: Case, costs: Costs) -> dict[str, object]:
@@ -188,12 +213,19 @@ def compared(case: Case, costs: Costs) -> dict[str, object]:
 
 def measured_figures(case: Case, seconds: float) -> dict[str, float]:
     """What real writers had in so many seconds."""
-    crowd = Crowd(writers=case.writers, processes=case.processes, strategy=case.strategy, warm_up=1.0, seconds=seconds)
-    found = run(crowd, Limits(units=case.units, burst=1.0, latency=case.latency_ms / 1000))
+    crowd = Crowd(
+        writers=case.writers,
+        processes=case.processes,
+        strategy=case.strategy,
+        apart=case.hosts > 1,
+        warm_up=1.0,
+        seconds=seconds,
+    )
+    found = run(crowd, Limits(units=case.units or ENDLESS, burst=1.0, latency=case.latency_ms / 1000))
     latencies = sorted(latency for share in found.latencies for latency in share)
-    units = sum(found.units(name) for name in ("stored", "refused", "conflicts"))
+    units = found.units("stored", "refused", "conflicts")
     figures = (len(latencies) / crowd.seconds, latencies[len(latencies) // 2] * 1000)
-    each = (found.requests() / len(latencies), units / len(latencies))
+    each = (found.requests / len(latencies), units / len(latencies))
     return dict(zip(FIGURES, (*figures, *each), strict=True))
 
 
@@ -202,12 +234,14 @@ def simulated_figures(case: Case, costs: Costs) -> dict[str, float]:
     load = simulation.Load(
         writers=case.writers,
         processes=case.processes,
+        hosts=case.hosts,
         item_bytes=600,
-        cores=os.cpu_count(),
         warm_up=1.0,
-        seconds=20.0,
-        latency=table.Latency(*costs.delays[case.latency_ms]),
-        limits=table.Limits(writes=case.units, burst=1.0, engine=costs.engine, engine_action=costs.engine_action),
+        seconds=8.0,
+        latency=costs.delay(case),
+        limits=table.Limits(
+            writes=case.units or ENDLESS, burst=1.0, engine=costs.engine, engine_action=costs.engine_action
+        ),
         caller=costs.number / 2,
         action=costs.number / 2,
         leader=costs.request,
@@ -232,7 +266,7 @@ def worst(row: dict[str, object]) -> float:
     """The largest error of a row."""
     errors = row["errors"]
     assert isinstance(errors, dict)
-    return max(map(abs, errors.values()))
+    return float(max(map(abs, errors.values())))
 
 
 def show(rows: Sequence[dict[str, object]]) -> None:
@@ -254,7 +288,5 @@ def keep(rows: Sequence[dict[str, object]], costs: Costs) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
-    os.environ |= {"AWS_ACCESS_KEY_ID": "proof", "AWS_SECRET_ACCESS_KEY": "proof", "AWS_DEFAULT_REGION": "us-east-1"}
-    django.setup()
+    prepared()
     sys.exit(main())

@@ -1,7 +1,8 @@
 """The rules of our callers, played: group commit, one leader a process, the host's turns, memories, pauses, deadlines.
 
-`commit_queues`, `leader`, `host_lock` and the strategies have these rules in earnest; each rule here names where. The
-deadlines and their pauses are not played: they are those of `retries`, by a clock that jumps.
+`commit_queues`, `leader`, `host_lock` and the strategies have these rules in earnest; each rule here names where. Two
+are not played: the deadlines and their pauses are those of `retries`, and the waits for units those of `waiters`, by a
+clock that jumps.
 
 What is left out: errors that are not throttles, conflicts and lost races; periods; guarded changes; leaders that are
 lost.
@@ -10,15 +11,17 @@ lost.
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
 
+from ..leader import HELD_SECONDS
 from ..retries import Deadline, Timing
 from ..strategies import SortKeyMaximum
 from ..strategies.supply import BRIEF_SECONDS, LONG_SECONDS
-from .clock import Clock, Cores, Gate, Line, Server, Steps, Task
+from ..waiters import Shortage
+from .clock import Clock, Gate, Line, Server, Steps, Task
 from .costs import Shape, most_together, read_units, write_units
 from .table import Result, SimulatedTable, Write
 
@@ -49,7 +52,13 @@ class Rules:
 
     @property
     def most(self) -> int:
+        """How many items one write can hold."""
         return most_together(self.shape, self.item_bytes, tokens=self.tokens)
+
+    @property
+    def units_each(self) -> int:
+        """About the write units of an item and its marker outside a transaction (`PutRequest.units`)."""
+        return max(1 + self.tokens, write_units(self.item_bytes))
 
 
 @dataclass(slots=True)
@@ -75,10 +84,9 @@ class _Known:
 
 
 class Host:
-    """What the processes of one machine share: its cores, a line for each scope, and the hint in it (`host_lock`)."""
+    """What the processes of one machine share: a line for each scope, and the hint in it (`host_lock`)."""
 
-    def __init__(self, cores: int | None = None) -> None:
-        self.cores = Cores(cores)
+    def __init__(self) -> None:
         self._lines: dict[Hashable, Line] = {}
         self.hints: dict[Hashable, _Known] = {}
 
@@ -94,10 +102,11 @@ class Process:
         self.host = host
         self.table = table
         self.clock: Clock = table.clock
-        self.processor = Server(table.clock, host.cores)
+        self.processor = Server(table.clock)
         self.known: dict[Hashable, _Known] = {}
         self.lost_at: dict[Hashable, float] = {}
-        self._queues: dict[Hashable, _Queue] = {}
+        self._items: dict[Hashable, _Items] = {}
+        self._values: dict[Hashable, _Values] = {}
         self._supplies: dict[Hashable, _Supply] = {}
         self._pauses: list[float] = []
         self._timing = Timing(clock=self._now, sleep=self._pauses.append, uniform=chance.uniform)
@@ -114,19 +123,22 @@ class Process:
         deadline.pause()
         yield self._pauses.pop()
 
+    def await_units(self, deadline: Deadline, seconds: float) -> Steps[None]:
+        """The wait of `Leader._await_units`: about so many seconds."""
+        deadline.wait(seconds * self._timing.uniform(0.5, 1))
+        yield self._pauses.pop()
+
     def items(self, scope: Hashable) -> _Queue:
-        """The callers who share the writes of their items."""
-        return self._queue(("items", scope), _put_together, scope, self.rules.most)
+        """The callers who share the writes of their items, in their host's turns."""
+        if scope not in self._items:
+            self._items[scope] = _Items(self, scope)
+        return self._items[scope]
 
     def values(self, scope: Hashable) -> _Queue:
         """The callers who share the writes of the counter."""
-        attempt = _read_and_write if self.rules.shape is Shape.READ_AND_WRITE else _add
-        return self._queue(("values", scope), attempt, scope, MOST_RESERVED)
-
-    def _queue(self, name: Hashable, attempt: _Attempt, scope: Hashable, most: int) -> _Queue:
-        if name not in self._queues:
-            self._queues[name] = _Queue(self, partial(attempt, self, scope), most)
-        return self._queues[name]
+        if scope not in self._values:
+            self._values[scope] = _Values(self, scope)
+        return self._values[scope]
 
     def supply(self, scope: Hashable) -> _Supply:
         """The block that serves a scope."""
@@ -142,56 +154,40 @@ def put(process: Process, scope: Hashable) -> Steps[bool]:
         yield from process.items(scope).serve(request)
         return not request.gave_up
     if rules.tokens:
-        yield from _until_done(process, request, partial(_look_for_marker, process, scope))
+        yield from _look_for_marker(process, scope, request)
     if rules.shape is Shape.BLOCK:
         yield from process.supply(scope).take(request)
     elif not request.gave_up:
         yield from process.values(scope).serve(request)
-    yield from _until_done(process, request, partial(_put_alone, process, scope))
+    if request.gave_up:
+        return False
+    stored = Request(request.deadline)
+    yield from _Alone(process, scope).serve(stored)
     yield from process.processor.work(rules.caller)
-    return not request.gave_up
+    return not stored.gave_up
 
 
-def _until_done(process: Process, request: Request, attempt: Callable[[], Steps[bool]]) -> Steps[None]:
-    """One caller's request alone, until it is done or the deadline is over (`Leader.run` without a group)."""
+def _look_for_marker(process: Process, scope: Hashable, request: Request) -> Steps[None]:
+    """Read the marker of the token, until that is answered or the deadline is over (`retries.read`)."""
     while not request.gave_up:
-        if (yield from attempt()):
+        yield from process.processor.work(process.rules.leader)
+        if (yield from process.table.read({("markers", scope): 1}, None)) is not None:
             return
         yield from process.pause(request.deadline)
         request.gave_up = request.deadline.over
 
 
-def _look_for_marker(process: Process, scope: Hashable) -> Steps[bool]:
-    yield from process.processor.work(process.rules.leader)
-    found = yield from process.table.read({("markers", scope): 1}, None)
-    return found is not None
-
-
-def _put_alone(process: Process, scope: Hashable) -> Steps[bool]:
-    """Store an item under the value that it has; with a token its marker, too."""
-    rules = process.rules
-    units: dict[Hashable, float] = {("items", scope): write_units(rules.item_bytes) * (1 + rules.tokens)}
-    if rules.tokens:
-        units["markers", scope] = 2
-    yield from process.processor.work(rules.leader + rules.action)
-    write = Write(units, [object()] * (1 + rules.tokens), rules.tokens, lambda: True, lambda: None)
-    return (yield from process.table.write(write)) is Result.STORED
-
-
-_Attempt = Callable[["Process", Hashable, list[Request], Callable[[], None]], Steps[Result]]
-
-
-class _Queue:
+class _Queue(ABC):
     """A commit queue: those who wait, and one leader after another while somebody waits (`commit_queues`)."""
 
-    def __init__(
-        self, process: Process, attempt: Callable[[list[Request], Callable[[], None]], Steps[Result]], most: int
-    ) -> None:
-        self._process = process
-        self._attempt = attempt
-        self._most = most
+    def __init__(self, process: Process, scope: Hashable, most: int) -> None:
+        self.process = process
+        self.scope = scope
+        self._room = most
+        self._most: int | None = None
         self._waiting: deque[Request] = deque()
         self._batch: list[Request] = []
+        self._shortage = Shortage()
         self._led = False
 
     def serve(self, request: Request) -> Steps[None]:
@@ -199,32 +195,68 @@ class _Queue:
         self._waiting.append(request)
         if not self._led:
             self._led = True
-            self._process.clock.start(self._lead())
+            self.process.clock.start(self._lead())
         yield request.answered
 
-    def _take_along(self) -> None:
-        """`Leader._take_along`: who waits goes along, as far as there is room."""
-        while self._waiting and len(self._batch) < self._most:
-            self._batch.append(self._waiting.popleft())
+    @abstractmethod
+    def attempt(self, batch: list[Request]) -> Steps[Result]:
+        """One attempt to write for these requests."""
+
+    def enter(self) -> Steps[None]:
+        """Wait for the turn, if there are turns."""
+        yield from ()
+
+    def leave(self) -> None:
+        """Give the turn back."""
+        return
 
     def _lead(self) -> Task:
         """The leaders one after another. A new one begins when the last of the batch before has been told."""
         while self._waiting or self._batch:
             if not self._batch:
-                self._batch = [self._waiting.popleft()]
-            result = yield from self._attempt(self._batch, self._take_along)
-            if result is Result.STORED:
+                self._batch, self._most = [self._waiting.popleft()], None
+            leader = self._batch[0].deadline
+            if (yield from self._attempt_exclusively(leader)) is Result.STORED:
                 yield from self._release()
             else:
-                yield from self._process.pause(self._batch[0].deadline)
+                yield from self.process.pause(leader)
                 self._expire()
         self._led = False
 
+    def _attempt_exclusively(self, leader: Deadline) -> Steps[Result]:
+        """`Leader._attempt_exclusively`: one attempt, and more while units are short, in the host's turn."""
+        yield from self.enter()
+        held_since = self.process.clock.now
+        while True:
+            self._take_along()
+            writing = self._batch[: self._most]
+            result = yield from self.attempt(writing)
+            if result is not Result.THROTTLED:
+                break
+            if self.process.clock.now - held_since > HELD_SECONDS:
+                self._most = max(1, len(writing) // 2)
+                break
+            asked = 2 * len(writing) * self.units_each
+            yield from self.process.await_units(leader, self._shortage.refused(asked))
+        self.leave()
+        return result
+
+    telling = 0.0
+    """The work of a process for each caller who is told."""
+    units_each = 1
+    """What a request tells of its units, outside a transaction (`PutRequest.units`)."""
+
+    def _take_along(self) -> None:
+        """`Leader._take_along`: who waits goes along, as far as there is room."""
+        while self._waiting and len(self._batch) < self._room:
+            self._batch.append(self._waiting.popleft())
+
     def _release(self) -> Steps[None]:
         """Each wakes the next one when it leaves, so that those who call again at once are in the next group."""
-        batch, self._batch = self._batch, []
-        for request in batch:
-            yield from self._process.processor.work(self._process.rules.caller)
+        self._shortage.end()
+        written, self._batch = self._batch[: self._most], self._batch[len(self._batch[: self._most]) :]
+        for request in written:
+            yield from self.process.processor.work(self.telling)
             request.answer()
         yield 0.0  # the last one, too, calls again before the next leader begins
 
@@ -236,19 +268,55 @@ class _Queue:
             request.answer(gave_up=True)
 
 
-def _put_together(
-    process: Process, scope: Hashable, batch: list[Request], take_along: Callable[[], None]
-) -> Steps[Result]:
-    """One attempt of a leader to store the items of its batch, in its host's turn (`Leader._attempt_exclusively`)."""
-    host, line = process.host, process.host.line(scope)
-    yield from line.take()
-    take_along()
-    _accept_hint(process, scope)
-    result = yield from _store(process, scope, len(batch))
-    if scope in process.known:
-        host.hints[scope] = process.known[scope]
-    line.give_back()
-    return result
+class _Items(_Queue):
+    """The callers of a scope in one process, whose items are written together, in the turns of their host."""
+
+    def __init__(self, process: Process, scope: Hashable) -> None:
+        super().__init__(process, scope, process.rules.most)
+        self.units_each, self.telling = process.rules.units_each, process.rules.caller
+
+    def enter(self) -> Steps[None]:
+        """`ItemWriter.exclusively`: wait for the turn, and take over the hint."""
+        yield from self.process.host.line(self.scope).take()
+        _accept_hint(self.process, self.scope)
+
+    def leave(self) -> None:
+        """Leave a hint for the next process."""
+        if self.scope in self.process.known:
+            self.process.host.hints[self.scope] = self.process.known[self.scope]
+        self.process.host.line(self.scope).give_back()
+
+    def attempt(self, batch: list[Request]) -> Steps[Result]:
+        return _store(self.process, self.scope, len(batch))
+
+
+class _Values(_Queue):
+    """The callers of a scope in one process, who take values by one write of the counter."""
+
+    def __init__(self, process: Process, scope: Hashable) -> None:
+        super().__init__(process, scope, MOST_RESERVED)
+        self.telling = process.rules.caller
+
+    def attempt(self, batch: list[Request]) -> Steps[Result]:
+        take = _read_and_write if self.process.rules.shape is Shape.READ_AND_WRITE else _add
+        return take(self.process, self.scope, sum(request.count for request in batch))
+
+
+class _Alone(_Queue):
+    """One caller, who stores an item under a value of its own; with a token its marker, too."""
+
+    def __init__(self, process: Process, scope: Hashable) -> None:
+        super().__init__(process, scope, 1)
+        self.units_each = process.rules.units_each
+
+    def attempt(self, batch: list[Request]) -> Steps[Result]:
+        rules, scope = self.process.rules, self.scope
+        units: dict[Hashable, float] = {("items", scope): write_units(rules.item_bytes) * (1 + rules.tokens)}
+        if rules.tokens:
+            units["markers", scope] = 2
+        yield from self.process.processor.work(rules.leader + rules.action)
+        items = [object()] * (1 + rules.tokens)
+        return (yield from self.process.table.write(Write(units, items, rules.tokens, lambda: True, lambda: None)))
 
 
 def _accept_hint(process: Process, scope: Hashable) -> None:
@@ -310,10 +378,9 @@ def _group(
     return Write(units, items, in_transaction, holds, apply)
 
 
-def _add(process: Process, scope: Hashable, batch: list[Request], take_along: Callable[[], None]) -> Steps[Result]:
+def _add(process: Process, scope: Hashable, count: int) -> Steps[Result]:
     """One addition for all who wait (`AtomicCounter`)."""
-    take_along()
-    table, count = process.table, sum(request.count for request in batch)
+    table = process.table
 
     def apply() -> None:
         table.last[scope] = table.last.get(scope, 0) + count
@@ -322,12 +389,9 @@ def _add(process: Process, scope: Hashable, batch: list[Request], take_along: Ca
     return (yield from table.write(Write({COUNTERS: 1}, [(COUNTERS, scope)], False, lambda: True, apply)))
 
 
-def _read_and_write(
-    process: Process, scope: Hashable, batch: list[Request], take_along: Callable[[], None]
-) -> Steps[Result]:
+def _read_and_write(process: Process, scope: Hashable, count: int) -> Steps[Result]:
     """A read, and a write on the condition that nobody else wrote in between (`OptimisticCounter`)."""
-    take_along()
-    table, count = process.table, sum(request.count for request in batch)
+    table = process.table
     yield from process.processor.work(process.rules.leader)
     value = yield from table.read({COUNTERS: 1}, scope)
     if value is None:

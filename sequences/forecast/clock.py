@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Generator
 from typing import TypeVar
 
-__all__ = ["Clock", "Cores", "Gate", "Line", "Server", "Task", "Wait"]
+__all__ = ["Clock", "Gate", "Line", "Server", "Task", "Wait"]
 
 T = TypeVar("T")
 
@@ -102,37 +102,18 @@ class Line:
             self._taken = False
 
 
-class Cores:
-    """The cores of one machine, each with the moment at which it is free; without a number there is always one."""
-
-    __slots__ = ("_free_at",)
-
-    def __init__(self, count: int | None = None) -> None:
-        self._free_at = [0.0] * (count or 0)
-
-    def use(self, earliest: float, seconds: float) -> float:
-        """Use the first that is free for so many seconds, from `earliest` on; return when that is over."""
-        if not self._free_at:
-            return earliest + seconds
-        ends = max(earliest, self._free_at[0]) + seconds
-        heapq.heapreplace(self._free_at, ends)
-        return ends
-
-
 class Server:
-    """Does one thing after another on the cores of its machine, such as a process under the interpreter's lock."""
+    """Does one thing after another, such as a process under the interpreter's lock."""
 
-    __slots__ = ("_clock", "_cores", "_free_at")
+    __slots__ = ("_clock", "_free_at")
 
-    def __init__(self, clock: Clock, cores: Cores | None = None) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._cores = cores or Cores()
         self._free_at = 0.0
 
     def work(self, seconds: float) -> Steps[None]:
-        """Wait until it and a core are free, and then for so many seconds."""
+        """Wait until it is free, and then for so many seconds."""
         now = self._clock.now
-        if seconds:
-            self._free_at = self._cores.use(max(self._free_at, now), seconds)
+        self._free_at = max(self._free_at, now) + seconds
         if self._free_at > now:
             yield self._free_at - now

@@ -29,14 +29,12 @@ class Load:
     `writers` are spread over `processes`, and these over `hosts`. Without a `rate` each writer asks again as soon as it
     has its number. With one, so many numbers a second are asked for in all, by chance (Poisson); one that finds no
     writer of its process free waits for one. The figures are those of `seconds` after `warm_up`. `caller`, `leader` and
-    `action` are the work of a process in seconds: for each number, each request, and each item in one. A host has
-    `cores`, or enough of them; an engine that takes time runs on the first host.
+    `action` are the work of a process in seconds: for each number, each request, and each item in one.
     """
 
     writers: int = 64
     processes: int = 4
     hosts: int = 1
-    cores: int | None = None
     scopes: int = 1
     rate: float | None = None
     seconds: float = 10.0
@@ -53,8 +51,8 @@ class Load:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("writers", "processes", "hosts", "cores", "scopes", "seconds", "item_bytes", "deadline"):
-            if getattr(self, name) is not None and not 0 < getattr(self, name) < math.inf:
+        for name in ("writers", "processes", "hosts", "scopes", "seconds", "item_bytes", "deadline"):
+            if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"--{name.replace('_', '-')} is {getattr(self, name)}; it must be above 0.")
         if not 0 <= self.warm_up < math.inf:
             raise ValueError(f"--warm-up is {self.warm_up}; it must be 0 or more.")
@@ -106,8 +104,8 @@ class _Run:
         self.load = load
         self.chance = random.Random(load.seed)  # noqa: S311 - nothing is secret
         self.clock = Clock()
-        hosts = [Host(load.cores) for _ in range(load.hosts)]
-        self.table = SimulatedTable(self.clock, load.latency, load.limits, self.chance, hosts[0].cores)
+        hosts = [Host() for _ in range(load.hosts)]
+        self.table = SimulatedTable(self.clock, load.latency, load.limits, self.chance)
         block_size = load.block_size or BlockAllocator.options["block_size"].default
         rules = Rules(
             shape=shape_of(strategy),

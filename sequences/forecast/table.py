@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import NormalDist
 
-from .clock import Clock, Cores, Server, Steps
+from .clock import Clock, Server, Steps
 
 __all__ = ["Latency", "Limits", "Result", "SimulatedTable", "Write"]
 
@@ -83,9 +83,7 @@ class _Bucket:
 class SimulatedTable:
     """All tables of one Region. What they hold is up to the writes: the highest number of each scope, and counters."""
 
-    def __init__(
-        self, clock: Clock, latency: Latency, limits: Limits, chance: random.Random, cores: Cores | None = None
-    ) -> None:
+    def __init__(self, clock: Clock, latency: Latency, limits: Limits, chance: random.Random) -> None:
         self.clock = clock
         self.tally: Counter[str] = Counter()
         self.used = {"write": 0.0, "read": 0.0}
@@ -94,7 +92,7 @@ class SimulatedTable:
         self._latency = latency
         self._limits = limits
         self._chance = chance
-        self._engine = Server(clock, cores)
+        self._engine = Server(clock)
         self._buckets: dict[tuple[str, Hashable], _Bucket] = {}
         self._under_way: Counter[tuple[Hashable, bool]] = Counter()
 

@@ -132,7 +132,6 @@ _LOAD: Mapping[str, tuple[type, str]] = {
     "writers": (int, "callers that may ask at the same time, in all"),
     "processes": (int, "over which the writers are spread"),
     "hosts": (int, "over which the processes are spread; those of one host take turns"),
-    "cores": (int, "of each host; without it, as many as are needed"),
     "scopes": (int, "scopes that the writers share"),
     "rate": (float, "numbers a second that are asked for by chance; without it, every writer asks again at once"),
     "seconds": (float, "that are measured"),

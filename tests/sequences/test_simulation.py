@@ -202,17 +202,15 @@ class TestAlone:
         """A value from memory takes no time; a block that lasts less than a second is followed by a larger one."""
         small = played(BlockAllocator, writers=1, processes=1, block_size=5, warm_up=0.0, seconds=1.0)
         assert small.p50_ms == pytest.approx(10)
-        assert small.per_second == pytest.approx(100, abs=1)
+        assert small.per_second == pytest.approx(100, abs=2)  # the first value waits for its block
         assert 1 + 1 / 500 < small.requests_per_number < 1 + 1 / 5
 
     def test_a_tail_is_forgotten(self) -> None:
         """Who comes after more than `tail_seconds` reads the highest number: 2 requests; sooner, 1."""
         seldom, often = (played(SortKeyMaximum, processes=1, rate=rate, seconds=300.0) for rate in (0.05, 20.0))
         assert seldom.requests_per_number == pytest.approx(2, abs=0.05)
-        assert (seldom.mean_ms, seldom.read_units_per_number) == (
-            pytest.approx(20, abs=0.5),
-            pytest.approx(1, abs=0.05),
-        )
+        assert seldom.mean_ms == pytest.approx(20, abs=0.5)
+        assert seldom.read_units_per_number == pytest.approx(1, abs=0.05)
         assert often.read_units_per_number < 0.01
 
 
