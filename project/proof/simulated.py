@@ -46,7 +46,7 @@ PROCESSES = (1, 4)
 NORMAL = statistics.NormalDist()
 BARE = 200  # requests that tell the delay
 FIGURES = ("per_second", "p50_ms", "requests", "write_units")
-TRIES = 3  # of a row, when the machine may have been busy with something else
+TRIES = 3  # as the machine may have been busy with something else
 RECORD = Path(__file__).with_name("simulated.json")
 
 
@@ -60,6 +60,10 @@ class Case:
     latency_ms: float
     units: float | None = None
     hosts: int = 1
+
+
+LEFT_OUT = (Case(strategy="AtomicCounter", writers=64, processes=4, latency_ms=5.0),)
+"""What wants more than two cores: 2,000 numbers a second, each with an addition's share and a put of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +88,8 @@ def cases() -> list[Case]:
     for name in OURS:
         for latency in (5.0, 15.0):
             for writers, processes in ((1, 1), (8, 1), (64, 1), (8, 4), (64, 4)):
-                found.append(Case(strategy=name, writers=writers, processes=processes, latency_ms=latency))
+                case = Case(strategy=name, writers=writers, processes=processes, latency_ms=latency)
+                found += [case] if case not in LEFT_OUT else []
     short = [
         Case(strategy=name, writers=writers, processes=processes, latency_ms=5.0, units=200.0)
         for name in ("SortKeyMaximum", "TransactionalCounter")
@@ -119,7 +124,10 @@ def calibrated(latencies: Sequence[float]) -> Costs:
         proxy_before(engine.endpoint, limits=Limits(units=ENDLESS)) as proxy,
         _sequences(proxy.endpoint),
     ):
-        alone, crowd = _timed(proxy, 1, 300), _timed(proxy, 64, 3200)
+        alone, crowd = (
+            min((_timed(proxy, writers, count) for _ in range(TRIES)), key=lambda timed: timed.process)
+            for writers, count in ((1, 300), (64, 3200))
+        )
         bare = statistics.median(_bare(BARE))
         delays = {
             f"{latency:g} ms, {processes}": (p50 - bare, p99 - bare)
@@ -274,18 +282,8 @@ def worst(row: dict[str, Any]) -> float:
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
     """The rows as a Markdown table: measured and simulated numbers a second, and the errors of all figures."""
-    names = (
-        "strategy",
-        "writers",
-        "ms",
-        "units/s",
-        "measured/s",
-        "simulated/s",
-        "numbers/s",
-        "p50",
-        "requests",
-        "units",
-    )
+    head = ("strategy", "writers", "ms", "units/s", "measured/s", "simulated/s")
+    names = (*head, "numbers/s", "p50", "requests", "write units")
     lines = ["| " + " | ".join(names) + " |", "| --- |" + " ---: |" * (len(names) - 1)]
     for row in rows:
         over = f" in {row['processes']}" if row["processes"] > 1 else ""

@@ -25,7 +25,7 @@ from .clock import Clock, Gate, Line, Server, Steps, Task
 from .costs import Shape, most_together, read_units, write_units
 from .table import Result, SimulatedTable, Write
 
-__all__ = ["Host", "Process", "Request", "Rules", "put"]
+__all__ = ["Host", "Known", "Process", "Request", "Rules", "put"]
 
 TAIL_SECONDS: float = SortKeyMaximum.options["tail_seconds"].default
 MOST_RESERVED = 10_000  # requests that one write of a counter answers
@@ -76,7 +76,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """The last value of a scope, and when it was confirmed."""
 
     value: int
@@ -88,7 +88,7 @@ class Host:
 
     def __init__(self) -> None:
         self._lines: dict[Hashable, Line] = {}
-        self.hints: dict[Hashable, _Known] = {}
+        self.hints: dict[Hashable, Known] = {}
 
     def line(self, scope: Hashable) -> Line:
         return self._lines.setdefault(scope, Line())
@@ -103,7 +103,7 @@ class Process:
         self.table = table
         self.clock: Clock = table.clock
         self.processor = Server(table.clock)
-        self.known: dict[Hashable, _Known] = {}
+        self.known: dict[Hashable, Known] = {}
         self.lost_at: dict[Hashable, float] = {}
         self._items: dict[Hashable, _Items] = {}
         self._values: dict[Hashable, _Values] = {}
@@ -139,6 +139,12 @@ class Process:
         if scope not in self._values:
             self._values[scope] = _Values(self, scope)
         return self._values[scope]
+
+    def accept_hint(self, scope: Hashable) -> None:
+        """Take over what another process of the host knows, if that is newer (`ItemWriter.exclusively`)."""
+        hint, own = self.host.hints.get(scope), self.known.get(scope)
+        if hint and (own is None or hint.at > own.at) and hint.at > self.lost_at.get(scope, -1.0):
+            self.known[scope] = hint
 
     def supply(self, scope: Hashable) -> _Supply:
         """The block that serves a scope."""
@@ -278,7 +284,7 @@ class _Items(_Queue):
     def enter(self) -> Steps[None]:
         """`ItemWriter.exclusively`: wait for the turn, and take over the hint."""
         yield from self.process.host.line(self.scope).take()
-        _accept_hint(self.process, self.scope)
+        self.process.accept_hint(self.scope)
 
     def leave(self) -> None:
         """Leave a hint for the next process."""
@@ -319,13 +325,6 @@ class _Alone(_Queue):
         return (yield from self.process.table.write(Write(units, items, rules.tokens, lambda: True, lambda: None)))
 
 
-def _accept_hint(process: Process, scope: Hashable) -> None:
-    """Take over what another process of the host knows, if that is newer (`ItemWriter.exclusively`)."""
-    hint, own = process.host.hints.get(scope), process.known.get(scope)
-    if hint and (own is None or hint.at > own.at) and hint.at > process.lost_at.get(scope, -1.0):
-        process.known[scope] = hint
-
-
 def _store(process: Process, scope: Hashable, count: int) -> Steps[Result]:
     """Store so many items under the next numbers (`SortKeyMaximum`, `TransactionalCounter`)."""
     rules, table, clock = process.rules, process.table, process.clock
@@ -351,10 +350,10 @@ def _store(process: Process, scope: Hashable, count: int) -> Steps[Result]:
 
     result = yield from table.write(_group(rules, scope, value, count, holds, apply))
     if result is Result.STORED:
-        process.known[scope] = _Known(value + count, clock.now)
+        process.known[scope] = Known(value + count, clock.now)
         process.lost_at.pop(scope, None)
     elif result is Result.LOST and counts:
-        process.known[scope] = _Known(found[-1], clock.now)  # the answer has the counter
+        process.known[scope] = Known(found[-1], clock.now)  # the answer has the counter
     elif result is Result.LOST:
         process.lost_at[scope] = clock.now
         process.known.pop(scope, None)

@@ -1,13 +1,15 @@
 """The rules of the simulation, by cases that are worked out by hand, and its agreement with the formulas."""
 
+import random
 from collections.abc import Hashable
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from sequences.forecast.callers import Host, Known, Process, Rules
 from sequences.forecast.clock import Clock, Gate, Line, Server, Task
-from sequences.forecast.costs import SHAPES
+from sequences.forecast.costs import SHAPES, Shape
 from sequences.forecast.estimate import Traffic, estimate
 from sequences.forecast.simulation import Load, Outcome, _Run, simulate
 from sequences.forecast.table import Latency, Limits, Result, SimulatedTable, Write
@@ -89,10 +91,8 @@ class Writes:
     """A table with requests of 10 ms, and what became of the writes that are sent to it."""
 
     def __init__(self, **limits: float) -> None:
-        from random import Random
-
         self.clock = Clock()
-        self.table = SimulatedTable(self.clock, TEN_MS, Limits(**limits), Random(1))
+        self.table = SimulatedTable(self.clock, TEN_MS, Limits(**limits), random.Random(1))
         self.results: list[Result] = []
 
     def send(self, item: Hashable, after: float = 0.0, *, units: float = 1.0, in_transaction: bool = False) -> None:
@@ -151,9 +151,10 @@ class TestTable:
     def test_the_burst_has_an_end(self) -> None:
         """Unused units are kept for so many seconds and no longer."""
         writes = Writes(writes=10, burst=2)
+        writes.send("first")
         for number in range(25):
             writes.send(number, 100.0)
-        assert writes.became().count("stored") == 20
+        assert writes.became().count("stored") == 1 + 20
 
     def test_one_engine(self) -> None:
         """An engine that works on one request at a time makes the others wait."""
@@ -165,9 +166,7 @@ class TestTable:
 
     def test_lognormal_latency(self) -> None:
         """Half of the requests take less than the median, and one in a hundred more than the p99."""
-        from random import Random
-
-        chance = Random(3)
+        chance = random.Random(3)
         drawn = sorted(Latency(0.005, 0.020).draw(chance) for _ in range(20_000))
         assert (drawn[10_000], drawn[19_800]) == pytest.approx((0.005, 0.020), rel=0.08)
 
@@ -262,6 +261,20 @@ class TestRaces:
         units = 1 if strategy is SortKeyMaximum else 4
         assert found.write_units_per_number == pytest.approx(units / (1 - refused), rel=0.01)
         assert (found.read_units_per_number > 0) is (strategy is SortKeyMaximum)
+
+    def test_a_hint_from_before_a_lost_race(self) -> None:
+        """Who lost a race takes no older hint, from which it would lose again, but a newer one."""
+        table, host = Writes().table, Host()
+        process = Process(Rules(shape=Shape.TAIL), host, table, random.Random(1))
+        table.last["A"], process.known["A"] = 7, Known(3, 0.0)
+        host.hints["A"] = Known(3, 0.0)
+        table.clock.start(process.items("A").serve(process.request()))
+        table.clock.run(until=0.011)
+        process.accept_hint("A")
+        assert "A" not in process.known
+        host.hints["A"] = Known(7, 0.012)
+        process.accept_hint("A")
+        assert process.known["A"].value == 7
 
     def test_processes_race_without_turns(self) -> None:
         """OptimisticCounter has no turns: processes of one host lose races as those of two do."""
