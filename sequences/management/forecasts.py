@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.prices import cost_of_units
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.terminal import table
 
 __all__ = ["FORECASTS", "Forecast", "Forecasts"]
 
@@ -39,7 +40,21 @@ class Forecasts:
             rows = list(forecast.rows(options))
         except (ValueError, SequenceError) as error:
             raise CommandError(str(error)) from error
-        write_rows(self.command, rows, options["format"], forecast.caption, left=1)
+        if options["format"] == "text" and self.command.stdout.isatty():
+            self.command.stdout.write(_beside(rows, forecast.caption))
+        else:
+            write_rows(self.command, rows, options["format"], forecast.caption, left=1)
+
+
+def _beside(rows: Sequence[Row], caption: str) -> str:
+    """The rows as columns of a table, as they have more figures than a terminal is wide."""
+    names = [name for name in rows[0] if name != "strategy" and any(row[name] is not None for row in rows)]
+    lines = [[name.replace("_", " "), *(_shown(row[name]) for row in rows)] for name in names]
+    return table(["", *(row["strategy"] for row in rows)], [[(cell, "") for cell in line] for line in lines], caption)
+
+
+def _shown(figure: object) -> str:
+    return "" if figure is None else f"{figure:.4g}" if isinstance(figure, float) else str(figure)
 
 
 def _chosen(options: Options) -> Iterator[tuple[type[Strategy], Mapping[str, Any]]]:

@@ -2,10 +2,11 @@
 
 import json
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from sequences.forecast.costs import SHAPES
@@ -29,6 +30,13 @@ def sequences_with_options(settings: Settings) -> None:
     }
 
 
+class Screen(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def rows(*arguments: str) -> list[dict[str, Any]]:
     """What a command tells as JSON."""
     told: list[dict[str, Any]] = json.loads(written(*arguments, "--format", "json"))
@@ -45,6 +53,14 @@ class TestEstimate:
         ]
         assert [line[:3] for line in lines] == [[str(cell) for cell in list(row.values())[:3]] for row in found]
         assert {row["verdict"] for row in found} == {Verdict.FITS}
+
+    def test_at_a_terminal(self) -> None:
+        """Strategies stand beside each other, with a line for each figure; what nobody has is left out."""
+        screen = Screen()
+        call_command("sequences", "estimate", "--per-second", "20", stdout=screen)
+        shown = screen.getvalue()
+        assert all(name in shown for name in (*EVERY, "write units", "ceiling per second", "races are for"))
+        assert "remedy" not in shown
 
     def test_one_sequence(self) -> None:
         """A sequence is estimated with its own options: a block of 4 takes a quarter of a unit a number."""
