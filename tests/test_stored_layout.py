@@ -117,9 +117,9 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     get_next_values(2, "plain", scope="ABC", idempotency_token="two")
     put_next("texts", {}, scope="ABC", idempotency_token="three", date=date(2025, 3, 4))
     strategies["blocks"].give_back()
-    changes.advance("beside", to=20, scope="ABC", **SIGNED)
-    changes.advance("plain", to=20, scope="ABC", **SIGNED)
-    changes.seed("plain", 30, scope="ABC", **SIGNED)
+    for name in ("plain", "beside"):
+        changes.advance(name, to=20, scope="ABC", **SIGNED)
+        changes.seed(name, 30, scope="ABC", **SIGNED)
     changes.void("highest", 1, scope="ABC", **SIGNED)
     for name in ("plain", "beside", "highest"):
         changes.freeze(name, scope="ABC", **SIGNED)
