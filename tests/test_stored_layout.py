@@ -20,6 +20,7 @@ from sequences.audit import audit
 from sequences.audit.results import AuditResult, KeptAudits
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
+from sequences.strategies import BlockAllocator
 from sequences.strategies.host_line import MOST_LOST
 from sequences.types import Dated, Scope
 from tests.sequences.support import give_each_scope_its_place, tables_of
@@ -116,7 +117,9 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
         put_next(name, more, scope="ABC", idempotency_token="one")
     get_next_values(2, "plain", scope="ABC", idempotency_token="two")
     put_next("texts", {}, scope="ABC", idempotency_token="three", date=date(2025, 3, 4))
-    strategies["blocks"].give_back()
+    blocks = strategies["blocks"]
+    assert isinstance(blocks, BlockAllocator)
+    blocks.give_back()
     for name in ("plain", "beside"):
         changes.advance(name, to=20, scope="ABC", **SIGNED)
         changes.seed(name, 30, scope="ABC", **SIGNED)
