@@ -75,7 +75,7 @@ class Leader:
                 if not is_throttled(failure):
                     return failure
                 if self.own.deadline.spent - held_since > HELD_SECONDS:
-                    self.batch.most = max(1, len(self._unanswered()) // 2)
+                    self.queue.shortage.most = max(1, len(self._unanswered()) // 2)
                     return failure
                 self._await_units()
 
@@ -104,7 +104,7 @@ class Leader:
                 if pending.answer is None and identities.isdisjoint(pending.request.identities):
                     identities.update(pending.request.identities)
                     found.append(pending)
-        return found[: self.batch.most]
+        return found[: self.batch.most][: self.queue.shortage.most]
 
     def _attempt(self) -> StorageError | None:
         """Prepare a write if none is under way, and send it; return the error after which to try again."""

@@ -17,6 +17,7 @@ __all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "Batch", "Idle", "Queue", "Sending",
 
 UNITS_PER_SECOND = 1000  # of a partition
 LONGEST_SHORTAGE = 1.0  # seconds
+ENOUGH = 100  # requests, the most that a transaction holds
 LATE_SECONDS = 0.8  # how long a waiter past its deadline still waits for its leader to report the outcome
 TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
 
@@ -125,13 +126,15 @@ class Shortage:
     """How long a partition lacks the units for a write that it refused, as far as this process can know.
 
     A partition gains UNITS_PER_SECOND. Who was refused waits for the time in which it gains what the write takes. From
-    the second refusal on, the time doubles: others use these units, too, or the table has a lower limit.
+    the second refusal on, the time doubles: others use these units, too, or the table has a lower limit. `most` limits
+    the requests in one write, so that they may fit into what there is. It doubles with every write.
     """
 
-    __slots__ = ("_refusals",)
+    __slots__ = ("_refusals", "most")
 
     def __init__(self) -> None:
         self._refusals = 0
+        self.most: int | None = None
 
     def refused(self, units: int) -> float:
         """The seconds after which a refused write of so many units is worth another attempt."""
@@ -141,6 +144,8 @@ class Shortage:
     def end(self) -> None:
         """A write was taken."""
         self._refusals = 0
+        if self.most is not None:
+            self.most = 2 * self.most if self.most < ENOUGH else None
 
 
 class Queue:

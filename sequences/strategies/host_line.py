@@ -2,8 +2,9 @@
 
 The host lock lets the processes of one host take turns. Processes of different hosts race by the conditions of their
 writes. Where all write without a pause, the one that won last knows the last value first, and wins again: the others
-may lose until their deadlines. So who loses MOST_LOST races in a row takes a place in the line. Who writes without a
-pause looks every LOOK_SECONDS whether somebody waits there, and lines up behind.
+may lose until their deadlines. So who loses a race with several items, which costs more than a turn, or MOST_LOST races
+in a row, or more than one in six for long, takes a place in the line. Who writes without a pause looks every
+LOOK_SECONDS whether somebody waits there, and lines up behind.
 
     host A   takes place 7, has the turn --gives it back, leaves the last value
     host B        takes place 8, waits -------- has the turn --gives it back
@@ -39,7 +40,8 @@ from .lru import LRU
 
 __all__ = ["HostLine", "Turn"]
 
-MOST_LOST = 4
+MOST_LOST = 2
+WON = 0.2  # of a lost race
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.1  # in which others win, if they want to
 LINGER_SECONDS = 1.0
@@ -55,10 +57,11 @@ class _Place:
     """What a process knows of the line at a scope.
 
     `number` is its place there, 0 without one. `lost` is how many races it has lost since its last write, and since it
-    took the place.
+    took the place. `lost_more` is how many items it has lost races with, less WON for each write.
     """
 
     lost: int = 0
+    lost_more: float = 0.0
     lines_up: bool = False
     number: int = 0
     given_back: int = 0
@@ -89,17 +92,18 @@ class HostLine:
         """The key of a line's row. No scope's items can have it."""
         return self._schema.key(f"#line#{self._name}#{scope_text(scope)}", 0)
 
-    def lost(self, scope: Scope) -> None:
-        """This process lost a race."""
+    def lost(self, scope: Scope, items: int = 1) -> None:
+        """This process lost a race with so many items."""
         place = self._place(scope)
         place.lost += 1
-        if place.lost >= MOST_LOST and not place.lines_up:
+        place.lost_more += items
+        if place.lost_more >= MOST_LOST and not place.lines_up:
             place.lines_up, place.met_others_at = True, self._clock()
 
     def won(self, scope: Scope) -> None:
         """This process stored something."""
         if place := self._places.get(scope):
-            place.lost = 0
+            place.lost, place.lost_more = 0, max(0.0, place.lost_more - WON)
 
     @contextmanager
     def turn(self, scope: Scope, wrote_at: float | None, deadline: Deadline) -> Iterator[Turn]:
@@ -128,14 +132,11 @@ class HostLine:
         return place
 
     def _look(self, scope: Scope, wrote_at: float | None, turn: Turn, deadline: Deadline) -> None:
-        """Look whether somebody waits, after LOOK_SECONDS of writing without a pause."""
-        now = self._clock()
-        if wrote_at is None or now - wrote_at > PAUSE_SECONDS:
-            if place := self._places.get(scope):
-                place.looked_at = now
-            return
-        place = self._place(scope)
-        if not place.lines_up and now - place.looked_at > LOOK_SECONDS:
+        """Look whether somebody waits, after LOOK_SECONDS without a pause but those after lost races."""
+        now, place = self._clock(), self._place(scope)
+        if not place.lost and (wrote_at is None or now - wrote_at > PAUSE_SECONDS):
+            place.looked_at = now
+        elif not place.lines_up and now - place.looked_at > LOOK_SECONDS:
             line = self._read(scope, turn, deadline, consistent=False) or {}
             place.looked_at = place.met_others_at = now
             place.lines_up = line.get("taken", 0) > line.get("given_back", 0)

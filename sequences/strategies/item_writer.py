@@ -290,7 +290,7 @@ class ItemWriter(Committer):
                         scope, role, write.pendings[role.pending], write.values[role.pending], reason, raced=raced
                     )
             if self.line is not None and (raced or write.lost_its_number(error)):
-                self.line.lost(scope)
+                self.line.lost(scope, len(write.pendings))
         finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
             if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
                 self.assigner.skipped(scope)

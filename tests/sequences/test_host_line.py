@@ -98,6 +98,26 @@ class TestLiningUp:
         assert two.turn(42) == 41
         assert one.turn(43) == 42
 
+    def test_who_loses_a_race_with_several_items(self, host: Make, row: Row) -> None:
+        """That costs more than a turn."""
+        one = host()
+        one.line.lost(one.scope, 2)
+        one.turn(1)
+        assert row() == (1, 1)
+
+    def test_who_loses_too_often(self, host: Make, row: Row) -> None:
+        """One lost race in four is too many, though none follows another; one in eight is not."""
+        seldom, often = host(), host()
+        for each, wins in ((seldom, 7), (often, 3)):
+            for _ in range(6):
+                each.lose(1)
+                for _ in range(wins):
+                    each.line.won(each.scope)
+        seldom.turn()
+        assert row() == (0, 0)
+        often.turn()
+        assert row() == (1, 1)
+
     def test_an_empty_scope(self, host: Make) -> None:
         """Without a last value there is nothing to leave."""
         one, two = host(), host()

@@ -18,7 +18,7 @@ from sequences.exceptions import (
 )
 from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
-from sequences.strategies import Strategy
+from sequences.strategies import Strategy, host_line
 from sequences.testing.callers import put_some
 from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, lock_name, make, stored
 
@@ -29,6 +29,12 @@ pytestmark = pytest.mark.usefixtures("configured")
 def name(request: pytest.FixtureRequest) -> str:
     """The alias of a configuration without a counter."""
     return str(request.param)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody lines up, however many races are lost."""
+    monkeypatch.setattr(host_line, "MOST_LOST", 1000)
 
 
 class TestWhatIsRemembered:
@@ -84,6 +90,7 @@ class TestWhatIsRemembered:
         assert (allocation.value, allocation.attempts) == (10, 2)
         assert wire.operations == ["PutItem", "Query", "PutItem"]
 
+    @pytest.mark.usefixtures("alone")
     def test_going_on_by_increment(
         self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
     ) -> None:
@@ -97,6 +104,7 @@ class TestWhatIsRemembered:
             assert put_some("sort-key-increment", scope, 1) == [last + 3]
             assert wire.operations == ["PutItem"] * 3
 
+    @pytest.mark.usefixtures("alone")
     @pytest.mark.parametrize("count", [1, 5])
     def test_far_behind_the_table(
         self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire, count: int
