@@ -23,6 +23,7 @@ from ..strategies.supply import BRIEF_SECONDS, LONG_SECONDS
 from ..waiters import Shortage
 from .clock import Clock, Gate, Line, Server, Steps, Task
 from .costs import Shape, most_together, read_units, write_units
+from .host_lines import HostLine, Row
 from .table import Result, SimulatedTable, Write
 
 __all__ = ["Host", "Known", "Process", "Request", "Rules", "put"]
@@ -108,6 +109,8 @@ class Process:
         self._items: dict[Hashable, _Items] = {}
         self._values: dict[Hashable, _Values] = {}
         self._supplies: dict[Hashable, _Supply] = {}
+        self._lines: dict[Hashable, HostLine] = {}
+        self._chance = chance
         self._pauses: list[float] = []
         self._timing = Timing(clock=self._now, sleep=self._pauses.append, uniform=chance.uniform)
 
@@ -145,6 +148,13 @@ class Process:
         hint, own = self.host.hints.get(scope), self.known.get(scope)
         if hint and (own is None or hint.at > own.at) and hint.at > self.lost_at.get(scope, -1.0):
             self.known[scope] = hint
+
+    def hosts_line(self, scope: Hashable) -> HostLine:
+        """The line of hosts at a scope."""
+        if scope not in self._lines:
+            row = self.table.rows.setdefault(scope, Row())
+            self._lines[scope] = HostLine(self.table, scope, row, self._chance)
+        return self._lines[scope]
 
     def supply(self, scope: Hashable) -> _Supply:
         """The block that serves a scope."""
@@ -190,9 +200,9 @@ class _Queue(ABC):
         self.process = process
         self.scope = scope
         self._room = most
-        self._most: int | None = None
         self._waiting: deque[Request] = deque()
         self._batch: list[Request] = []
+        self._writing: list[Request] = []
         self._shortage = Shortage()
         self._led = False
 
@@ -208,19 +218,19 @@ class _Queue(ABC):
     def attempt(self, batch: list[Request]) -> Steps[Result]:
         """One attempt to write for these requests."""
 
-    def enter(self) -> Steps[None]:
+    def enter(self, leader: Deadline) -> Steps[None]:
         """Wait for the turn, if there are turns."""
         yield from ()
 
-    def leave(self) -> None:
+    def leave(self) -> Steps[None]:
         """Give the turn back."""
-        return
+        yield from ()
 
     def _lead(self) -> Task:
         """The leaders one after another. A new one begins when the last of the batch before has been told."""
         while self._waiting or self._batch:
             if not self._batch:
-                self._batch, self._most = [self._waiting.popleft()], None
+                self._batch = [self._waiting.popleft()]
             leader = self._batch[0].deadline
             if (yield from self._attempt_exclusively(leader)) is Result.STORED:
                 yield from self._release()
@@ -231,20 +241,20 @@ class _Queue(ABC):
 
     def _attempt_exclusively(self, leader: Deadline) -> Steps[Result]:
         """`Leader._attempt_exclusively`: one attempt, and more while units are short, in the host's turn."""
-        yield from self.enter()
+        yield from self.enter(leader)
         held_since = self.process.clock.now
         while True:
             self._take_along()
-            writing = self._batch[: self._most]
+            writing = self._writing = self._batch[: self._shortage.most]
             result = yield from self.attempt(writing)
             if result is not Result.THROTTLED:
                 break
             if self.process.clock.now - held_since > HELD_SECONDS:
-                self._most = max(1, len(writing) // 2)
+                self._shortage.most = max(1, len(writing) // 2)
                 break
             asked = 2 * len(writing) * self.units_each
             yield from self.process.await_units(leader, self._shortage.refused(asked))
-        self.leave()
+        yield from self.leave()
         return result
 
     telling = 0.0
@@ -260,8 +270,8 @@ class _Queue(ABC):
     def _release(self) -> Steps[None]:
         """Each wakes the next one when it leaves, so that those who call again at once are in the next group."""
         self._shortage.end()
-        written, self._batch = self._batch[: self._most], self._batch[len(self._batch[: self._most]) :]
-        for request in written:
+        self._batch = self._batch[len(self._writing) :]
+        for request in self._writing:
             yield from self.process.processor.work(self.telling)
             request.answer()
         yield 0.0  # the last one, too, calls again before the next leader begins
@@ -281,15 +291,22 @@ class _Items(_Queue):
         super().__init__(process, scope, process.rules.most)
         self.units_each, self.telling = process.rules.units_each, process.rules.caller
 
-    def enter(self) -> Steps[None]:
-        """`ItemWriter.exclusively`: wait for the turn, and take over the hint."""
-        yield from self.process.host.line(self.scope).take()
-        self.process.accept_hint(self.scope)
+    def enter(self, leader: Deadline) -> Steps[None]:
+        """`ItemWriter.exclusively`: wait for the turns of the host and of the hosts, and take over their hints."""
+        process, scope = self.process, self.scope
+        yield from process.host.line(scope).take()
+        process.accept_hint(scope)
+        known = process.known.get(scope)
+        left = yield from process.hosts_line(scope).enter(known.at if known else None, leader)
+        if left is not None and process.clock.now > process.lost_at.get(scope, -1.0):
+            process.known[scope] = Known(left, process.clock.now)
 
-    def leave(self) -> None:
-        """Leave a hint for the next process."""
-        if self.scope in self.process.known:
-            self.process.host.hints[self.scope] = self.process.known[self.scope]
+    def leave(self) -> Steps[None]:
+        """Leave hints for the next process, and for the next host."""
+        known = self.process.known.get(self.scope)
+        yield from self.process.hosts_line(self.scope).leave(known.value if known else None)
+        if known:
+            self.process.host.hints[self.scope] = known
         self.process.host.line(self.scope).give_back()
 
     def attempt(self, batch: list[Request]) -> Steps[Result]:
@@ -350,9 +367,12 @@ def _store(process: Process, scope: Hashable, count: int) -> Steps[Result]:
 
     result = yield from table.write(_group(rules, scope, value, count, holds, apply))
     if result is Result.STORED:
+        process.hosts_line(scope).won()
         process.known[scope] = Known(value + count, clock.now)
         process.lost_at.pop(scope, None)
-    elif result is Result.LOST and counts:
+    elif result is Result.LOST:
+        process.hosts_line(scope).lost(count)
+    if result is Result.LOST and counts:
         process.known[scope] = Known(found[-1], clock.now)  # the answer has the counter
     elif result is Result.LOST:
         process.lost_at[scope] = clock.now

@@ -18,10 +18,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from statistics import NormalDist
+from typing import Any, TypeVar
 
 from .clock import Clock, Server, Steps
 
 __all__ = ["Latency", "Limits", "Result", "SimulatedTable", "Write"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class SimulatedTable:
         self.used = {"write": 0.0, "read": 0.0}
         self.last: dict[Hashable, int] = {}
         """The highest number of each scope, or what its counter has."""
+        self.rows: dict[Hashable, Any] = {}
+        """What else is stored, as its writers see it."""
         self._latency = latency
         self._limits = limits
         self._chance = chance
@@ -123,6 +128,10 @@ class SimulatedTable:
 
     def read(self, units: Mapping[Hashable, float], scope: Hashable) -> Steps[int | None]:
         """Send one read of the last value of a scope; None if it was throttled."""
+        return self.look(units, lambda: self.last.get(scope, 0))
+
+    def look(self, units: Mapping[Hashable, float], found: Callable[[], T]) -> Steps[T | None]:
+        """Send one read of what is found when the table sees it; None if it was throttled."""
         half = self._latency.draw(self._chance) / 2
         yield half
         if not self._admits("read", units):
@@ -130,7 +139,7 @@ class SimulatedTable:
             self._over(Result.THROTTLED)
             return None
         yield from self._serve(1)
-        value = self.last.get(scope, 0)
+        value = found()
         yield half
         self.tally["requests"] += 1
         return value

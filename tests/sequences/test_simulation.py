@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sequences.forecast import host_lines
 from sequences.forecast.callers import Host, Known, Process, Rules
 from sequences.forecast.clock import Clock, Gate, Line, Server, Task
 from sequences.forecast.costs import SHAPES, Shape
@@ -21,10 +22,18 @@ from sequences.strategies import (
     Strategy,
     TransactionalCounter,
 )
+from sequences.strategies.host_line import LINGER_SECONDS
 
 EVERY = pytest.mark.parametrize("strategy", SHAPES)
 SHARING = pytest.mark.parametrize("strategy", [SortKeyMaximum, TransactionalCounter])
 TEN_MS = Latency(0.010)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_looks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases by hand are without the looks at the line of hosts, one a second."""
+    if request.cls is not TestHosts:
+        monkeypatch.setattr(host_lines, "LOOK_SECONDS", float("inf"))
 
 
 def played(strategy: type[Strategy], **load: Any) -> Outcome:
@@ -253,8 +262,9 @@ class TestGroups:
 
 class TestRaces:
     @SHARING
-    def test_hosts_race(self, strategy: type[Strategy]) -> None:
+    def test_hosts_race(self, strategy: type[Strategy], monkeypatch: pytest.MonkeyPatch) -> None:
         """Lone writers of two hosts lose writes, which are charged; then they read, or know the counter."""
+        monkeypatch.setattr(host_lines, "MOST_LOST", float("inf"))
         found = played(strategy, writers=2, processes=2, hosts=2, latency=Latency(0.010, 0.030), seconds=60.0)
         refused = found.lost_share + found.conflict_share
         assert refused > 0.01
@@ -390,3 +400,53 @@ def compare(
     assert found.write_units_per_number == pytest.approx(told.units.write, rel=most)
     assert found.read_units_per_number == pytest.approx(told.units.read, rel=most, abs=0.01)
     assert found.mean_ms == pytest.approx(told.wait_ms, rel=wait)
+
+
+class TestHosts:
+    """The line of hosts, played."""
+
+    @SHARING
+    def test_hosts_that_write_without_a_pause(self, strategy: type[Strategy]) -> None:
+        """They come to take turns: nobody loses a race, and all get the same."""
+        found = played(strategy, writers=64, processes=4, hosts=4, warm_up=5, seconds=10)
+        assert found.lost_share == found.conflict_share == found.gave_up == 0
+        assert found.slowest_over_fastest > 0.9
+
+    def test_a_turn(self) -> None:
+        """A turn is a write of 10 ms, the way of what is given back to the row (5), half of the time between two looks
+        (13), and the way of the look back (5).
+        """
+        found = played(SortKeyMaximum, writers=4, processes=4, hosts=4, warm_up=5, seconds=20)
+        assert found.per_second == pytest.approx(1 / 0.0265, rel=0.05)
+        assert found.write_units_per_number == pytest.approx(3, rel=0.01)
+
+    def test_without_the_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One gets nearly all, as it knows the last value first."""
+        monkeypatch.setattr(host_lines, "MOST_LOST", float("inf"))
+        found = played(SortKeyMaximum, writers=4, processes=4, hosts=4, warm_up=5, seconds=10)
+        assert found.slowest_over_fastest < 0.1
+
+    def test_a_host_alone(self) -> None:
+        """It looks once a second, and never lines up."""
+        found = played(SortKeyMaximum, writers=1, processes=1, seconds=10)
+        assert found.requests_per_number == pytest.approx(1 + 1 / 99, rel=0.002)
+        assert found.write_units_per_number == pytest.approx(1, rel=0.002)
+
+    def test_hosts_that_raced_race_again(self) -> None:
+        """Who meets nobody in the line leaves it: its figures are those of a host alone."""
+        clock = Clock()
+        table = SimulatedTable(clock, TEN_MS, Limits(), random.Random(1))
+        line = host_lines.HostLine(table, "A", host_lines.Row(), random.Random(1))
+        deadline = Process(Rules(shape=SHAPES[SortKeyMaximum]), Host(), table, random.Random(1)).request().deadline
+
+        def turns() -> Task:
+            line.lost(2)
+            for _ in range(3):
+                yield from line.enter(clock.now, deadline)
+                line.won()
+                yield from line.leave(7)
+                yield LINGER_SECONDS
+
+        clock.start(turns())
+        clock.run()
+        assert table.tally["writes"] == 4
