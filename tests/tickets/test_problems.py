@@ -110,6 +110,7 @@ CASES = [
     Case(cancelled(after_unknown=False), 503, "The store refuses this", tell=True),
     Case(cancelled(after_unknown=True), 503, "The store refuses this", unknown=True, tell=True),
     Case(sequences.NotWritten(SECRET), 503, "cannot be reached", 5),
+    Case(sequences.Throttled(SECRET), 503, "cannot be reached", 5),
     Case(sequences.OutcomeUnknown(SECRET), 503, "cannot be reached", 5, unknown=True),
     Case(sequences.StorageRefused(SECRET), 503, "The store refuses this", tell=True),
     Case(sequences.TableMissing(SECRET), 503, "The store refuses this", tell=True),
@@ -131,6 +132,7 @@ LIKE_THEIR_PARENTS = {
     sequences.TableMissing: sequences.StorageError,
     sequences.AccessRefused: sequences.StorageError,
     sequences.BudgetSpent: sequences.StorageError,
+    sequences.Throttled: sequences.NotWritten,
     sequences.AuditRefused: sequences.SequenceError,
     sequences.NotConfigured: sequences.StorageError,
 }
