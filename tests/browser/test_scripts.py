@@ -73,7 +73,8 @@ class TestInPlace:
         assert is_same(page)
         page.go_back()
         page.wait_for_url(f"**/{three}/")
-        page.wait_for_function("document.querySelectorAll('.tickets .title').length == 3")
+        page.locator(".tickets .title").nth(2).wait_for()
+        assert page.locator(".tickets .title").count() == 3
 
     def test_status_and_comment(self, page: Any, program: Program, ticket: str) -> None:
         """Both are stored in place, once each, and the comment is gone to."""
