@@ -317,8 +317,12 @@ def recorded() -> dict[str, Any]:
 
 
 def keep(rows: Sequence[dict[str, Any]], costs: Costs) -> None:
-    """Record the rows, one a line."""
-    lines = ",\n".join(json.dumps(row) for row in rows)
+    """Record the rows, one a line, in the place of those of the same strategies."""
+    measured = {row["strategy"] for row in rows}
+    kept = [row for row in recorded()["rows"] if row["strategy"] not in measured] if RECORD.exists() else []
+    order = [asdict(case) for case in cases()]
+    every = sorted([*kept, *rows], key=lambda row: order.index({name: row[name] for name in order[0]}))
+    lines = ",\n".join(json.dumps(row) for row in every)
     head = json.dumps({"conditions": asdict(Conditions.here()), "costs": asdict(costs)})
     RECORD.write_text(f'{head[:-1]}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
 
