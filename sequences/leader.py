@@ -72,7 +72,7 @@ class Leader:
                 failure = self._attempt()
                 if failure is not None and metrics.on:
                     metrics.failed(self.own.deadline.sequence, failure)
-                if not is_throttled(failure):
+                if not is_throttled(failure) or self.own.deadline.over:
                     return failure
                 if self.own.deadline.spent - held_since > HELD_SECONDS:
                     self.queue.shortage.most = max(1, len(self._unanswered()) // 2)

@@ -481,6 +481,13 @@ class TestWhatIsSentAgain:
         assert house.bounds == [(0.5, 1)] * 4
         assert house.ledger.turns == 1
 
+    def test_a_shortage_until_the_deadline(self, house: House) -> None:
+        """The last attempt is that after the last wait: past its deadline nobody sends again."""
+        house.seconds, house.line.always = 0.25, THROTTLES[0]
+        assert isinstance(house.put("a", size=125 * 1024).answer, SequenceUnavailable)
+        assert house.clock.sleeps[:2] == [0.125, 0.125]
+        assert len(house.line.requests) == 3
+
     def test_a_long_shortage(self, house: House) -> None:
         """The turn ends before others would take it for lost. The next attempt is a smaller one, with a full pause."""
         house.line.plan = [THROTTLES[0]] * 5
