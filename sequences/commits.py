@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from . import dynamodb
 from .actions import Action
 from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
@@ -21,7 +22,6 @@ from .types import Allocation, Scope
 __all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role", "allocated"]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
-UNIT_BYTES = 1024  # of an item, for one write unit
 
 Answer = Allocation | range | list[int] | SequenceError
 R = TypeVar("R", bound="PutRequest | ReserveRequest")
@@ -64,7 +64,7 @@ class PutRequest:
     @property
     def units(self) -> int:
         """About the write units of its actions outside a transaction; in one they take twice as many."""
-        return max(self.actions, -(-self.size // UNIT_BYTES))
+        return max(self.actions, dynamodb.write_units(self.size))
 
     @property
     def identities(self) -> tuple[str, ...]:

@@ -159,16 +159,20 @@ def latest(deadlines: Sequence[Deadline]) -> Deadline:
 
 def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:
     """Whether a cancelled write may succeed unchanged: all its refusals have retryable reasons."""
-    codes = {reason.code for reason in reasons} - {"None"}
-    return bool(codes) and codes <= RETRYABLE_CANCELLATIONS
+    return _are_all(reasons, RETRYABLE_CANCELLATIONS)
 
 
 def is_throttled(error: StorageError | None) -> bool:
     """Whether a write was refused for lack of capacity units, and for no other reason."""
     if isinstance(error, WriteCancelled):
-        codes = {reason.code for reason in error.reasons} - {"None"}
-        return bool(codes) and codes <= THROTTLES
+        return _are_all(error.reasons, THROTTLES)
     return isinstance(error, Throttled)
+
+
+def _are_all(reasons: tuple[CancellationReason, ...], codes: frozenset[str]) -> bool:
+    """Whether actions were refused, each with one of these codes."""
+    found = {reason.code for reason in reasons} - {"None"}
+    return bool(found) and found <= codes
 
 
 def may_conceal(reasons: tuple[CancellationReason, ...]) -> bool:

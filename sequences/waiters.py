@@ -13,7 +13,18 @@ from .commits import Pending, PreparedWrite
 from .exceptions import StorageError
 from .retries import Deadline
 
-__all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "Batch", "Idle", "Queue", "Sending", "Shortage", "Unknown", "Waiter"]
+__all__ = [
+    "LATE_SECONDS",
+    "TOOK_TOO_LONG",
+    "UNITS_PER_SECOND",
+    "Batch",
+    "Idle",
+    "Queue",
+    "Sending",
+    "Shortage",
+    "Unknown",
+    "Waiter",
+]
 
 UNITS_PER_SECOND = 1000  # of a partition
 LONGEST_SHORTAGE = 1.0  # seconds

@@ -10,13 +10,13 @@ from .. import dynamodb
 from ..expressions import MARKER_EXPIRY
 from ..soundness import Needs, Verdict, judge
 from ..tables import shown
+from ..waiters import UNITS_PER_SECOND
 from .facts import ClientFacts, Facts, Finding, TableFacts, Unknown
 
 __all__ = ["findings_of"]
 
 SLOW_SECONDS = 0.05
 SKEWED_SECONDS = 5.0
-BUSY_WRITE_UNITS = 1000  # what one scope can take
 
 
 def findings_of(facts: Facts) -> list[Finding]:
@@ -273,7 +273,7 @@ def _names(client: ClientFacts) -> Iterator[Finding]:
         yield _either(
             subject,
             "limits",
-            most >= BUSY_WRITE_UNITS,
+            most >= UNITS_PER_SECOND,  # what one scope can take
             f"{most:,} write units a second for a table, {client.limits.get('AccountMaxWriteCapacityUnits', 0):,} for "
             "the account in this Region",
             ("A table takes what one busy scope needs.", "One busy scope takes 1,000 write units a second."),

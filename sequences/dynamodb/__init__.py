@@ -35,7 +35,7 @@ from .tables import (
     table_keys,
     table_name,
 )
-from .values import fingerprint, item_size, marshal, unmarshal, used_units
+from .values import fingerprint, item_size, marshal, unmarshal, used_units, write_units
 
 __all__ = [
     "DEFAULT_CLIENT",
@@ -77,4 +77,5 @@ __all__ = [
     "try_client",
     "unmarshal",
     "used_units",
+    "write_units",
 ]

@@ -14,7 +14,7 @@ from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSeriali
 
 from ..exceptions import InvalidItem
 
-__all__ = ["fingerprint", "item_size", "marshal", "unmarshal", "used_units"]
+__all__ = ["fingerprint", "item_size", "marshal", "unmarshal", "used_units", "write_units"]
 
 
 # What the serializer, decimal's traps and too deep a value raise. No base classes: a signal handler may raise its own
@@ -105,6 +105,11 @@ def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:
 def item_size(wire: Mapping[str, Any]) -> int:
     """An upper bound of an item's size in DynamoDB in bytes, cheap to compute: the length of its values as text."""
     return len(repr(wire).encode())
+
+
+def write_units(size: int) -> int:
+    """The units of a write of so many bytes outside of a transaction; a transaction takes twice as many."""
+    return max(1, -(-size // 1024))
 
 
 def used_units(answer: Mapping[str, Any]) -> float:

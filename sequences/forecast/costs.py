@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from ..dynamodb import write_units
 from ..exceptions import InvalidSequence
 from ..strategies import (
     AtomicCounter,
@@ -99,11 +100,6 @@ class Units:
     @property
     def read(self) -> float:
         return self.item.read + self.marker.read + self.counter.read
-
-
-def write_units(size: int) -> int:
-    """The units of a write of so many bytes outside of a transaction; a transaction takes twice as many."""
-    return max(1, -(-size // 1024))
 
 
 def read_units(size: int) -> int:

@@ -19,11 +19,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..strategies import BlockAllocator, SortKeyMaximum, Strategy
+from ..waiters import UNITS_PER_SECOND
 from .costs import MOST_ITEM_BYTES, Shape, Units, most_together, read_units, shape_of, units
 
 __all__ = ["READS_A_SECOND", "WRITES_A_SECOND", "Estimate", "Traffic", "Verdict", "estimate"]
 
-WRITES_A_SECOND = 1000.0
+WRITES_A_SECOND = float(UNITS_PER_SECOND)
 READS_A_SECOND = 3000.0
 """What one partition takes in units a second, from
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html."""

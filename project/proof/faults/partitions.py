@@ -9,19 +9,17 @@ Reads are not limited. The time is an argument, and this module opens no sockets
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from project.proof.faults.plans import Limits, Request, Rule
-from sequences.dynamodb import item_size
+from sequences.dynamodb import item_size, write_units
 
 __all__ = ["Admission", "Partitions"]
 
 WRITES: Final = frozenset({"DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
-UNIT_BYTES: Final = 1024
 Key = str
 
 
@@ -112,4 +110,4 @@ class Partitions:
 
 def _units(action: Mapping[str, Any]) -> int:
     """The write units of an item; 1 for an update, whose item is not in the request."""
-    return max(1, math.ceil(item_size(action.get("Item", {})) / UNIT_BYTES))
+    return write_units(item_size(action.get("Item", {})))
