@@ -61,11 +61,12 @@ class CommitQueues:
 
         A signal handler may make a call while its thread is inside a group or a request. That call cannot wait for its
         own thread, nor for another one that may want a lock which its own thread holds in the request. So it is written
-        alone; the conditions of the writes keep both correct.
+        alone, without the turn that its own thread may have; the conditions of the writes keep both correct.
         """
         waiter = Waiter(pendings, deadline)
-        if not self._joins or _here.inside or dynamodb.in_request():
-            Leader(self._committer, scope, Queue(waiter), threading.Lock()).run()
+        is_inner = _here.inside or dynamodb.in_request()
+        if is_inner or not self._joins:
+            Leader(self._committer, scope, Queue(waiter), threading.Lock(), takes_turns=not is_inner).run()
             return
         try:
             try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -36,13 +37,16 @@ HELD_SECONDS = LONGEST_WAIT * 0.8  # after which a turn of the host is given bac
 class Leader:
     """One waiter's work for its batch: it writes for itself and for others until its own requests are answered."""
 
-    def __init__(self, committer: Committer, scope: Scope, queue: Queue, lock: threading.Lock) -> None:
+    def __init__(
+        self, committer: Committer, scope: Scope, queue: Queue, lock: threading.Lock, *, takes_turns: bool = True
+    ) -> None:
         self.committer = committer
         self.scope = scope
         self.queue = queue
         self.lock = lock
         self.own = queue.leader
         self.batch = queue.batch
+        self.takes_turns = takes_turns
 
     @property
     def leads(self) -> bool:
@@ -64,7 +68,7 @@ class Leader:
 
     def _attempt_exclusively(self) -> StorageError | None:
         """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others."""
-        with self.committer.exclusively(self.scope, self.own.deadline):
+        with self.committer.exclusively(self.scope, self.own.deadline) if self.takes_turns else nullcontext():
             held_since = self.own.deadline.spent
             while True:
                 if self.batch.write is None:

@@ -111,7 +111,8 @@ class Supply:
         with suppress(IndexError):
             half = self._halves.popleft()
             if not self._halves:
-                self._resize()
+                if self.units_per_value:  # not of what others gave back: it says nothing of the rate
+                    self._resize()
                 self._fetching = self._prefetch(self._size)
             return half
         block = self._fetched(deadline)

@@ -15,7 +15,7 @@ from functools import partial
 
 import pytest
 
-from sequences import get_next_value, host_lock
+from sequences import get_next_value
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
@@ -31,9 +31,8 @@ STRIDE = 7
 
 
 @pytest.fixture
-def brief(install: Callable[..., Strategy], name: str, monkeypatch: pytest.MonkeyPatch) -> Strategy:
-    """The strategy with a short deadline: the inner put does not wait long for a host lock of the outer put."""
-    monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.002, raising=False)
+def brief(install: Callable[..., Strategy], name: str) -> Strategy:
+    """The strategy with a short deadline."""
     return install(name, deadline=DEADLINE, **BUSY.get(name, {}))
 
 

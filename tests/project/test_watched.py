@@ -148,7 +148,10 @@ def test_a_leader_and_its_group_have_their_own_requests(site: Site) -> None:
 
 
 def test_lines_of_the_web_server_are_objects_too(site: Site) -> None:
-    """All that is printed after the start is JSON, as the word of gunicorn on the processes that were killed."""
+    """All that is printed after the start is JSON, as the word of gunicorn on a process that was killed."""
+    killed = min(workers(site))
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: any(f"{killed}) was sent SIGKILL" in line["message"] for line in lines(site)), 60)
     started = next(number for number, line in enumerate(site.said) if "Ctrl-C stops" in line)
     after = [line for line in site.said[started + 1 :] if line.strip()]
     assert [line for line in after if not line.startswith("{")] == []
@@ -157,9 +160,9 @@ def test_lines_of_the_web_server_are_objects_too(site: Site) -> None:
 
 def test_its_folder_is_gone_after_a_stop(site: Site) -> None:
     """What the processes shared is removed with them."""
-    (pid, *_) = workers(site)
-    mapped = re.findall(r"(/\S*)/counter_\d+\.db", Path(f"/proc/{pid}/maps").read_text())
-    folder = Path(mapped[0])
+    file_all(site, "MEASURED")
+    maps = "".join(Path(f"/proc/{pid}/maps").read_text() for pid in workers(site))
+    (folder,) = map(Path, set(re.findall(r"(/\S*)/counter_\d+\.db", maps)))
     assert folder.is_dir()
     site.stop()
     assert not folder.exists()

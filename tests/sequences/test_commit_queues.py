@@ -260,7 +260,7 @@ class TestWhoLeads:
         assert house.line.items == [["first"], ["a", "b", "c"], ["after"]]
 
     def test_a_call_inside_a_call(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A call that a signal handler makes inside a group of its own thread is written alone, at once."""
+        """A call that a signal handler makes inside a group of its own thread is written alone, at once, in no turn."""
         prepare, inner = house.ledger.prepare, list[Pending[PutRequest]]()
 
         def interrupted(*arguments: Any) -> PreparedWrite:
@@ -273,6 +273,7 @@ class TestWhoLeads:
         assert value(house.put("outer")) == 2
         assert value(inner[0]) == 1
         assert house.line.items == [["inner"], ["outer"]]
+        assert house.ledger.turns == 1
 
     def test_charges_add_up(self) -> None:
         """What a request costs is the sum of what it was charged."""

@@ -1,6 +1,7 @@
 """The fixtures of this room's tests: people, projects, and faults of the store."""
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -73,6 +74,14 @@ def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[
         monkeypatch.setattr(dynamodb, "call", refuse)
 
     return go_away
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """No garbage is collected during the test: where it uses up the stack, finalizers of former tests would fail."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

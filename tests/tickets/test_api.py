@@ -153,6 +153,7 @@ class TestTickets:
         assert wrong_fields(response) == fields
         assert selectors.list_tickets("ABC").results == ()
 
+    @pytest.mark.usefixtures("uncollected")
     @pytest.mark.parametrize(
         ("content", "content_type", "status"),
         [

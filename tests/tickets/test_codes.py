@@ -370,6 +370,7 @@ def test_a_wrong_host_is_a_problem(client: Client, db: None) -> None:
     assert "evil" not in response.content.decode()
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize(
     ("body", "says"),
     [
