@@ -35,6 +35,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
+@pytest.fixture(autouse=True)
+def running(site: Site) -> None:
+    """A test may have stopped it."""
+    if not workers(site):
+        site.start()
+
+
 def scraped(site: Site, token: str = TOKEN) -> str:
     """The text that Prometheus reads."""
     request = urllib.request.Request(f"{site.address}/metrics", headers={"Authorization": f"Bearer {token}"})

@@ -205,7 +205,7 @@ class TestAdvance:
 
     def test_a_scope_that_must_exist(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Where a scope must have a row first, a change makes none."""
-        install("sort-key", scope_must_exist=True)
+        install("sort-key", scope_must_exist=True, partition=f"{scope}#{{scope}}")
         with pytest.raises(ScopeNotFound, match="create it before you change it"):
             changes.advance("sort-key", to=10, scope=scope, **WHO)
         with pytest.raises(ScopeNotFound, match=r"^'sort-key' counts in scopes alone: name one\.$"):

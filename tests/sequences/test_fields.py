@@ -345,7 +345,8 @@ def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
     """A model of the shop with such a field, and with a manager of its own if one is given."""
     with isolate_apps("tests.shop"):
         columns = {"place": models.TextField(), "day": models.DateField(), "number": SequenceField(**given)}
-        body = {"__module__": "tests.shop.models", **columns}
+        meta = type("Meta", (), {"app_label": "shop"})  # that app is installed in some tests alone
+        body = {"__module__": "tests.shop.models", "Meta": meta, **columns}
         return type("Numbered", (models.Model,), {**body, "rows": rows} if rows else body)
 
 

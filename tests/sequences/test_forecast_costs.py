@@ -10,6 +10,7 @@ from sequences import dynamodb, put_next, put_next_many
 from sequences.exceptions import InvalidSequence
 from sequences.forecast.costs import SHAPES, Shape, most_together, shape_of, units
 from sequences.registry import strategies
+from sequences.strategies import host_line
 from sequences.strategies.transactional import TransactionalCounter
 from sequences.types import Allocation
 from tests.sequences.one_file import ReadThenPut
@@ -27,8 +28,9 @@ SIZES = (512, 1024, 1025, 3 * 1024, 20 * 1024)
 
 
 @pytest.fixture(autouse=True)
-def blocks_that_never_grow(configured: str, settings: Settings) -> None:
-    """Blocks of 8, however fast they are used up."""
+def steady(configured: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 8, however fast they are used up, and no look at the line of hosts, however slow the machine is."""
+    monkeypatch.setattr(host_line, "LOOK_SECONDS", math.inf)
     settings.SEQUENCES = {
         **SEQUENCES,
         "block": {**SEQUENCES["block"], "OPTIONS": {"block_size": 8, "max_block_size": 8}},

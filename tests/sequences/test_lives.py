@@ -282,9 +282,9 @@ class TestLateWrites:
         assert take(name, "a", 1) == [1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def mocked() -> Iterator[None]:
-    """The sequences, and no engine but moto, for all tests of a module as in a project that is tested on it."""
+    """The sequences, and no engine but moto, for all tests of a class as in a project that is tested on it."""
     with pytest.MonkeyPatch.context() as patch, override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="moto_"):
         patch.delenv("AWS_ENDPOINT_URL_DYNAMODB", raising=False)
         strategies.reset()

@@ -383,7 +383,7 @@ class TestThreads:
 
 def watching() -> int:
     """How many watches of this process look."""
-    return sum(each._running is not None for each in gc.get_objects() if isinstance(each, Watch))
+    return sum(each._running is not None for each in gc.get_objects() if type(each) is Watch)
 
 
 def watching_after(scope: str) -> int:
