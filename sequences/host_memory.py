@@ -33,9 +33,17 @@ class Memory:
 
 
 class _Here:
-    """What this process has mapped."""
+    """What this process has mapped.
 
-    mapped: Memory | None = None
+    An attribute of an object, not of the class: when one of a class is replaced, another thread may get the old value from
+    the interpreter's cache, while it is freed (CPython 3.11).
+    """
+
+    def __init__(self) -> None:
+        self.mapped: Memory | None = None
+
+
+_here = _Here()
 
 
 def shared_memory() -> Memory | None:
@@ -44,12 +52,12 @@ def shared_memory() -> Memory | None:
     If the file was deleted, as by what cleans the temporary directory, the processes meet again in a new one within
     LOOK_SECONDS.
     """
-    path, known, now = _path(), _Here.mapped, time.monotonic()
+    path, known, now = _path(), _here.mapped, time.monotonic()
     if path is None or not SUPPORTED:
         return None
     if known is None or known.path != path or now - known.looked_at > LOOK_SECONDS:
         try:
-            known = _Here.mapped = _look(path, known, now)
+            known = _here.mapped = _look(path, known, now)
         except OSError:  # as on a full disk
             return None
     return known

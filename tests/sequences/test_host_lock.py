@@ -6,6 +6,8 @@ import errno
 import multiprocessing
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -19,12 +21,35 @@ from uuid import uuid4
 
 import pytest
 
+from project.paths import ROOT
 from sequences import host_lock, host_memory, put_next
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
 from sequences.testing.callers import at_once, put_some
 from tests.sequences.support import SEQUENCES, lock_name, stored, wait_until
 
+REPLACED = """
+import sys, tempfile, threading, time
+from sequences import host_memory
+
+sys.setswitchinterval(1e-5)
+host_memory.LOOK_SECONDS = 0.0
+until = time.monotonic() + 1
+
+def look():
+    while time.monotonic() < until:
+        assert len(host_memory.shared_memory().view) == host_memory.BYTES
+
+threads = [threading.Thread(target=look) for _ in range(4)]
+with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < until:
+        tempfile.tempdir = two if tempfile.tempdir == one else one
+        host_memory._path.cache_clear()
+    for thread in threads:
+        thread.join()
+"""
 FORK = multiprocessing.get_context("fork")
 SOCKETS = Path("/proc/net/unix")
 
@@ -407,6 +432,12 @@ class TestHints:
         with hold_host_lock(topic) as turn:
             assert turn.hint() == (43, 2.5)
         assert (folder / "turns").exists()
+
+
+def test_a_memory_that_is_replaced_under_threads() -> None:
+    """Threads that look while another memory is mapped get the old one or the new one, whole."""
+    done = subprocess.run([sys.executable, "-c", REPLACED], cwd=ROOT, timeout=60, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_threads_have_names() -> None:
