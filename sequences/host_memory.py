@@ -35,8 +35,8 @@ class Memory:
 class _Here:
     """What this process has mapped.
 
-    An attribute of an object, not of the class: when one of a class is replaced, another thread may get the old value from
-    the interpreter's cache, while it is freed (CPython 3.11).
+    An attribute of an object, not of the class: when one of a class is replaced, another thread may get the old value
+    from the interpreter's cache, while it is freed (CPython 3.11).
     """
 
     def __init__(self) -> None:

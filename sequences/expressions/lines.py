@@ -28,18 +28,17 @@ def take_place(table: str, key: Wire, *, expires: int) -> dict[str, Any]:
 def give_place_back(table: str, key: Wire, *, place: int, last_value: int | None) -> dict[str, Any]:
     """An `UpdateItem` that gives a place back, unless a later one is given back, and returns the line.
 
-    It leaves the last value of the scope for the next host.
+    It leaves the last value of the scope for the next host, or none.
     """
-    sets = {":place": place, **({} if last_value is None else {":last_value": last_value})}
-    told = "" if last_value is None else ", #last_value = :last_value"
-    names = ("#given_back", "#taken", *(() if last_value is None else ("#last_value",)))
+    values = {":place": place, **({} if last_value is None else {":last_value": last_value})}
+    left = " REMOVE #last_value" if last_value is None else ", #last_value = :last_value"
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": f"SET #given_back = :place{told}",
+        "UpdateExpression": f"SET #given_back = :place{left}",
         "ConditionExpression": "#taken >= :place AND (attribute_not_exists(#given_back) OR #given_back < :place)",
-        "ExpressionAttributeNames": {name: _NAMES[name] for name in names},
-        "ExpressionAttributeValues": marshal(sets),
+        "ExpressionAttributeNames": {name: _NAMES[name] for name in ("#given_back", "#taken", "#last_value")},
+        "ExpressionAttributeValues": marshal(values),
         "ReturnValues": "ALL_NEW",
         **REPORT_UNITS,
     }

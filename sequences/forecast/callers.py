@@ -222,7 +222,7 @@ class _Queue(ABC):
         """Wait for the turn, if there are turns."""
         yield from ()
 
-    def leave(self) -> Steps[None]:
+    def leave(self, leader: Deadline) -> Steps[None]:
         """Give the turn back."""
         yield from ()
 
@@ -254,7 +254,7 @@ class _Queue(ABC):
                 break
             asked = 2 * len(writing) * self.units_each
             yield from self.process.await_units(leader, self._shortage.refused(asked))
-        yield from self.leave()
+        yield from self.leave(leader)
         return result
 
     telling = 0.0
@@ -301,10 +301,10 @@ class _Items(_Queue):
         if left is not None and process.clock.now > process.lost_at.get(scope, -1.0):
             process.known[scope] = Known(left, process.clock.now)
 
-    def leave(self) -> Steps[None]:
+    def leave(self, leader: Deadline) -> Steps[None]:
         """Leave hints for the next process, and for the next host."""
         known = self.process.known.get(self.scope)
-        yield from self.process.hosts_line(self.scope).leave(known.value if known else None)
+        yield from self.process.hosts_line(self.scope).leave(known.value if known else None, leader)
         if known:
             self.process.host.hints[self.scope] = known
         self.process.host.line(self.scope).give_back()

@@ -75,13 +75,13 @@ class HostLine:
             return None
         return (yield from self._await_turn(deadline))
 
-    def leave(self, last_value: int | None) -> Steps[None]:
-        """Give the turn back, unless a race was lost in it, and leave the line if nobody else is there."""
-        if not self._lines_up or self._lost:
+    def leave(self, last_value: int | None, deadline: Deadline) -> Steps[None]:
+        """Give the turn back, unless a race was lost in time, and leave the line if nobody else is there."""
+        if not self._lines_up or (self._lost and not deadline.over):
             return
         place, self._place = self._place, 0
         if place:
-            yield from self._give_back(place, last_value)
+            yield from self._give_back(place, None if self._lost else last_value)
         now = self._clock.now
         if place and (self._row.taken > place or place > self._given_back + 1):
             self._met_others_at = now
@@ -90,8 +90,8 @@ class HostLine:
             self._lines_up, self._looked_at = False, now
 
     def _await_turn(self, deadline: Deadline) -> Steps[int | None]:
-        before, moved_at = -1, self._clock.now
-        while not deadline.over:
+        before, moved_at, half = -1, self._clock.now, deadline.left / 2
+        while deadline.left > half:
             row = (yield from self._look(1)) if self._place else (yield from self._take())
             ahead = self._place - 1 - row.given_back
             if ahead < 0:
@@ -104,7 +104,7 @@ class HostLine:
             if self._clock.now - moved_at > LONGEST_TURN * ahead:
                 return None
             bound = min(LONGEST_WAIT, WAIT_SECONDS * ahead)
-            yield max(0.0, min(self._chance.uniform(bound / 2, bound), deadline.left))
+            yield max(0.0, min(self._chance.uniform(bound / 2, bound), deadline.left - half))
         return None
 
     def _look(self, units: float) -> Steps[Row]:

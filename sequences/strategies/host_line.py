@@ -12,8 +12,9 @@ LOOK_SECONDS whether somebody waits there, and lines up behind.
 
 Who met nobody in the line for LINGER_SECONDS leaves it and races again.
 
-The line only saves races: the condition of each write decides what is stored. So nobody waits for a place that is not
-given back for LONGEST_TURN, as after a crash, and a line that cannot be used is done without.
+The line only saves races: the condition of each write decides what is stored. So nobody waits for more than half of the
+time that its call has left, nor for a place that is not given back for LONGEST_TURN, as after a crash. A line that
+cannot be used is done without.
 
 Cost of a turn: 2 write units in a partition of its own, and a read unit for each look while others have their turns.
 Who lines up never pays nothing but half a read unit every LOOK_SECONDS of writing without a pause. The row is beside
@@ -109,7 +110,8 @@ class HostLine:
     def turn(self, scope: Scope, wrote_at: float | None, deadline: Deadline) -> Iterator[Turn]:
         """Have a turn during the block, if this process lines up. `wrote_at` is when it knew the last value last.
 
-        The turn is given back after the block, unless a race was lost in it: then the next block has it, too.
+        The turn is given back after the block, unless a race was lost in it: then the next block has it, too. At the
+        deadline it is given back in any case: there may be no next block.
         """
         turn = Turn()
         self._look(scope, wrote_at, turn, deadline)
@@ -121,7 +123,7 @@ class HostLine:
         try:
             yield turn
         finally:
-            if not place.lost:
+            if not place.lost or deadline.over:
                 self._give_back(scope, place, turn, deadline)
 
     def _place(self, scope: Scope) -> _Place:
@@ -144,10 +146,11 @@ class HostLine:
     def _await_turn(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
         """Take a place if there is none, and wait until the one before is given back.
 
-        Go on without the turn at the deadline, and when none is given back for as many LONGEST_TURN as there are ahead.
+        Go on without the turn after half of the time, which leaves the other half for races, and when none is given
+        back for as many LONGEST_TURN as there are ahead.
         """
-        before, moved_at = -1, self._clock()
-        while not deadline.over:
+        before, moved_at, half = -1, self._clock(), deadline.left / 2
+        while deadline.left > half:
             line = self._read(scope, turn, deadline) if place.number else self._take(scope, place, turn, deadline)
             if line is None:
                 return
@@ -164,7 +167,7 @@ class HostLine:
             if self._clock() - moved_at > LONGEST_TURN * ahead:
                 return
             bound = min(LONGEST_WAIT, WAIT_SECONDS * ahead)
-            deadline.timing.sleep(max(0.0, min(deadline.timing.uniform(bound / 2, bound), deadline.left)))
+            deadline.timing.sleep(max(0.0, min(deadline.timing.uniform(bound / 2, bound), deadline.left - half)))
 
     def _take(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
         expires = int(self._wall()) + EXPIRY_SECONDS
@@ -180,7 +183,8 @@ class HostLine:
         line: Mapping[str, Any] | None = None
         if number:
             table, key = self._schema.table, self.key(scope)
-            request = expressions.give_place_back(table, key, place=number, last_value=turn.last_value)
+            last_value = None if place.lost else turn.last_value
+            request = expressions.give_place_back(table, key, place=number, last_value=last_value)
             line = self._sent("update_item", request, "Attributes", turn, deadline)
         now = self._clock()
         if line and (line["taken"] > number or number > place.given_back + 1):

@@ -233,10 +233,10 @@ def test_every_call_ends_in_time(aftermath: Aftermath) -> None:
 
 def test_a_repeat_finds_what_was_stored(aftermath: Aftermath) -> None:
     """A call with tokens that gave up is repeated: now each of its items is stored, once, under the value told."""
-    repeated = [call for call in aftermath.calls if call.error and call.tokens[0]]
+    repeated = [replace(call) for call in aftermath.calls if call.error and call.tokens[0]]
     for call in repeated:
         call.values = call.put()
-    after = replace(aftermath, stored=read_all())
+    after = replace(aftermath, calls=[*aftermath.calls, *repeated], stored=read_all())
     assert len(repeated) > 5
     assert [str(call) for call in repeated if after.count(call) != [1] * len(call.titles)] == []
     test_a_value_that_was_told_is_stored(after)

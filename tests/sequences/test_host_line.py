@@ -240,13 +240,28 @@ class TestDoingWithout:
         assert row() == (3, 3)
 
     def test_the_deadline(self, host: Make) -> None:
-        """Nobody waits past its deadline."""
+        """Half of the time of a call is left for races, however long the line stands still."""
         first, one = host(), host()
         first.lose()
         one.lose()
         first.turn(1, wins=False)
         one.turn(2, seconds=0.05)
-        assert sum(one.clock.sleeps) == pytest.approx(0.05)
+        assert sum(one.clock.sleeps) == pytest.approx(0.025)
+
+    def test_who_gives_up(self, host: Make, row: Row) -> None:
+        """Who lost until its deadline gives its place back, for it may not come again, and leaves no value."""
+        first, one, two = host(), host(), host()
+        for each in (first, one, two):
+            each.lose()
+        first.turn(1)
+        with one.line.turn(one.scope, None, deadline := one.deadline(5)) as turn:
+            one.line.lost(one.scope)
+            turn.last_value = 1
+            one.clock.now += 5
+            assert deadline.over
+        assert row() == (2, 2)
+        assert two.turn(2) is None
+        assert two.clock.sleeps == []
 
     @pytest.mark.parametrize("operation", ["update_item", "get_item"])
     def test_a_line_that_cannot_be_used(self, host: Make, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:

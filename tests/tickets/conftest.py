@@ -61,16 +61,16 @@ def ticket(abc: Project) -> Ticket:
 
 @pytest.fixture
 def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[[], None]:
-    """A function that makes the store stop answering. Deadlines are short."""
+    """A function that makes the store stop answering. From then on deadlines are short."""
     tickets = settings.SEQUENCES["tickets"]
     hasty = {**tickets, "OPTIONS": {**tickets["OPTIONS"], "deadline": 0.01}}
-    settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
-    monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=0.01))
 
     def refuse(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:
         raise NotWritten(f"{operation} was not answered.")
 
     def go_away() -> None:
+        settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
+        monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=0.01))
         monkeypatch.setattr(dynamodb, "call", refuse)
 
     return go_away
