@@ -293,11 +293,10 @@ class _Items(_Queue):
 
     def enter(self, leader: Deadline) -> Steps[None]:
         """`ItemWriter.exclusively`: wait for the turns of the host and of the hosts, and take over their hints."""
-        process, scope = self.process, self.scope
+        process, scope, wanted_at = self.process, self.scope, self.process.clock.now
         yield from process.host.line(scope).take()
         process.accept_hint(scope)
-        known = process.known.get(scope)
-        left = yield from process.hosts_line(scope).enter(known.at if known else None, leader)
+        left = yield from process.hosts_line(scope).enter(wanted_at, leader)
         if left is not None and process.clock.now > process.lost_at.get(scope, -1.0):
             process.known[scope] = Known(left, process.clock.now)
 

@@ -50,6 +50,7 @@ class HostLine:
         self._place = self._given_back = 0
         self._met_others_at = 0.0
         self._looked_at = table.clock.now
+        self._wrote_at: float | None = None
 
     def lost(self, items: int) -> None:
         """`HostLine.lost`."""
@@ -61,11 +62,13 @@ class HostLine:
     def won(self) -> None:
         """`HostLine.won`."""
         self._lost, self._lost_more = 0, max(0.0, self._lost_more - WON)
+        self._wrote_at = self._clock.now
 
-    def enter(self, wrote_at: float | None, deadline: Deadline) -> Steps[int | None]:
+    def enter(self, wanted_at: float, deadline: Deadline) -> Steps[int | None]:
         """Wait for the turn, if this process lines up; the last value that the host before left."""
         now = self._clock.now
-        if not self._lost and (wrote_at is None or now - wrote_at > PAUSE_SECONDS):
+        wrote_at, self._wrote_at = self._wrote_at, None
+        if wrote_at is not None and wanted_at - wrote_at > PAUSE_SECONDS:
             self._looked_at = now
         elif not self._lines_up and now - self._looked_at > LOOK_SECONDS:
             row = yield from self._look(0.5)

@@ -58,7 +58,8 @@ class _Place:
     """What a process knows of the line at a scope.
 
     `number` is its place there, 0 without one. `lost` is how many races it has lost since its last write, and since it
-    took the place. `lost_more` is how many items it has lost races with, less WON for each write.
+    took the place. `lost_more` is how many items it has lost races with, less WON for each write. `wrote_at` is when it
+    stored something, None since it wants to write again.
     """
 
     lost: int = 0
@@ -68,6 +69,7 @@ class _Place:
     given_back: int = 0
     met_others_at: float = 0.0
     looked_at: float = 0.0
+    wrote_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -105,16 +107,17 @@ class HostLine:
         """This process stored something."""
         if place := self._places.get(scope):
             place.lost, place.lost_more = 0, max(0.0, place.lost_more - WON)
+            place.wrote_at = self._clock()
 
     @contextmanager
-    def turn(self, scope: Scope, wrote_at: float | None, deadline: Deadline) -> Iterator[Turn]:
-        """Have a turn during the block, if this process lines up. `wrote_at` is when it knew the last value last.
+    def turn(self, scope: Scope, wanted_at: float, deadline: Deadline) -> Iterator[Turn]:
+        """Have a turn during the block, if this process lines up. `wanted_at` is when it began to wait for its host.
 
         The turn is given back after the block, unless a race was lost in it: then the next block has it, too. At the
         deadline it is given back in any case: there may be no next block.
         """
         turn = Turn()
-        self._look(scope, wrote_at, turn, deadline)
+        self._look(scope, wanted_at, turn, deadline)
         place = self._places.get(scope)
         if place is None or not place.lines_up:
             yield turn
@@ -133,10 +136,11 @@ class HostLine:
             self._places.put(scope, place)
         return place
 
-    def _look(self, scope: Scope, wrote_at: float | None, turn: Turn, deadline: Deadline) -> None:
-        """Look whether somebody waits, after LOOK_SECONDS without a pause but those after lost races."""
+    def _look(self, scope: Scope, wanted_at: float, turn: Turn, deadline: Deadline) -> None:
+        """Look whether somebody waits, after LOOK_SECONDS without a pause between a write and the wish for the next."""
         now, place = self._clock(), self._place(scope)
-        if not place.lost and (wrote_at is None or now - wrote_at > PAUSE_SECONDS):
+        wrote_at, place.wrote_at = place.wrote_at, None
+        if wrote_at is not None and wanted_at - wrote_at > PAUSE_SECONDS:
             place.looked_at = now
         elif not place.lines_up and now - place.looked_at > LOOK_SECONDS:
             line = self._read(scope, turn, deadline, consistent=False) or {}

@@ -29,7 +29,6 @@ class Host:
         marker = strategies["sort-key"].markers
         self.scope, self.clock = scope, clock
         self.line = HostLine("sort-key", marker.schema, clock=clock, wall=clock)
-        self.wrote_at: float | None = None
 
     def deadline(self, seconds: float = 100) -> Deadline:
         return Deadline(timing=self.clock.timing(uniform=lambda low, high: high), seconds=seconds)
@@ -38,12 +37,18 @@ class Host:
         for _ in range(times):
             self.line.lost(self.scope)
 
-    def turn(self, value: int | None = None, *, seconds: float = 100, wins: bool = True) -> int | None:
-        """Have a turn in which a value is written, and return the value that was left."""
-        with self.line.turn(self.scope, self.wrote_at, self.deadline(seconds)) as turn:
+    def turn(
+        self, value: int | None = None, *, seconds: float = 100, wins: bool = True, waited: float = 0
+    ) -> int | None:
+        """Have a turn in which a value is written, and return the value that was left.
+
+        `waited` is how long other processes of the host had their turns before.
+        """
+        wanted_at = self.clock.now
+        self.clock.now += waited
+        with self.line.turn(self.scope, wanted_at, self.deadline(seconds)) as turn:
             found, turn.last_value = turn.last_value, value
             (self.line.won if wins else self.line.lost)(self.scope)
-        self.wrote_at = self.clock.now
         return found
 
 
@@ -137,7 +142,7 @@ class TestLiningUp:
                 time.sleep(0.001)
 
             hosts[number].clock.sleep = sleep  # type: ignore[method-assign]
-            with hosts[number].line.turn(hosts[number].scope, None, hosts[number].deadline()) as turn:
+            with hosts[number].line.turn(hosts[number].scope, 0.0, hosts[number].deadline()) as turn:
                 hosts[number].line.won(hosts[number].scope)
                 order.append((number, turn.last_value))
                 turn.last_value = number
@@ -145,7 +150,7 @@ class TestLiningUp:
         threads = [threading.Thread(target=take, args=(number,)) for number in (1, 2)]
         for one in hosts:
             one.lose()
-        with hosts[0].line.turn(hosts[0].scope, None, hosts[0].deadline()) as turn:
+        with hosts[0].line.turn(hosts[0].scope, 0.0, hosts[0].deadline()) as turn:
             hosts[0].line.won(hosts[0].scope)
             for number, thread in enumerate(threads, 1):
                 thread.start()
@@ -207,6 +212,20 @@ class TestLooking:
             winner.clock.now += host_line.LOOK_SECONDS / 11
         assert row()[0] >= 2
 
+    @pytest.mark.parametrize("wins", [True, False])
+    def test_who_waits_for_its_host(self, host: Make, wire: Wire, wins: bool) -> None:
+        """It writes without a pause, however long the turns of others last, and however its own ends."""
+        one = host()
+        for _ in range(2):
+            one.turn(waited=0.75 * host_line.LOOK_SECONDS)
+        assert wire.operations == []
+        with one.line.turn(one.scope, one.clock.now, one.deadline()):
+            one.clock.now += 0.75 * host_line.LOOK_SECONDS
+            if wins:
+                one.line.won(one.scope)
+        one.turn()
+        assert wire.operations == ["GetItem"]
+
     def test_who_pauses(self, host: Make, wire: Wire) -> None:
         """Pauses let others win, so that nobody has to look."""
         one = host()
@@ -254,7 +273,7 @@ class TestDoingWithout:
         for each in (first, one, two):
             each.lose()
         first.turn(1)
-        with one.line.turn(one.scope, None, deadline := one.deadline(5)) as turn:
+        with one.line.turn(one.scope, one.clock.now, deadline := one.deadline(5)) as turn:
             one.line.lost(one.scope)
             turn.last_value = 1
             one.clock.now += 5
