@@ -311,6 +311,7 @@ class TestThreads:
 
     def test_reset(self, threads: Threads, scope: str) -> None:
         """When the strategies are reset, no thread is left behind."""
+        strategies.reset()
         take_some("block", scope, 1)
         wait_until(lambda: threads.begun)
         strategies.reset()
