@@ -64,7 +64,7 @@ class Leader:
                 return
             failure = self._attempt_exclusively()
             if failure is not None and not self.own.answered:
-                self.own.deadline.pause()
+                self.own.deadline.pause(self._left)
 
     def _attempt_exclusively(self) -> StorageError | None:
         """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others."""
@@ -76,7 +76,7 @@ class Leader:
                 failure = self._attempt()
                 if failure is not None and metrics.on:
                     metrics.failed(self.own.deadline.sequence, failure)
-                if not is_throttled(failure) or self.own.deadline.over:
+                if not is_throttled(failure) or self._left <= 0:
                     return failure
                 if self.own.deadline.spent - held_since > HELD_SECONDS:
                     self.queue.shortage.most = max(1, len(self._unanswered()) // 2)
@@ -87,7 +87,17 @@ class Leader:
         """Wait until the partition may have the units of a transaction of these requests."""
         units = 2 * sum(pending.request.units for pending in self._unanswered())
         seconds = self.queue.shortage.refused(units)
-        self.own.deadline.wait(seconds * self.own.deadline.timing.uniform(0.5, 1))
+        self.own.deadline.wait(min(seconds * self.own.deadline.timing.uniform(0.5, 1), self._left))
+
+    @property
+    def _left(self) -> float:
+        """The seconds until the first of its requests is at its deadline, and has to be told so: no pause is longer."""
+        return min(
+            (pending.deadline or waiter.deadline).left
+            for waiter in self.batch.waiters
+            for pending in waiter.pendings
+            if pending.answer is None
+        )
 
     def _take_along(self) -> None:
         room = self.committer.most_actions - sum(waiter.actions for waiter in self.batch.waiters)

@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from operator import attrgetter
 from typing import Any
 
@@ -125,13 +126,13 @@ class Deadline:
             self.failure = error
             raise
 
-    def pause(self) -> None:
-        """Count an attempt and sleep for a random time (full jitter), at most until the deadline.
+    def pause(self, longest: float = inf) -> None:
+        """Count an attempt and sleep for a random time (full jitter), at most `longest`, and until the deadline.
 
         The upper bound of that time doubles with every attempt.
         """
         bound = min(self.timing.longest_pause, self.timing.first_pause * 2 ** min(self.attempts + 1, 16))
-        self.wait(self.timing.uniform(0, bound))
+        self.wait(min(self.timing.uniform(0, bound), longest))
 
     def wait(self, seconds: float) -> None:
         """Count an attempt and sleep for so long, at most until the deadline."""

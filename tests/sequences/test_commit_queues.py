@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -566,6 +567,20 @@ class TestPauses:
         assert highs[0] <= 2 * house.timing.first_pause
         assert list(highs) == [min(highs[0] * 2**n, house.timing.longest_pause) for n in range(9)]
         assert house.clock.sleeps == [high / 2 for high in highs]
+
+    @pytest.mark.parametrize("failure", [NOT_SENT, THROTTLES[0]], ids=["alone", "throttled"])
+    def test_until_the_first_deadline(self, house: House, failure: Exception) -> None:
+        """A leader pauses no longer than the first of its requests waits: that one learns for sure how it ended."""
+        house.line.plan = [failure] * 9
+        house.timing = replace(house.timing, first_pause=64.0)
+        hasty = wanted("hasty")
+        hasty.deadline = Deadline(timing=house.timing, seconds=0.01)
+        patient = wanted("patient")
+        house.queues.submit("s", [patient, hasty], house.deadline())
+        assert value(patient) == 1
+        assert isinstance(hasty.answer, SequenceUnavailable)
+        assert not hasty.answer.outcome_unknown
+        assert hasty.answer.seconds == pytest.approx(0.01, abs=1e-6)
 
     def test_the_default_is_random(self) -> None:
         """By default two callers pause for different times."""
