@@ -180,9 +180,12 @@ class Committer(ABC):
 
     most_actions = 100
 
-    def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[object]:
-        """Held while one write is prepared and sent. Other processes of the host may wait for it, and it for them."""
-        return nullcontext()
+    def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[bool]:
+        """Held while one write is prepared and sent. Other processes of the host may wait for it, and it for them.
+
+        It gives whether other hosts wait, too: then a write that lost a race is prepared again in this turn.
+        """
+        return nullcontext(False)
 
     @abstractmethod
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:

@@ -67,8 +67,12 @@ class Leader:
                 self.own.deadline.pause(self._left)
 
     def _attempt_exclusively(self) -> StorageError | None:
-        """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others."""
-        with self.committer.exclusively(self.scope, self.own.deadline) if self.takes_turns else nullcontext():
+        """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others.
+
+        In a line of hosts a lost race is run again in the turn, too, for others would wait before.
+        """
+        turn = self.committer.exclusively(self.scope, self.own.deadline) if self.takes_turns else nullcontext(False)
+        with turn as in_line:
             held_since = self.own.deadline.spent
             while True:
                 if self.batch.write is None:
@@ -76,12 +80,17 @@ class Leader:
                 failure = self._attempt()
                 if failure is not None and metrics.on:
                     metrics.failed(self.own.deadline.sequence, failure)
-                if not is_throttled(failure) or self._left <= 0:
+                short, lost = is_throttled(failure), in_line and isinstance(failure, WriteCancelled)
+                if not (short or lost) or self._left <= 0:
                     return failure
                 if self.own.deadline.spent - held_since > HELD_SECONDS:
-                    self.queue.shortage.most = max(1, len(self._unanswered()) // 2)
+                    if short:
+                        self.queue.shortage.most = max(1, len(self._unanswered()) // 2)
                     return failure
-                self._await_units()
+                if short:
+                    self._await_units()
+                else:
+                    self.own.deadline.pause(self._left)
 
     def _await_units(self) -> None:
         """Wait until the partition may have the units of a transaction of these requests."""
@@ -92,12 +101,13 @@ class Leader:
     @property
     def _left(self) -> float:
         """The seconds until the first of its requests is at its deadline, and has to be told so: no pause is longer."""
-        return min(
+        waiting = (
             (pending.deadline or waiter.deadline).left
             for waiter in self.batch.waiters
             for pending in waiter.pendings
             if pending.answer is None
         )
+        return min(waiting, default=0.0)  # without any after another leader has taken over
 
     def _take_along(self) -> None:
         room = self.committer.most_actions - sum(waiter.actions for waiter in self.batch.waiters)

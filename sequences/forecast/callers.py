@@ -218,11 +218,12 @@ class _Queue(ABC):
     def attempt(self, batch: list[Request]) -> Steps[Result]:
         """One attempt to write for these requests."""
 
-    def enter(self, leader: Deadline) -> Steps[None]:
-        """Wait for the turn, if there are turns."""
+    def enter(self, leader: Deadline) -> Steps[bool]:
+        """Wait for the turn, if there are turns; whether it is one of a line of hosts."""
         yield from ()
+        return False
 
-    def leave(self, leader: Deadline) -> Steps[None]:
+    def leave(self) -> Steps[None]:
         """Give the turn back."""
         yield from ()
 
@@ -240,21 +241,29 @@ class _Queue(ABC):
         self._led = False
 
     def _attempt_exclusively(self, leader: Deadline) -> Steps[Result]:
-        """`Leader._attempt_exclusively`: one attempt, and more while units are short, in the host's turn."""
-        yield from self.enter(leader)
+        """`Leader._attempt_exclusively`: one attempt in the host's turn, and more while units are short.
+
+        In a line of hosts more after lost races, too.
+        """
+        in_line = yield from self.enter(leader)
         held_since = self.process.clock.now
         while True:
             self._take_along()
             writing = self._writing = self._batch[: self._shortage.most]
             result = yield from self.attempt(writing)
-            if result is not Result.THROTTLED:
+            short, lost = result is Result.THROTTLED, in_line and result is not Result.STORED
+            if not (short or lost) or leader.over:
                 break
             if self.process.clock.now - held_since > HELD_SECONDS:
-                self._shortage.most = max(1, len(writing) // 2)
+                if short:
+                    self._shortage.most = max(1, len(writing) // 2)
                 break
-            asked = 2 * len(writing) * self.units_each
-            yield from self.process.await_units(leader, self._shortage.refused(asked))
-        yield from self.leave(leader)
+            if short:
+                asked = 2 * len(writing) * self.units_each
+                yield from self.process.await_units(leader, self._shortage.refused(asked))
+            else:
+                yield from self.process.pause(leader)
+        yield from self.leave()
         return result
 
     telling = 0.0
@@ -291,7 +300,7 @@ class _Items(_Queue):
         super().__init__(process, scope, process.rules.most)
         self.units_each, self.telling = process.rules.units_each, process.rules.caller
 
-    def enter(self, leader: Deadline) -> Steps[None]:
+    def enter(self, leader: Deadline) -> Steps[bool]:
         """`ItemWriter.exclusively`: wait for the turns of the host and of the hosts, and take over their hints."""
         process, scope, wanted_at = self.process, self.scope, self.process.clock.now
         yield from process.host.line(scope).take()
@@ -299,11 +308,12 @@ class _Items(_Queue):
         left = yield from process.hosts_line(scope).enter(wanted_at, leader)
         if left is not None and process.clock.now > process.lost_at.get(scope, -1.0):
             process.known[scope] = Known(left, process.clock.now)
+        return process.hosts_line(scope).in_line
 
-    def leave(self, leader: Deadline) -> Steps[None]:
+    def leave(self) -> Steps[None]:
         """Leave hints for the next process, and for the next host."""
         known = self.process.known.get(self.scope)
-        yield from self.process.hosts_line(self.scope).leave(known.value if known else None, leader)
+        yield from self.process.hosts_line(self.scope).leave(known.value if known else None)
         if known:
             self.process.host.hints[self.scope] = known
         self.process.host.line(self.scope).give_back()

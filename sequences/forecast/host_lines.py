@@ -44,7 +44,7 @@ class HostLine:
         self._key: Hashable = ("line", scope)
         self._row = row
         self._chance = chance
-        self._lost = 0
+        self._lost = False
         self._lost_more = 0.0
         self._lines_up = False
         self._place = self._given_back = 0
@@ -54,14 +54,14 @@ class HostLine:
 
     def lost(self, items: int) -> None:
         """`HostLine.lost`."""
-        self._lost += 1
+        self._lost = True
         self._lost_more += items
         if self._lost_more >= MOST_LOST and not self._lines_up:
             self._lines_up, self._met_others_at = True, self._clock.now
 
     def won(self) -> None:
         """`HostLine.won`."""
-        self._lost, self._lost_more = 0, max(0.0, self._lost_more - WON)
+        self._lost, self._lost_more = False, max(0.0, self._lost_more - WON)
         self._wrote_at = self._clock.now
 
     def enter(self, wanted_at: float, deadline: Deadline) -> Steps[int | None]:
@@ -78,9 +78,13 @@ class HostLine:
             return None
         return (yield from self._await_turn(deadline))
 
-    def leave(self, last_value: int | None, deadline: Deadline) -> Steps[None]:
-        """Give the turn back, unless a race was lost in time, and leave the line if nobody else is there."""
-        if not self._lines_up or (self._lost and not deadline.over):
+    @property
+    def in_line(self) -> bool:
+        return self._place > 0
+
+    def leave(self, last_value: int | None) -> Steps[None]:
+        """Give the turn back, and leave the line if nobody else is there."""
+        if not self._lines_up:
             return
         place, self._place = self._place, 0
         if place:
@@ -101,7 +105,7 @@ class HostLine:
                 self._place = 0
                 continue
             if ahead == 0:
-                return None if self._lost else row.last_value
+                return row.last_value
             if row.given_back != before:
                 before, moved_at = row.given_back, self._clock.now
             if self._clock.now - moved_at > LONGEST_TURN * ahead:
@@ -126,7 +130,7 @@ class HostLine:
             found = Row(self._row.taken, self._row.given_back, self._row.last_value)
 
         yield from self._write(apply)
-        self._place, self._lost = found.taken, 0
+        self._place = found.taken
         return found
 
     def _give_back(self, place: int, last_value: int | None) -> Steps[None]:

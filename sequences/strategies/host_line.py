@@ -57,15 +57,13 @@ TURN_UNITS = 2.0  # to take a place, and to give it back
 class _Place:
     """What a process knows of the line at a scope.
 
-    `number` is its place there, 0 without one. `lost` is how many races it has lost since its last write, and since it
-    took the place. `lost_more` is how many items it has lost races with, less WON for each write. `wrote_at` is when it
-    stored something, None since it wants to write again.
+    `lost` says whether it lost the last race. `lost_more` is how many items it has lost races with, less WON for each
+    write. `wrote_at` is when it stored something, None since it wants to write again.
     """
 
-    lost: int = 0
+    lost: bool = False
     lost_more: float = 0.0
     lines_up: bool = False
-    number: int = 0
     given_back: int = 0
     met_others_at: float = 0.0
     looked_at: float = 0.0
@@ -74,8 +72,12 @@ class _Place:
 
 @dataclass(slots=True)
 class Turn:
-    """The last value that the host before left, then the one to leave; None without one. And what the turn has cost."""
+    """The last value that the host before left, then the one to leave; None without one. And what the turn has cost.
 
+    `place` is the number of this process in the line, 0 outside of it.
+    """
+
+    place: int = 0
     last_value: int | None = None
     write_units: float = 0.0
     read_units: float = 0.0
@@ -98,7 +100,7 @@ class HostLine:
     def lost(self, scope: Scope, items: int = 1) -> None:
         """This process lost a race with so many items."""
         place = self._place(scope)
-        place.lost += 1
+        place.lost = True
         place.lost_more += items
         if place.lost_more >= MOST_LOST and not place.lines_up:
             place.lines_up, place.met_others_at = True, self._clock()
@@ -106,15 +108,15 @@ class HostLine:
     def won(self, scope: Scope) -> None:
         """This process stored something."""
         if place := self._places.get(scope):
-            place.lost, place.lost_more = 0, max(0.0, place.lost_more - WON)
+            place.lost, place.lost_more = False, max(0.0, place.lost_more - WON)
             place.wrote_at = self._clock()
 
     @contextmanager
     def turn(self, scope: Scope, wanted_at: float, deadline: Deadline) -> Iterator[Turn]:
         """Have a turn during the block, if this process lines up. `wanted_at` is when it began to wait for its host.
 
-        The turn is given back after the block, unless a race was lost in it: then the next block has it, too. At the
-        deadline it is given back in any case: there may be no next block.
+        The turn is given back after the block: another process of the host would wait for it in vain. So who loses a
+        race in its turn tries again within the block.
         """
         turn = Turn()
         self._look(scope, wanted_at, turn, deadline)
@@ -122,12 +124,11 @@ class HostLine:
         if place is None or not place.lines_up:
             yield turn
             return
-        self._await_turn(scope, place, turn, deadline)
+        self._await_turn(scope, turn, deadline)
         try:
             yield turn
         finally:
-            if not place.lost or deadline.over:
-                self._give_back(scope, place, turn, deadline)
+            self._give_back(scope, place, turn, deadline)
 
     def _place(self, scope: Scope) -> _Place:
         place = self._places.get(scope)
@@ -147,24 +148,24 @@ class HostLine:
             place.looked_at = place.met_others_at = now
             place.lines_up = line.get("taken", 0) > line.get("given_back", 0)
 
-    def _await_turn(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
-        """Take a place if there is none, and wait until the one before is given back.
+    def _await_turn(self, scope: Scope, turn: Turn, deadline: Deadline) -> None:
+        """Take a place, and wait until the one before is given back.
 
         Go on without the turn after half of the time, which leaves the other half for races, and when none is given
         back for as many LONGEST_TURN as there are ahead.
         """
         before, moved_at, half = -1, self._clock(), deadline.left / 2
         while deadline.left > half:
-            line = self._read(scope, turn, deadline) if place.number else self._take(scope, place, turn, deadline)
+            line = self._read(scope, turn, deadline) if turn.place else self._take(scope, turn, deadline)
             if line is None:
                 return
             given_back = line.get("given_back", 0)
-            ahead = place.number - 1 - given_back
+            ahead = turn.place - 1 - given_back
             if ahead < 0:  # overtaken by those who took this process for lost
-                place.number = 0
+                turn.place = 0
                 continue
             if ahead == 0:
-                turn.last_value = None if place.lost else line.get("last_value")
+                turn.last_value = line.get("last_value")
                 return
             if given_back != before:
                 before, moved_at = given_back, self._clock()
@@ -173,27 +174,26 @@ class HostLine:
             bound = min(LONGEST_WAIT, WAIT_SECONDS * ahead)
             deadline.timing.sleep(max(0.0, min(deadline.timing.uniform(bound / 2, bound), deadline.left - half)))
 
-    def _take(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
+    def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
         expires = int(self._wall()) + EXPIRY_SECONDS
         request = expressions.take_place(self._schema.table, self.key(scope), expires=expires)
         line = self._sent("update_item", request, "Attributes", turn, deadline)
-        place.number, place.lost = (line["taken"], 0) if line else (0, place.lost)
+        turn.place = line["taken"] if line else 0
         turn.write_units += TURN_UNITS if line else 0.0
         return line
 
     def _give_back(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
         """Give the place back, and leave the line if this process has met nobody there for LINGER_SECONDS."""
-        number, place.number = place.number, 0
         line: Mapping[str, Any] | None = None
-        if number:
+        if turn.place:
             table, key = self._schema.table, self.key(scope)
             last_value = None if place.lost else turn.last_value
-            request = expressions.give_place_back(table, key, place=number, last_value=last_value)
+            request = expressions.give_place_back(table, key, place=turn.place, last_value=last_value)
             line = self._sent("update_item", request, "Attributes", turn, deadline)
         now = self._clock()
-        if line and (line["taken"] > number or number > place.given_back + 1):
+        if line and (line["taken"] > turn.place or turn.place > place.given_back + 1):
             place.met_others_at = now
-        place.given_back = number
+        place.given_back = turn.place
         if now - place.met_others_at > LINGER_SECONDS:
             place.lines_up, place.looked_at = False, now
 

@@ -108,13 +108,13 @@ class ItemWriter(Committer):
         return in_transactions(pendings, self.most_actions)
 
     @contextmanager
-    def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[None]:
+    def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[bool]:
         """Hold the host lock of the scope, and have a turn in the line of hosts where there is one.
 
         Take over their hints before the block, and leave new ones after it.
         """
         if self.line is None:
-            yield
+            yield False
             return
         wanted_at = self.clock()
         with hold_host_lock(f"{self.lives}|{self.layout.partition(scope)}", deadline.left) as lock:
@@ -127,7 +127,7 @@ class ItemWriter(Committer):
                 if turn.last_value is not None:
                     self.assigner.accept_hint(scope, Hint(turn.last_value, self.clock()))
                 self._turns[scope] = turn
-                yield
+                yield turn.place > 0
                 self._turns.pop(scope, None)
                 own = self.assigner.hint(scope)
                 turn.last_value = own.last_value if own else None

@@ -63,7 +63,7 @@ class Ledger(Committer):
         self.refusal: SequenceError | None = None
         self.turns = 0
 
-    def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[object]:
+    def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[bool]:
         self.turns += 1
         return super().exclusively(scope, deadline)
 
@@ -315,9 +315,9 @@ class TestWhoLeads:
         prepare, events = house.ledger.prepare, list[str]()
 
         @contextmanager
-        def turn(*_: object) -> Iterator[None]:
+        def turn(*_: object) -> Iterator[bool]:
             events.append("begin")
-            yield
+            yield False
             events.append("end")
 
         def noted(*arguments: Any) -> PreparedWrite:
@@ -333,6 +333,25 @@ class TestWhoLeads:
         house.line.plan = [refuse, lambda: events.append("send")]
         house.put("a")
         assert events == ["begin", "prepare", "send", "end"] * 2
+
+    def test_who_loses_in_a_line(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """In a line of hosts a lost race is run again in the same turn, but not for long: others wait for it."""
+        turns: list[bool] = []
+
+        @contextmanager
+        def turn(*_: object) -> Iterator[bool]:
+            turns.append(True)
+            yield True
+
+        monkeypatch.setattr(house.ledger, "exclusively", turn)
+        house.timing = replace(house.timing, first_pause=0.01)
+        house.line.plan = [LOST_RACE, CONFLICT]
+        assert value(house.put("a")) == 1
+        assert len(turns) == 1
+        house.timing = replace(house.timing, first_pause=10.0)
+        house.line.plan = [LOST_RACE, CONFLICT]
+        assert value(house.put("b")) == 2
+        assert len(turns) == 3
 
     def test_who_is_answered_is_woken(self, house: House) -> None:
         """The callers that a leader answered wake each other; they need not wait until they look.

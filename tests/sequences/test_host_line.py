@@ -33,6 +33,22 @@ class Host:
     def deadline(self, seconds: float = 100) -> Deadline:
         return Deadline(timing=self.clock.timing(uniform=lambda low, high: high), seconds=seconds)
 
+    def die(self) -> None:
+        """Take a place, and do not give it back."""
+        self._held = self.line.turn(self.scope, self.clock.now, self.deadline())
+        self._held.__enter__()
+
+    def meanwhile(self, happens: Callable[[], object]) -> None:
+        """Let something happen while this host waits for the first time."""
+        sleep = self.clock.sleep
+
+        def first(seconds: float) -> None:
+            self.clock.sleep = sleep  # type: ignore[method-assign]
+            happens()
+            sleep(seconds)
+
+        self.clock.sleep = first  # type: ignore[method-assign]
+
     def lose(self, times: int = host_line.MOST_LOST) -> None:
         for _ in range(times):
             self.line.lost(self.scope)
@@ -161,17 +177,17 @@ class TestLiningUp:
             thread.join(30)
         assert order == [(1, 0), (2, 1)]
 
-    def test_who_lost_in_its_turn_keeps_it(self, host: Make, row: Row) -> None:
-        """Who raced with one outside the line has the next attempt, too, and does not trust what was left before."""
+    def test_who_lost_in_its_turn(self, host: Make, row: Row) -> None:
+        """It gives its place back, for other processes of its host would wait for it in vain, and leaves no value."""
         one, two = host(), host()
         one.lose()
         two.lose()
         one.turn(41)
         assert two.turn(41, wins=False) == 41
-        assert row() == (2, 1)
-        assert two.turn(43) is None
         assert row() == (2, 2)
-        assert one.turn() == 43
+        assert one.turn(43) is None
+        assert two.turn() == 43
+        assert two.clock.sleeps == []
 
     def test_who_meets_nobody_leaves(self, host: Make, row: Row) -> None:
         """After LINGER_SECONDS alone in the line a host races again."""
@@ -206,7 +222,7 @@ class TestLooking:
         assert wire.operations == ["GetItem"]
         assert wire.bodies("GetItem")[0]["ConsistentRead"] is False
         loser.lose()
-        loser.turn(7, wins=False)
+        loser.die()
         for _ in range(14):
             winner.turn(seconds=0.01)
             winner.clock.now += host_line.LOOK_SECONDS / 11
@@ -241,7 +257,7 @@ class TestDoingWithout:
         dead, one, two = host(), host(), host()
         for each in (dead, one, two):
             each.lose()
-        dead.turn(1, wins=False)
+        dead.die()
         assert one.turn(2) is None
         assert sum(one.clock.sleeps) == pytest.approx(host_line.LONGEST_TURN, rel=0.1)
         assert two.turn(3) == 2
@@ -249,38 +265,23 @@ class TestDoingWithout:
         assert row() == (3, 3)
 
     def test_who_was_overtaken(self, host: Make, row: Row) -> None:
-        """A host that was thought dead takes a new place behind the others."""
-        slow, one = host(), host()
-        slow.lose()
-        one.lose()
-        slow.turn(1, wins=False)
-        one.turn(2)
+        """A host that was thought dead while it waited takes a new place behind the others."""
+        dead, slow, one = host(), host(), host()
+        for each in (dead, slow, one):
+            each.lose()
+        dead.die()
+        slow.meanwhile(lambda: one.turn(2))
         assert slow.turn(3) == 2
-        assert row() == (3, 3)
+        assert row() == (4, 4)
 
     def test_the_deadline(self, host: Make) -> None:
         """Half of the time of a call is left for races, however long the line stands still."""
         first, one = host(), host()
         first.lose()
         one.lose()
-        first.turn(1, wins=False)
+        first.die()
         one.turn(2, seconds=0.05)
         assert sum(one.clock.sleeps) == pytest.approx(0.025)
-
-    def test_who_gives_up(self, host: Make, row: Row) -> None:
-        """Who lost until its deadline gives its place back, for it may not come again, and leaves no value."""
-        first, one, two = host(), host(), host()
-        for each in (first, one, two):
-            each.lose()
-        first.turn(1)
-        with one.line.turn(one.scope, one.clock.now, deadline := one.deadline(5)) as turn:
-            one.line.lost(one.scope)
-            turn.last_value = 1
-            one.clock.now += 5
-            assert deadline.over
-        assert row() == (2, 2)
-        assert two.turn(2) is None
-        assert two.clock.sleeps == []
 
     @pytest.mark.parametrize("operation", ["update_item", "get_item"])
     def test_a_line_that_cannot_be_used(self, host: Make, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +289,7 @@ class TestDoingWithout:
         first, one = host(), host()
         first.lose()
         one.lose()
-        first.turn(1, wins=False)
+        first.die()
         call = dynamodb.call
 
         def refuse(name: str, request: object, **options: object) -> object:
@@ -301,15 +302,15 @@ class TestDoingWithout:
         assert sum(one.clock.sleeps) <= host_line.WAIT_SECONDS
 
     def test_a_row_that_expired(self, host: Make, row: Row) -> None:
-        """The line begins anew, and who had a place in the old one goes on."""
-        one, two = host(), host()
-        one.lose()
-        two.lose()
-        one.turn(1)
-        two.turn(2, wins=False)
+        """The line begins anew, and who waited in the old one goes on."""
+        dead, one, two = host(), host(), host()
+        for each in (dead, one, two):
+            each.lose()
+        dead.die()
         table, key = strategies["sort-key"].markers.schema.table, two.line.key(two.scope)
-        dynamodb.call("delete_item", {"TableName": table, "Key": key})
-        two.turn(3)
+        two.meanwhile(lambda: dynamodb.call("delete_item", {"TableName": table, "Key": key}))
+        assert two.turn(3) is None
+        assert len(two.clock.sleeps) == 1
         assert one.turn(4) is None
         assert row() == (1, 1)
 

@@ -444,7 +444,7 @@ class TestHosts:
             for _ in range(3):
                 yield from line.enter(clock.now, deadline)
                 line.won()
-                yield from line.leave(7, deadline)
+                yield from line.leave(7)
                 yield LINGER_SECONDS
 
         clock.start(turns())
