@@ -51,6 +51,8 @@ ONCE = ("partition", "hosts", "memory", "first_page")  # as they take long
 # Writers and processes. Fewer than MANY cannot use up the budget.
 PARTITION_CROWDS = ((1, 1), (8, 1), (64, 1), (256, 1), (4, 4), (64, 4), (256, 4))
 MANY = 64
+# Latency, writers and hosts of 4 processes.
+HOST_CROWDS = ((0.005, 64, 4), (0.015, 256, 4), (0.005, 64, 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,13 +217,13 @@ def partition() -> Figures:
 
 
 def hosts() -> Figures:
-    """The same writers over 4 hosts, which share nothing."""
+    """The same writers over 4 processes on hosts which share nothing."""
     figures: dict[str, float] = {}
-    for latency, writers in ((0.005, 64), (0.015, 256)):
-        crowd = Crowd(writers=writers, processes=4, apart=True, warm_up=4, seconds=6)
+    for latency, writers, number in HOST_CROWDS:
+        crowd = Crowd(writers=writers, processes=4, hosts=number, warm_up=4, seconds=6)
         measured = run(crowd, Limits(latency=latency)).figures()
         names = ("of the budget", "wasted", "over queueing", "slowest over fastest", "errors")
-        figures |= {f"{writers} over hosts {name}": measured[name] for name in names}
+        figures |= {f"{writers} over {number} hosts {name}": measured[name] for name in names}
     return figures
 
 
@@ -312,14 +314,15 @@ def _processes(name: str, text: str, *, least: float) -> tuple[Bar, ...]:
     )
 
 
-def _hosts(writers: int, text: str) -> tuple[Bar, ...]:
+def _hosts(latency: float, writers: int, number: int) -> tuple[Bar, ...]:
     """The bars for writers on hosts that share nothing."""
-    name = f"{writers} over hosts"
+    name = f"{writers} over {number} hosts"
+    text = f"{writers} writers over {number} hosts, {1000 * latency:g} ms"
     return (
         Bar(figure=f"{name} of the budget", text=f"{text}: share of the budget for tickets", least=0.95),
         Bar(figure=f"{name} wasted", text="the same: units lost in races", most=0.05),
         Bar(figure=f"{name} over queueing", text="the same: p99 over what queueing alone takes", most=3),
-        Bar(figure=f"{name} slowest over fastest", text="the same: the slowest host over the fastest", least=0.5),
+        Bar(figure=f"{name} slowest over fastest", text="the same: the slowest process over the fastest", least=0.5),
         Bar(figure=f"{name} errors", text="the same: errors", most=0),
     )
 
@@ -355,8 +358,7 @@ BARS = (
     Bar(figure="partition fairness", text="the same: the slowest process over the fastest", least=0.5),
     Bar(figure="partition errors", text="the same: errors", most=0),
     Bar(figure="partition spread", text="the same, items under keys of their own: over one partition", least=2),
-    *_hosts(64, "64 writers over 4 hosts, 5 ms"),
-    *_hosts(256, "256 writers over 4 hosts, 15 ms"),
+    *(bar for crowd in HOST_CROWDS for bar in _hosts(*crowd)),
     Bar(figure="shortage of the budget", text="after a shortage: share of the budget for tickets", least=0.95),
     Bar(figure="shortage requests", text="the same: requests a ticket", most=0.2),
     Bar(figure="first page units", text="first page of 200,000 tickets over that of 200: read units", most=1.0),

@@ -1,6 +1,6 @@
 """Writers at one scope of a partition with limits: how much of its budget they use, waste, and wait for.
 
-    python -m project.proof.crowd [--latency 0.005] [--writers 64] [--processes 4] [--apart] [--units 1000]
+    python -m project.proof.crowd [--latency 0.005] [--writers 64] [--processes 4] [--hosts 2] [--units 1000]
 
 starts processes of threads that put items under one scope through the fault proxy, which limits and delays them as
 DynamoDB does. It prints what they had in a span of time, after a while that spends the burst.
@@ -43,14 +43,14 @@ ITEM_UNITS = 2  # of an item that is written with others
 
 @dataclass(frozen=True, kw_only=True)
 class Crowd:
-    """`writers` over `processes`, for so many seconds after the warm-up. With `apart` each process is its own host.
+    """`writers` over `processes`, and these over `hosts` that share nothing, for so many seconds after the warm-up.
 
     With `shortage` units a second, the limits fall to them for `warm_up` seconds before the span begins.
     """
 
     writers: int
     processes: int = 1
-    apart: bool = False
+    hosts: int = 1
     seconds: float = 3.0
     warm_up: float = 2.0
     shortage: float | None = None
@@ -143,7 +143,7 @@ def _watched(crowd: Crowd, limits: Limits, proxy: Proxy) -> tuple[ProxyLog, Prox
 def _jobs(crowd: Crowd, proxy: Proxy, folder: str) -> list[tuple[Crowd, str, Path, int]]:
     """The arguments of `_work` for each process: the writers divided as evenly as possible."""
     each, left = divmod(crowd.writers, crowd.processes)
-    homes = [Path(folder) / str(number if crowd.apart else 0) for number in range(crowd.processes)]
+    homes = [Path(folder) / str(number % crowd.hosts) for number in range(crowd.processes)]
     for home in homes:
         home.mkdir(exist_ok=True)
     return [(crowd, proxy.endpoint, home, each + (number < left)) for number, home in enumerate(homes)]
@@ -210,7 +210,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--writers", type=int, default=64)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--apart", action="store_true", help="each process is a host of its own")
+    parser.add_argument("--hosts", type=int, default=1, help="of the processes, which share nothing")
     parser.add_argument("--latency", type=float, default=0.005, help="of each request, in seconds")
     parser.add_argument("--units", type=float, default=1000, help="write units a second")
     parser.add_argument("--shortage", type=float, help="write units a second before the span")
@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="seconds of the span")
     options = parser.parse_args()
     limits = Limits(latency=options.latency, units=options.units)
-    names = ("writers", "processes", "apart", "shortage", "warm_up", "seconds")
+    names = ("writers", "processes", "hosts", "shortage", "warm_up", "seconds")
     named = {name: getattr(options, name) for name in names}
     figures: dict[str, Any] = run(Crowd(**named), limits).figures()
     print(json.dumps({**named, **{name: round(value, 3) for name, value in figures.items()}}))

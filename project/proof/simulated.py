@@ -239,7 +239,7 @@ def measured_figures(case: Case, seconds: float) -> dict[str, float]:
         writers=case.writers,
         processes=case.processes,
         strategy=case.strategy,
-        apart=case.hosts > 1,
+        hosts=case.hosts,
         warm_up=case.warm_up,
         seconds=seconds,
     )
