@@ -16,13 +16,14 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
+from ..dynamodb import write_units
 from ..leader import HELD_SECONDS
 from ..retries import Deadline, Timing
 from ..strategies import SortKeyMaximum
 from ..strategies.supply import BRIEF_SECONDS, LONG_SECONDS
 from ..waiters import Shortage
 from .clock import Clock, Gate, Line, Server, Steps, Task
-from .costs import Shape, most_together, read_units, write_units
+from .costs import Shape, most_together, read_units
 from .host_lines import HostLine, Row
 from .table import Result, SimulatedTable, Write
 

@@ -32,7 +32,6 @@ __all__ = [
     "read_units",
     "shape_of",
     "units",
-    "write_units",
 ]
 
 MOST_ITEM_BYTES = 400 * 1024
