@@ -13,7 +13,8 @@ answer means. This module knows who leads and who waits; `leader` knows when a w
 The guarantees, each with a test:
 
 1. A request is answered exactly once, and its caller gets that answer, whoever was the leader.
-2. After an ambiguous error the same write is sent again unchanged, until its outcome is known or nobody waits for it.
+2. While an earlier send of a write may still arrive, none of its requests gets a certain answer or another number,
+   until something stored decides it (see `leader`).
 3. A request that fails alone (a bad item, a used token) does not harm the others: they get values without it.
 4. Within a process, callers get values in the order in which they come.
 5. A scope takes no memory when nobody waits for it, and a leader that was interrupted is replaced.
@@ -119,7 +120,8 @@ class CommitQueues:
             waiter.give_up(TOOK_TOO_LONG)
         elif waiter.deadline.left <= -LATE_SECONDS:
             batch = queue.batch
-            waiter.give_up(TOOK_TOO_LONG, outcome_unknown=batch.write is not None or waiter not in batch.waiters)
+            unknown = bool(batch.write or batch.undecided) or waiter not in batch.waiters
+            waiter.give_up(TOOK_TOO_LONG, outcome_unknown=unknown)
 
     def _leave(self, scope: Scope, waiter: Waiter) -> None:
         """Leave the queue, wake who follows, and hand over the lead if this caller had it. Safe to call twice.

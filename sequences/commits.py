@@ -31,25 +31,27 @@ R = TypeVar("R", bound="PutRequest | ReserveRequest")
 class PutRequest:
     """An item, as attribute values, that gets the next value; without an item, a token that gets `count` values.
 
-    `token` is stored with the item and is unique to it. A `marked` request has the caller's idempotency token, and a
-    marker remembers its value. A repeat must have the same `digest`. `request_id` is unique per call: two calls with
-    the same token can be told apart. An item with an `own_key` is stored under that key. `more` has the items that are
-    stored with it under the following values, each with its own key: `count` counts them, too. `also` has the actions
-    that ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence needs
-    one.
+    `token` is the caller's idempotency token, empty without one. A marker remembers the value of a `marked` request. A
+    repeat must have the same `digest`. An item with an `own_key` is stored under that key. `more` has the items that
+    are stored with it under the following values, each with its own key: `count` counts them, too. `also` has the
+    actions that ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence
+    needs one.
     """
 
     item: Mapping[str, Any] | None
-    token: str
+    token: str = ""
     count: int = 1
     size: int = 0
     own_key: Mapping[str, Any] | None = None
     more: tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...] = ()
-    marked: bool = False
     digest: str = ""
-    request_id: str = ""
     also: tuple[Action, ...] = ()
     day: datetime.date | None = None
+
+    @property
+    def marked(self) -> bool:
+        """Whether it has an idempotency token of the caller."""
+        return bool(self.token)
 
     @property
     def items(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
@@ -93,13 +95,14 @@ class ReserveRequest:
 class Pending(Generic[R]):
     """A pending request: its cost so far, the value reserved for it, and its one answer.
 
-    If it stores several items, the answer is the allocation of the first, and `rest` has those of the others. Its
-    `deadline` is that of its waiter, unless one waiter carries the requests of several callers. `group_size` counts the
-    items in the write that stored it.
+    Its `refusal` becomes the answer when no earlier send of it can arrive any more. If it stores several items, the
+    answer is the allocation of the first, and `rest` has those of the others. Its `deadline` is that of its waiter,
+    unless one waiter carries the requests of several callers. `group_size` counts the items in the write that stored
+    it.
     """
 
     __slots__ = (
-        *("_answers", "attempts", "deadline", "group_size", "read_units", "request", "rest", "value"),
+        *("_answers", "attempts", "deadline", "group_size", "read_units", "refusal", "request", "rest", "value"),
         "write_units",
     )
 
@@ -107,6 +110,7 @@ class Pending(Generic[R]):
         self.request = request
         self.deadline = deadline
         self.value: int | None = None
+        self.refusal: SequenceError | None = None
         self.rest: tuple[Allocation, ...] = ()
         self.attempts = 0
         self.group_size = 0
@@ -147,12 +151,13 @@ class Role(NamedTuple):
     """The index of the action in the `also` of its request, or of the item among its items."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PreparedWrite:
     """One prepared write, which can be sent again unchanged: the request, and which requests it answers.
 
-    `roles` says what each action of a transaction is for. `life` is the table life in which the write was prepared; its
-    outcome says nothing about tables made later.
+    `signs` has the tokens that it alone writes: a row with one of them is stored by this write. `roles` says what each
+    action of a transaction is for. `life` is the table life in which the write was prepared; its outcome says nothing
+    about tables made later.
     """
 
     operation: str
@@ -160,19 +165,24 @@ class PreparedWrite:
     pendings: tuple[Pending[Any], ...]
     values: tuple[int, ...]
     token: str
+    signs: frozenset[str] = frozenset()
     roles: tuple[Role, ...] = ()
     life: object = None
 
-    def lost_its_number(self, error: WriteCancelled) -> bool:
-        """Whether the row of another write has a number of this one, which can therefore never be stored.
+    def excludes(self, other: PreparedWrite) -> bool:
+        """Whether at most one of the two can be stored: both use the same value."""
+        return not frozenset(self.values).isdisjoint(other.values)
 
-        No row under a number is ever deleted. A row under a key of the caller's own may be.
-        """
-        return any(
-            role.kind == "item" and not self.pendings[role.pending].request.items[role.rider][1]
-            for role, reason in zip(self.roles, error.reasons, strict=False)
-            if reason.code == "ConditionalCheckFailed"
-        )
+
+class Decision(NamedTuple):
+    """What the refusal of a write decides about it and earlier writes: which one is stored, and which still may be.
+
+    `error` is the refusal with the rows on which it rests.
+    """
+
+    error: WriteCancelled
+    stored: PreparedWrite | None = None
+    undecided: tuple[PreparedWrite, ...] = ()
 
 
 class Committer(ABC):
@@ -195,6 +205,17 @@ class Committer(ABC):
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
 
+    def decide(
+        self,
+        scope: Scope,
+        write: PreparedWrite,
+        error: WriteCancelled,
+        undecided: tuple[PreparedWrite, ...],
+        deadline: Deadline,
+    ) -> Decision:
+        """What a refusal of `write` decides about it, and about `undecided` writes of the same requests. May read."""
+        return Decision(error)
+
     @abstractmethod
     def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        """Answer the requests that a refused write decides. The others are prepared again. May read."""
+        """Answer repeats, and note the refusal of each request at fault. The others are prepared again. May read."""

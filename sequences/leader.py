@@ -1,12 +1,25 @@
 """The leader's work: take waiters into its batch, prepare a write, send it until its outcome is known.
 
 `commit_queues` decides who becomes the leader and what the others do meanwhile.
+
+A send without an answer may still arrive, and the conditions that refuse its repeat may hold by then. So this is the
+rule: **while an earlier send of a write may still arrive, none of its requests gets a certain answer, and none is
+written under another number, until something stored decides it.** What decides is a row under one of its numbers, a
+marker of its requests, or its counter. The leader looks for that decision: it puts the requests that are not at fault
+under the first number of the undecided write, which at most one of the two can have.
+
+    W  = [A B] from 4 on   --sent, no answer---------------------------------------> 4 is taken: never stored
+    W  again                      |--refused: the condition of A does not hold
+    W' = [B]   from 4 on                          |--stored: B has 4, and A is refused for certain
+
+If W arrives first, 4 has the token of W, which tells that A and B are stored. Requests at their deadlines are told that
+the outcome is unknown.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
@@ -18,7 +31,6 @@ from .exceptions import (
     OutcomeUnknown,
     SequenceError,
     SequenceExhausted,
-    SequenceFrozen,
     StorageError,
     StorageRefused,
     WriteCancelled,
@@ -27,7 +39,7 @@ from .host_lock import LONGEST_WAIT
 from .metrics import metrics
 from .retries import is_retryable, is_throttled, may_conceal
 from .types import Scope
-from .waiters import TOOK_TOO_LONG, Idle, Queue, Sending, Unknown
+from .waiters import TOOK_TOO_LONG, Queue
 
 __all__ = ["Leader"]
 
@@ -120,12 +132,13 @@ class Leader:
                 waiting.popleft()  # last: an exception from a signal handler must not lose a waiter
 
     def _unanswered(self) -> list[Pending[Any]]:
-        """The requests without an answer; of those that share a token or a key, the first."""
+        """The requests to write: without answer or refusal; of those that share a token or a key, the first."""
         found: list[Pending[Any]] = []
         identities: set[str] = set()
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
-                if pending.answer is None and identities.isdisjoint(pending.request.identities):
+                wanted = pending.answer is None and pending.refusal is None
+                if wanted and identities.isdisjoint(pending.request.identities):
                     identities.update(pending.request.identities)
                     found.append(pending)
         return found[: self.batch.most][: self.queue.shortage.most]
@@ -150,10 +163,15 @@ class Leader:
 
         A waiter that gave up meanwhile is not written: the next round prepares a write without it.
         """
-        write = self.committer.prepare(self.scope, self._unanswered(), self.own.deadline)
+        pendings, undecided = self._unanswered(), self.batch.undecided
+        write = self.committer.prepare(self.scope, pendings, self.own.deadline) if pendings else None
+        if undecided and not (write and all(map(write.excludes, undecided))):
+            write = undecided[0]  # it is alone, or its number is taken: another send of it tells
+        if write is None:  # another leader has answered all
+            return
         with self.lock:
-            if self.leads and all(pending.answer is None for pending in write.pendings):
-                self.batch.state = Sending(write)
+            if self.leads and (write in undecided or all(pending.answer is None for pending in write.pendings)):
+                self.batch.write = write
 
     def _send(self, write: PreparedWrite) -> StorageError | None:
         for pending in write.pendings:
@@ -163,42 +181,53 @@ class Leader:
         try:
             answer = self.own.deadline.send(write.operation, write.request)
         except OutcomeUnknown as error:
-            self.batch.state = Unknown(write)
+            self.batch.add_undecided()
             return error
         except NotWritten as error:
-            self._drop_unless_unknown()
+            self._drop_unless_undecided()
             return error
         except WriteCancelled as error:
             return self._cancelled(write, error)
         share = dynamodb.used_units(answer) / len(write.pendings)
         for pending in write.pendings:
             pending.charge(write_units=share)
-        self.committer.committed(self.scope, write, answer)
-        self.batch.state = Idle()
+        self._stored(write, answer)
         self.queue.shortage.end()
         return None
 
-    def _drop_unless_unknown(self) -> None:
+    def _stored(self, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+        """Answer the requests of a stored write, and those that were refused while others were undecided."""
+        self.committer.committed(self.scope, write, answer)
+        self.batch.undecided = ()
+        self._settle_refused()
+        self.batch.write = None  # last: a signal may come before this, and the next leader must know of the write
+
+    def _settle_refused(self) -> None:
+        """Answer the requests that are refused, and in no undecided write."""
+        undecided = self.batch.may_be_stored
+        for waiter in self.batch.waiters:
+            for pending in waiter.pendings:
+                if pending.refusal is not None and pending not in undecided:
+                    pending.settle(pending.refusal)
+
+    def _drop_unless_undecided(self) -> None:
         """Drop the write, so that the next one takes newcomers too, unless an earlier send of it may be stored."""
-        if not self.batch.outcome_unknown:
-            self.batch.state = Idle()
+        if self.batch.write not in self.batch.undecided:
+            self.batch.write = None
 
     def _cancelled(self, write: PreparedWrite, error: WriteCancelled) -> StorageError | None:
-        if is_retryable(error.reasons) or (self.batch.outcome_unknown and may_conceal(error.reasons)):
-            self._drop_unless_unknown()
+        if is_retryable(error.reasons) or (self.batch.undecided and may_conceal(error.reasons)):
+            self._drop_unless_undecided()
             return error
         before = len(self._unanswered())
-        try:
-            self.committer.refused(self.scope, write, error, self.own.deadline)
-        except SequenceFrozen as frozen:
-            # An earlier send may still be on its way, and be stored after a thaw.
-            unknown = self.batch.outcome_unknown and not write.lost_its_number(error)
-            self.batch.state = Idle()
-            raise (self.own.deadline.give_up(frozen, outcome_unknown=True) if unknown else frozen) from error
-        except SequenceError:
-            self.batch.state = Idle()
-            raise
-        self.batch.state = Idle()  # only now: a signal may come before this, and the write may be stored
+        decision = self.committer.decide(self.scope, write, error, self.batch.undecided, self.own.deadline)
+        if decision.stored is not None:
+            self._stored(decision.stored, {})
+            return None
+        self.batch.undecided = decision.undecided
+        self.committer.refused(self.scope, write, decision.error, self.own.deadline)
+        self._settle_refused()
+        self.batch.write = None
         return error if len(self._unanswered()) == before else None
 
     def _refuse(self, error: SequenceError) -> None:
@@ -206,24 +235,23 @@ class Leader:
 
         If any one of many may be at fault, send them one by one to find it.
         """
-        write = self.batch.write
-        if self.batch.outcome_unknown and isinstance(error, StorageError):
-            error = self.own.deadline.give_up(error, outcome_unknown=True)
+        write, undecided = self.batch.write, self.batch.may_be_stored
         pendings: Sequence[Pending[Any]] = write.pendings if write else self._unanswered()
         if isinstance(error, SequenceExhausted):
             pendings = [pending for pending in pendings if pending.request.count >= pendings[0].request.count]
-        if len(pendings) > 1 and _may_concern_one(error, pendings):
+        if len(pendings) > 1 and undecided.isdisjoint(pendings) and _may_concern_one(error, pendings):
             self.batch.most = 1
         else:
             for pending in pendings:
-                pending.settle(error)
-        self.batch.state = Idle()
+                unknown = pending in undecided
+                pending.settle(self.own.deadline.give_up(error, outcome_unknown=True) if unknown else error)
+        self.batch.write = None
 
     def _expire(self, failure: StorageError) -> None:
         """Give up on requests past their deadline. The write goes on for the others."""
-        attempts, outcome_unknown = self.own.deadline.attempts, self.batch.outcome_unknown
+        attempts, undecided = self.own.deadline.attempts, self.batch.may_be_stored
         for waiter in self.batch.waiters:
-            waiter.expire(failure, attempts=attempts, outcome_unknown=outcome_unknown)
+            waiter.expire(failure, attempts=attempts, undecided=undecided)
 
     def _release(self) -> None:
         """Take the answered waiters out of the batch, and wake the first: each wakes the next one when it leaves.

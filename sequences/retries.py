@@ -50,9 +50,9 @@ __all__ = [
 DEADLINE_SECONDS = 10.0
 GRACE_SECONDS = 0.5  # how long the last request of a call may take after the deadline
 
-# The cancellation reasons after which the same transaction may succeed.
+# The cancellation reasons after which the same transaction may succeed. The last one stands for no reason at all.
 THROTTLES = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
-RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", *THROTTLES})
+RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", *THROTTLES, "TransactionCanceled"})
 
 
 # A generator of our own: two programs that seed `random` alike must get different tokens. A forked child seeds again.

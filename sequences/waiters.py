@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from .commits import Pending, PreparedWrite
 from .exceptions import StorageError
 from .retries import Deadline
 
-__all__ = [
-    "LATE_SECONDS",
-    "TOOK_TOO_LONG",
-    "UNITS_PER_SECOND",
-    "Batch",
-    "Idle",
-    "Queue",
-    "Sending",
-    "Shortage",
-    "Unknown",
-    "Waiter",
-]
+__all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "UNITS_PER_SECOND", "Batch", "Queue", "Shortage", "Waiter"]
 
 UNITS_PER_SECOND = 1000  # of a partition
 LONGEST_SHORTAGE = 1.0  # seconds
@@ -72,65 +60,63 @@ class Waiter:
         for pending in self.pendings:
             pending.settle(gave_up)
 
-    def expire(self, error: StorageError, *, attempts: int, outcome_unknown: bool) -> None:
-        """Answer the requests past their deadline with an error, after so many attempts."""
+    def expire(self, error: StorageError, *, attempts: int, undecided: Collection[Pending[Any]]) -> None:
+        """Answer the requests past their deadline with an error, after so many attempts.
+
+        Those that are `undecided` may be stored.
+        """
         for pending in self.pendings:
             deadline = pending.deadline or self.deadline
             if pending.answer is None and deadline.over:
                 deadline.attempts = attempts
-                pending.settle(deadline.give_up(error, outcome_unknown=outcome_unknown))
+                unknown = pending in undecided
+                pending.settle(deadline.give_up(pending.refusal or error, outcome_unknown=unknown))
 
     def wake(self) -> None:
         with suppress(RuntimeError):  # already awake
             self.latch.release()
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """No write is under way; the next one takes as many waiters as it can hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """A write with no earlier send whose outcome is unknown; if it fails, it may be dropped for another one."""
-
-    write: PreparedWrite
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A write that may be stored; it is sent again unchanged until its outcome is known."""
-
-    write: PreparedWrite
-
-
 class Batch:
-    """The waiters that one leader serves, and the state of their write. The next leader gets a batch of its own.
+    """The waiters that one leader serves, and their writes. The next leader gets a batch of its own.
 
-    `most` limits the requests in one write. It is 1 while the leader searches for the request that is at fault.
+    `write` is sent next; without one the next write takes as many waiters as it can hold. An earlier send of the writes
+    in `undecided` may still arrive; at most one of them can be stored. `most` limits the requests in one write. It is 1
+    while the leader searches for the request that is at fault.
     """
 
-    __slots__ = ("most", "state", "waiters")
+    __slots__ = ("most", "undecided", "waiters", "write")
 
     def __init__(
-        self, waiters: list[Waiter], state: Idle | Sending | Unknown | None = None, *, most: int | None = None
+        self,
+        waiters: list[Waiter],
+        *,
+        write: PreparedWrite | None = None,
+        undecided: tuple[PreparedWrite, ...] = (),
+        most: int | None = None,
     ) -> None:
         self.waiters = waiters
-        self.state = state or Idle()
+        self.write = write
+        self.undecided = undecided
         self.most = most
 
     @property
-    def write(self) -> PreparedWrite | None:
-        return None if isinstance(self.state, Idle) else self.state.write
+    def may_be_stored(self) -> set[Pending[Any]]:
+        """The requests in the undecided writes."""
+        return {pending for write in self.undecided for pending in write.pendings}
 
-    @property
-    def outcome_unknown(self) -> bool:
-        return isinstance(self.state, Unknown)
+    def add_undecided(self) -> None:
+        """A send of its write may still arrive."""
+        if self.write is not None and self.write not in self.undecided:
+            self.undecided = (*self.undecided, self.write)
 
     def left_behind(self) -> Batch | None:
         """The batch with which the next leader goes on; None if nobody waits for it."""
         waiters = [waiter for waiter in self.waiters if waiter.waits]
-        return Batch(waiters, Unknown(self.write) if self.write else Idle(), most=self.most) if waiters else None
+        self.add_undecided()
+        if not waiters:
+            return None
+        return Batch(waiters, write=self.write, undecided=self.undecided, most=self.most)
 
 
 class Shortage:

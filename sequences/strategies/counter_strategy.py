@@ -107,8 +107,7 @@ class CounterStrategy(Strategy):
         self.lives.bind(deadline.send)
         pendings = self.takeable(pendings)
         for pending in pendings:
-            if pending.request.marked:
-                self.item_writer.answer_repeat(scope, pending, deadline)
+            self.item_writer.answers.repeat_if_marked(scope, pending, deadline)
         self.items.submit(scope, [pending for pending in pendings if pending.answer is None], deadline)
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:

@@ -1,7 +1,7 @@
-"""Writes items under their values, together with their markers, and reads why a write was refused.
+"""Writes items under their values, together with their markers and what rides with them.
 
 An `Assigner` decides which value comes next. Each method makes one attempt; `commit_queues` decides which requests are
-written together, and retries.
+written together, and retries. Why a write was refused is read in `refusals`.
 """
 
 from __future__ import annotations
@@ -9,40 +9,26 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
-from .. import dynamodb, expressions
+from .. import expressions
 from ..actions import Action
-from ..commits import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest, Role
-from ..exceptions import (
-    AlsoRefused,
-    CancellationReason,
-    IdempotencyMismatch,
-    InvalidItem,
-    ItemExists,
-    SequenceExhausted,
-    SequenceFrozen,
-    SequenceWentBack,
-    StorageRefused,
-    WriteCancelled,
-)
+from ..commits import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Role
+from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
 from ..host_lock import hold_host_lock
 from ..metrics import metrics
-from ..retries import RETRYABLE_CANCELLATIONS, Deadline, new_token
-from ..types import Allocation, Dated, Scope, parted
-from . import remedies
+from ..retries import Deadline, new_token
+from ..types import Scope, parted
+from .answers import Answers, Texts
 from .assignments import Assigner, Assignment, Hint
 from .host_line import HostLine, Turn
-from .layout import ItemLayout, begins_skip, frozen_in
+from .layout import ItemLayout
 from .lives import TableLives
 from .markers import Markers
 from .put_requests import in_transactions, put_request, reservation
+from .refusals import Refusals
 
-__all__ = ["ItemWriter", "Texts"]
-
-Texts = Callable[[int, str | None, datetime.date | None, str], str]
-"""The text of a value, with its scope, the document's date and its period."""
+__all__ = ["ItemWriter"]
 
 
 class ItemWriter(Committer):
@@ -67,7 +53,8 @@ class ItemWriter(Committer):
         self.most_actions = most_actions
         self.line = line
         self.clock = clock
-        self.texts = texts
+        self.answers = Answers(assigner, markers, texts)
+        self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
         """The turns in the line of hosts that are not paid for yet."""
 
@@ -143,17 +130,20 @@ class ItemWriter(Committer):
         self._charge(scope, assignment)
         actions = [assignment.counter] if assignment.counter else []
         roles = [Role("counter")] if assignment.counter else []
+        signs = [new_token() for _ in assignment.pendings]
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
-            request = pending.request
-            text = self._text(value, scope, request.day) if request.also or self.layout.text_name else ""
+            request, sign = pending.request, signs[index]
+            text = self.answers.text(value, scope, request.day) if request.also or self.layout.text_name else ""
             if request.item is not None:
-                actions.append(expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text)))
+                actions.append(
+                    expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text, sign))
+                )
                 roles.append(Role("item", index))
             if request.more:
-                actions += self._following(scope, request, value)
+                actions += self._following(scope, request, value, sign)
                 roles += [Role("item", index, place) for place in range(1, request.count)]
             if request.marked:
-                actions.append(self.markers.put(scope, request, value))
+                actions.append(self.markers.put(scope, request, value, sign))
                 roles.append(Role("marker", index))
             if request.also:
                 actions += [action.wire(value, text) for action in request.also]
@@ -169,6 +159,7 @@ class ItemWriter(Committer):
             values=tuple(assignment.values),
             roles=tuple(roles),
             token=token,
+            signs=frozenset((token, *signs)),
             life=life,
         )
 
@@ -185,201 +176,48 @@ class ItemWriter(Committer):
             return self.assigner.assign(scope, pendings, deadline)
         except (SequenceExhausted, SequenceFrozen, SequenceWentBack):
             for pending in pendings:
-                if pending.request.marked:
-                    self.answer_repeat(scope, pending, deadline)
+                self.answers.repeat_if_marked(scope, pending, deadline)
             raise
 
-    def _item(self, scope: Scope, request: PutRequest, value: int, text: str, place: int = 0) -> dict[str, Any]:
+    def _item(
+        self, scope: Scope, request: PutRequest, value: int, text: str, sign: str, place: int = 0
+    ) -> dict[str, Any]:
         item, own_key = request.items[place]
-        return {**item, **self.layout.written(scope, value, request.token, text, own_key=own_key is not None)}
+        return {**item, **self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)}
 
-    def _following(self, scope: Scope, request: PutRequest, value: int) -> Iterator[Mapping[str, Any]]:
+    def _following(self, scope: Scope, request: PutRequest, value: int, sign: str) -> Iterator[Mapping[str, Any]]:
         """The actions that store the items after the first, under the values after the first one."""
         for place in range(1, request.count):
-            number = self._value(value, place)
-            text = self._text(number, scope, request.day) if self.layout.text_name else ""
-            yield expressions.put_if_absent(self.layout.schema, self._item(scope, request, number, text, place))
+            number = self.answers.value(value, place)
+            text = self.answers.text(number, scope, request.day) if self.layout.text_name else ""
+            yield expressions.put_if_absent(self.layout.schema, self._item(scope, request, number, text, sign, place))
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
         if self.line is not None:
             self.line.won(scope)
         if write.life == self.lives.current:
-            self.assigner.committed(scope, self._value(write.values[-1], write.pendings[-1].request.count - 1))
+            self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
         size = sum(len(pending.request.items) for pending in write.pendings)
         for pending, value in zip(write.pendings, write.values, strict=True):
             pending.group_size = size
-            self._allocate(scope, pending, value, pending.request.day)
+            self.answers.allocate(scope, pending, value, pending.request.day)
         if metrics.on:
             metrics.wrote(self.markers.alias, "items", size)
 
-    def _allocate(
+    def decide(
         self,
         scope: Scope,
-        pending: Pending[PutRequest],
-        value: int,
-        day: datetime.date | None,
-        *,
-        replayed: bool = False,
-    ) -> None:
-        """Answer a request with the allocation of each of its items. They share what it cost."""
-        first = self._allocation(scope, pending, value, day, replayed=replayed)
-        if pending.request.more:
-            count = pending.request.count
-            first = replace(first, write_units=first.write_units / count, read_units=first.read_units / count)
-            values = [self._value(value, place) for place in range(1, count)]
-            pending.rest = tuple(replace(first, value=one, text=self._text(one, scope, day)) for one in values)
-        pending.settle(first)
-
-    def _allocation(
-        self,
-        scope: Scope,
-        pending: Pending[PutRequest],
-        value: int,
-        day: datetime.date | None,
-        *,
-        replayed: bool = False,
-    ) -> Allocation:
-        plain, period = parted(scope)
-        return Allocation(
-            sequence=self.markers.alias,
-            scope=plain,
-            value=value,
-            attempts=pending.attempts,
-            replayed=replayed,
-            write_units=pending.write_units,
-            read_units=pending.read_units,
-            period=period,
-            text=self.texts(value, plain, day, period),
-        )
-
-    def _value(self, first: int, place: int) -> int:
-        """The value of an item, from that of the first item of its request."""
-        return first + self.assigner.numbers.step * place
-
-    def _text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
-        plain, period = parted(scope)
-        return self.texts(value, plain, day, period)
+        write: PreparedWrite,
+        error: WriteCancelled,
+        undecided: tuple[PreparedWrite, ...],
+        deadline: Deadline,
+    ) -> Decision:
+        return self.refusals.decide(scope, write, error, undecided, deadline)
 
     def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        """Read the reasons one by one, each for its action.
+        self.refusals.read(scope, write, error, deadline)
 
-        If a stored item is ours, an earlier send succeeded and only its answer was lost. Writes are all-or-nothing, so
-        one match settles every request. A repeat fails on its marker, and on its item and what rides with it: only the
-        marker counts then, as it has the first answer. Markers come first, so that a repeat is answered although its
-        counter went back.
-        """
-        reasons = [
-            (role, reason)
-            for role, reason in zip(write.roles, error.reasons, strict=False)
-            if reason.code != "None" and reason.code not in RETRYABLE_CANCELLATIONS
-        ]
-        if any(self._is_ours(write, role, reason) for role, reason in reasons):
-            self.committed(scope, write, {})
-            return
-        if write.life != self.lives.current:
-            return
-        repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
-        raced = any(role.kind == "counter" for role, _ in reasons)
-        try:
-            for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
-                if role.kind == "counter":
-                    self._refused_counter(scope, reason, error, deadline)
-                elif role.kind == "marker" or role.pending not in repeated:
-                    self._refused_action(
-                        scope, role, write.pendings[role.pending], write.values[role.pending], reason, raced=raced
-                    )
-            if self.line is not None and (raced or write.lost_its_number(error)):
-                self.line.lost(scope, len(write.pendings))
-        finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
-            if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
-                self.assigner.skipped(scope)
-
-    def _is_ours(self, write: PreparedWrite, role: Role, reason: CancellationReason) -> bool:
-        """Whether this write itself stored what its condition found."""
-        old = reason.old or {}
-        request = write.pendings[role.pending].request
-        match role.kind:
-            case "counter":
-                return old.get("token") == write.token
-            case "marker":
-                return (old.get("request"), old.get("value")) == (request.request_id, write.values[role.pending])
-            case "item":
-                return not request.marked and old.get(self.layout.token_name) == request.token
-            case _:
-                return False
-
-    def _refused_counter(
-        self, scope: Scope, reason: CancellationReason, error: WriteCancelled, deadline: Deadline
-    ) -> None:
-        if reason.code != "ConditionalCheckFailed":
-            raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
-        self.assigner.counter_moved(scope, reason, deadline.send)
-
-    def _refused_action(
-        self,
-        scope: Scope,
-        role: Role,
-        pending: Pending[PutRequest],
-        value: int,
-        reason: CancellationReason,
-        *,
-        raced: bool,
-    ) -> None:
-        if reason.code != "ConditionalCheckFailed":
-            what = f"also[{role.rider}]" if role.kind == "also" else "The item"
-            pending.settle(InvalidItem(f"{what} cannot be stored: {reason.code}: {reason.message}"))
-        elif role.kind == "also":
-            pending.settle(_also_refused(pending, role.rider, reason.old or {}))
-        elif role.kind == "marker":
-            if reason.old:  # without the old marker the next attempt asks again
-                self._repeat(scope, pending, reason.old)
-        elif own_key := pending.request.items[role.rider][1]:
-            pending.settle(_item_exists(pending, own_key))
-        elif not raced:  # otherwise who moved the counter has stored an item under the number
-            self._number_taken(scope, pending, self._value(value, role.rider), reason.old or {})
-
-    def _number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int, old: Mapping[str, Any]) -> None:
-        """The row `old` is stored under the value."""
-        if frozen := frozen_in(old):
-            raise remedies.frozen(self.markers.alias, scope, frozen)
-        self.assigner.number_taken(scope, pending, value)
-
-    def answer_repeat(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
-        """Answer a request whose token already has a marker, before it takes a value. One consistent read."""
-        marker = self.markers.find(scope, pending, deadline)
-        if marker:
-            self._repeat(scope, pending, marker)
-
-    def _repeat(self, scope: Scope, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:
-        """Answer a repeat with the first answer, or refuse it if its item differs."""
-        if marker.get("digest") != pending.request.digest:
-            pending.settle(
-                IdempotencyMismatch(
-                    f"The idempotency token {pending.request.token!r} was used in {self.markers.alias!r} for another "
-                    "item. Use a new token for a new request, and repeat a request unchanged."
-                )
-            )
-        if "value" not in marker:
-            return
-        value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
-        day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
-        self._allocate(scope, pending, value, day, replayed=True)  # an earlier answer stays
-        self.assigner.handed_out(scope, value)
-
-
-def _item_exists(pending: Pending[PutRequest], own_key: Mapping[str, Any]) -> ItemExists:
-    key = dynamodb.unmarshal(own_key)
-    return ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}.")
-
-
-def _also_refused(pending: Pending[PutRequest], index: int, old: Mapping[str, Any]) -> AlsoRefused:
-    action = pending.request.also[index]
-    found = "the row is there" if old else "there is no such row"
-    message = f"also[{index}], a {type(action).__name__}: its condition {action.condition!r} does not hold, {found}; "
-    return AlsoRefused(f"{message}{_unused(pending)}.", index=index, old=old)
-
-
-def _unused(pending: Pending[PutRequest]) -> str:
-    """What became of the value of a request that is refused."""
-    return "no value was used" if pending.value is None else f"the value {pending.value} stays unused"
+    def _lost(self, scope: Scope, count: int) -> None:
+        if self.line is not None:
+            self.line.lost(scope, count)

@@ -38,12 +38,15 @@ class Markers:
         """The key of a token's marker."""
         return self.schema.key(self.partition(scope), expressions.marker_number(token))
 
-    def put(self, scope: Scope, request: PutRequest, value: int) -> dict[str, Any]:
-        """The action that stores a request's marker, on the condition that there is none, or only an expired one."""
+    def put(self, scope: Scope, request: PutRequest, value: int, sign: str) -> dict[str, Any]:
+        """The action that stores a request's marker, on the condition that there is none, or only an expired one.
+
+        `sign` tells the write that stores it from every other write.
+        """
         now = int(self.wall())
         fields = {
             "token": request.token,
-            "request": request.request_id,
+            "request": sign,
             "value": value,
             "digest": request.digest,
             MARKER_EXPIRY: now + self._seconds,

@@ -10,7 +10,6 @@ from ..actions import Action, check_actions
 from ..commits import MOST_BYTES, Pending, PutRequest
 from ..dynamodb import item_size, marshal
 from ..exceptions import InvalidItem
-from ..retries import new_token
 
 __all__ = ["in_transactions", "put_request", "reservation"]
 
@@ -34,15 +33,13 @@ def put_request(
     key, size = own_key(wire), item_size(wire)
     if also != ():
         size += check_actions(also)
-    request = PutRequest(item=wire, token=token or "", size=size, own_key=key, also=tuple(also), day=day)
+    request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
     if more:
         request.more = tuple((wire, own_key(wire)) for wire in map(_wire, more))
         request.count += len(request.more)
         request.size += sum(item_size(wire) for wire, _ in request.more)
-    if token is None:
-        request.token = new_token()
-    else:
-        request.marked, request.request_id = True, new_token()
+    if token is not None:
+        request.token = token
         request.digest = digest(wire) if not more else _digest_of_all(request, digest)
     return request
 
@@ -65,7 +62,7 @@ def reservation(
     Bare values do not tell of which period they are, so that a repeat in another one is another request.
     """
     wanted = digest({"#count": {"N": str(count)}, **({"#period": {"S": period}} if period else {})})
-    return PutRequest(item=None, token=token, count=count, marked=True, digest=wanted, request_id=new_token(), day=day)
+    return PutRequest(item=None, token=token, count=count, digest=wanted, day=day)
 
 
 def in_transactions(pendings: Sequence[Pending[PutRequest]], most_actions: int) -> Iterator[list[Pending[PutRequest]]]:

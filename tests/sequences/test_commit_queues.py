@@ -42,7 +42,7 @@ from sequences.registry import strategies
 from sequences.retries import Deadline, Timing
 from sequences.testing.callers import at_once
 from sequences.types import Allocation, Scope, parted
-from sequences.waiters import LATE_SECONDS, Batch, Queue, Shortage, Unknown, Waiter
+from sequences.waiters import LATE_SECONDS, Batch, Queue, Shortage, Waiter
 from tests.sequences.support import Clock, Wire, stored, wait_until
 
 LOST_RACE = WriteCancelled("somebody was faster", (CancellationReason("ConditionalCheckFailed"),))
@@ -207,7 +207,7 @@ def house(line: Line, clock: Clock) -> Iterator[House]:
 
 def wanted(name: str, *, bad: bool = False, **fields: Any) -> Pending[PutRequest]:
     """A request for an item of this name."""
-    return Pending(PutRequest(item={"name": name, "bad": bad}, **{"token": "", **fields}))
+    return Pending(PutRequest(item={"name": name, "bad": bad}, **fields))
 
 
 def value(pending: Pending[PutRequest]) -> int:
@@ -432,7 +432,7 @@ class TestLimits:
     def test_fifty_with_markers(self, house: House) -> None:
         """A write has at most 50 items with a marker each."""
         with house.busy() as first:
-            others = [house.join(f"{n}", marked=True, token=f"{n}") for n in range(53)]
+            others = [house.join(f"{n}", token=f"{n}") for n in range(53)]
         for future in [first, *others]:
             future.result()
         assert [len(items) for items in house.line.items] == [1, 50, 3]
@@ -461,7 +461,6 @@ class TestLimits:
             others = [
                 house.join(
                     f"{n}",
-                    marked=True,
                     token="a token" if shared == "token" else f"token {n}",
                     own_key={"pk": {"S": "a key" if shared == "key" else f"key {n}"}},
                 )
@@ -890,7 +889,7 @@ class TestCrashes:
         leader, late = (Waiter([wanted("late")], house.deadline()) for _ in range(2))
         queue = Queue(leader)
         write = PreparedWrite(operation="write", request={}, pendings=(), values=(), token="")
-        queue.batch = Batch([leader, late], Unknown(write))
+        queue.batch = Batch([leader, late], undecided=(write,))
         queue.waiting.append(late)
         late.deadline.seconds = -LATE_SECONDS / 2
         house.queues._wait("s", queue, late)

@@ -112,7 +112,7 @@ class TestRogueWriters:
     def test_a_counter_that_cannot_be_written(self, scope: str) -> None:
         """A counter that is refused for another reason than its condition is a permanent error."""
         writer = strategies["transactional"].item_writer
-        pending = Pending(PutRequest(item={}, token="t"))
+        pending = Pending(PutRequest(item={}))
         write = writer.prepare(scope, [pending], strategies["transactional"].deadline())
         reasons = (CancellationReason("ValidationError", message="too large"), CancellationReason("None"))
         with pytest.raises(StorageRefused, match="counter cannot be written: ValidationError: too large"):
@@ -121,12 +121,12 @@ class TestRogueWriters:
     def test_an_item_that_cannot_be_written(self, scope: str) -> None:
         """An item that is refused for another reason than its condition is the error of its caller, with the reason."""
         writer, deadline = strategies["transactional"].item_writer, strategies["transactional"].deadline()
-        pending = Pending(PutRequest(item={}, token="t"))
+        pending = Pending(PutRequest(item={}))
         write = writer.prepare(scope, [pending], deadline)
         reasons = (CancellationReason("None"), CancellationReason("ValidationError", message="too large"))
         writer.refused(scope, write, WriteCancelled("no", reasons), deadline)
-        assert isinstance(pending.answer, InvalidItem)
-        assert str(pending.answer) == "The item cannot be stored: ValidationError: too large"
+        assert isinstance(pending.refusal, InvalidItem)
+        assert str(pending.refusal) == "The item cannot be stored: ValidationError: too large"
 
     @pytest.mark.parametrize(
         ("name", "group", "joins"), [("atomic", True, True), ("atomic", False, False), ("block", True, False)]

@@ -16,7 +16,7 @@ import pytest
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 from sequences.commits import Pending, PutRequest
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
-from sequences.retries import Deadline, new_token
+from sequences.retries import Deadline
 from sequences.strategies import Strategy
 from tests.sequences.support import Impostor, wait_until
 
@@ -204,7 +204,7 @@ class TestGroups:
             raise OutcomeUnknown("no answer")
 
         def put(seconds: float) -> float:
-            began, pending = time.monotonic(), Pending(PutRequest(item={}, token=new_token()))
+            began, pending = time.monotonic(), Pending(PutRequest(item={}))
             strategy.items.submit(scope, [pending], Deadline(seconds=seconds))
             assert isinstance(pending.answer, GaveUp)
             assert pending.answer.outcome_unknown
