@@ -19,7 +19,17 @@ from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
 from .types import Allocation, Scope
 
-__all__ = ["MOST_BYTES", "Committer", "Pending", "PreparedWrite", "PutRequest", "ReserveRequest", "Role", "allocated"]
+__all__ = [
+    "MOST_BYTES",
+    "Committer",
+    "Decision",
+    "Pending",
+    "PreparedWrite",
+    "PutRequest",
+    "ReserveRequest",
+    "Role",
+    "allocated",
+]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
 
@@ -125,6 +135,11 @@ class Pending(Generic[R]):
     def settle(self, answer: Answer) -> None:
         """Give the answer. The first one wins, from whichever thread: appending to a list is atomic."""
         self._answers.append(answer)
+
+    def refuse(self, error: SequenceError) -> None:
+        """Note that the request is at fault. The first reason stays."""
+        if self.refusal is None:
+            self.refusal = error
 
     def charge(self, *, write_units: float = 0.0, read_units: float = 0.0) -> None:
         """Add this request's share of capacity units."""

@@ -147,14 +147,14 @@ class Refusals:
         pending, old = write.pendings[role.pending], reason.old or {}
         if reason.code != "ConditionalCheckFailed":
             what = f"also[{role.rider}]" if role.kind == "also" else "The item"
-            pending.refusal = InvalidItem(f"{what} cannot be stored: {reason.code}: {reason.message}")
+            pending.refuse(InvalidItem(f"{what} cannot be stored: {reason.code}: {reason.message}"))
         elif role.kind == "also":
-            pending.refusal = _also_refused(pending, role.rider, old)
+            pending.refuse(_also_refused(pending, role.rider, old))
         elif role.kind == "marker":
             if old:  # without the old marker the next attempt asks again
                 self._answers.repeat(scope, pending, old)
         elif own_key := pending.request.items[role.rider][1]:
-            pending.refusal = _item_exists(pending, own_key)
+            pending.refuse(_item_exists(pending, own_key))
         elif not raced:  # otherwise who moved the counter has stored an item under the number
             if frozen := frozen_in(old):
                 raise remedies.frozen(self._markers.alias, scope, frozen)

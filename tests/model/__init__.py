@@ -1,4 +1,4 @@
-"""A model of what may happen to a write: the leader and the strategies of the package, on an engine and a wire in memory.
+"""A model of what may happen to a write: the leader and the strategies, on an engine and a wire in memory.
 
 engine     the engine: a small DynamoDB
 world      one scenario, and what in its end contradicts a guarantee

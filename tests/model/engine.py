@@ -12,8 +12,8 @@ from copy import deepcopy
 from decimal import Decimal
 from typing import Any
 
-from sequences.exceptions import CancellationReason, WriteCancelled
 from sequences.dynamodb import unmarshal
+from sequences.exceptions import CancellationReason, StorageRefused, WriteCancelled
 
 __all__ = ["Engine"]
 
@@ -90,6 +90,9 @@ class Engine:
 
     def _write(self, actions: list[tuple[str, Mapping[str, Any]]]) -> None:
         """Do all actions or none. Every action is looked at, as DynamoDB does, and has a reason of its own."""
+        places = [(action["TableName"], self._place(action["TableName"], _key_of(action))) for _, action in actions]
+        if len(set(places)) < len(places):
+            raise StorageRefused("Transaction request cannot include multiple operations on one item")
         reasons, results = [], []
         for kind, action in actions:
             table = self.tables[action["TableName"]]
@@ -158,7 +161,8 @@ class _Reader:
 
     def _take(self, wanted: str = "") -> str:
         part = self._peek()
-        assert part and wanted in ("", part), (self.parts, self.at, wanted)
+        assert part, self.parts
+        assert wanted in ("", part), (self.parts, self.at, wanted)
         self.at += 1
         return part
 

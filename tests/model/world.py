@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
+from django.utils.module_loading import import_string
+
 from sequences import dynamodb
 from sequences.actions import Action, Check, Put, Update
 from sequences.commits import Pending
@@ -25,11 +27,9 @@ from sequences.strategies import Strategy
 from sequences.strategies.block import BlockAllocator
 from sequences.types import Allocation
 from sequences.waiters import Queue, Waiter
-from django.utils.module_loading import import_string
-
 from tests.model.engine import Engine
 
-__all__ = ["FATES", "OWN_KEYS", "STRATEGIES", "Scenario", "violations"]
+__all__ = ["FATES", "OWN_KEYS", "STRATEGIES", "TAKES_FIRST", "Scenario", "World", "violations"]
 
 SCOPE = "ABC"
 STRATEGIES = {
@@ -42,6 +42,9 @@ STRATEGIES = {
 }
 OWN_KEYS = ("transactional", "atomic", "optimistic", "block")
 """The strategies that take items with keys of their own."""
+
+TAKES_FIRST = ("atomic", "optimistic", "block")
+"""The strategies that take values before they store items."""
 
 KEYS = {"items": ("pk", "sk"), "sequences": ("sequence", "scope"), "rows": ("pk", "sk")}
 FLAG, COUNTED = {"pk": "flag", "sk": 0}, {"pk": "counted", "sk": 0}
@@ -145,8 +148,8 @@ class World:
         if self.quiet or operation in ("get_item", "query", "batch_get_item", "describe_table"):
             return self.engine.serve(operation, request)
         place = next(self.sends)
-        self._arrive(place)
         self.before_send(place)
+        self._arrive(place)
         fates = self.scenario.fates
         return self._sent(fates[place] if place < len(fates) else "ok", place, operation, request)
 

@@ -26,7 +26,7 @@ class ReadThenPut(Strategy):
         highest, read_units = self.layout.highest(scope, deadline.send)
         last_value = self.numbers.before_start if highest is None else highest
         fitting = self.numbers.fitting(pendings, last_value)
-        return Assignment(fitting, self.numbers.after(last_value, len(fitting)), read_units)
+        return Assignment(fitting, self.numbers.firsts(fitting, last_value)[0], read_units)
 
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """Another writer was faster: the next attempt reads again."""
