@@ -168,8 +168,9 @@ def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
         raise botocore.exceptions.ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
-    if response_dict["status_code"] == 200 and not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
-        raise botocore.exceptions.ResponseStreamingError(error="the body is not a whole JSON object")
+    status = response_dict["status_code"]
+    if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")
 
 
 _clients: dict[str, _Client] = {}
@@ -280,7 +281,7 @@ def _call(operation: str, request: Mapping[str, Any], seconds: float, client: st
     chosen.get()
     with within(min(granted(seconds), chosen.read_seconds)) as limit:
         try:
-            with translate_errors(operation):
+            with translate_errors(operation, limit):
                 answer = chosen.send(operation, request)
         except TableMissing:
             chosen.lives.forget()

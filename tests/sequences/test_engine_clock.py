@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import nullcontext, suppress
 from email.utils import formatdate
 from types import SimpleNamespace
 from typing import Any
@@ -135,7 +137,7 @@ def test_a_slow_answer(times: Times) -> None:
 def test_a_damaged_date(date: str) -> None:
     """Whatever a Date has become, no error comes of it, and alone it does not move the clock by more than a step."""
     clock = client._EngineClock()
-    before = client.time.time()
+    before = time.time()
     clock.set(date)
     assert abs(clock.now() - before) < client.MOST_STEP + 5
     clock.set(RIGHT)
@@ -159,10 +161,8 @@ def test_damaged_headers(impostor: type[Impostor], name: str, value: str, status
     """A damaged header raises at most a storage error."""
     impostor.status = status
     impostor.end_headers = lambda self: (self.send_header(name, value), Impostor.end_headers(self))  # type: ignore
-    try:
+    with suppress(StorageError) if status != 200 or name != "date" else nullcontext():
         dynamodb.call("put_item", {"TableName": "items", "Item": {}})
-    except StorageError as error:
-        assert name != "date" or status != 200, error
 
 
 @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
@@ -173,7 +173,7 @@ def test_a_repeat_after_a_wrong_date(configured: str, scope: str, name: str) -> 
 
     def dated(response_dict: dict[str, Any], **_: object) -> None:
         if dates:
-            response_dict["headers"]["date"] = formatdate(client.time.time() + dates.pop(), usegmt=True)
+            response_dict["headers"]["date"] = formatdate(time.time() + dates.pop(), usegmt=True)
 
     with handled({"before-parse.dynamodb": dated}):
         first = put_next(name, {}, scope=scope, idempotency_token="a token")
