@@ -11,12 +11,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from sequences import dynamodb, get_next_values, put_next, put_next_together, retries
+from sequences import dynamodb, get_last_value, get_next_values, put_next, put_next_many, put_next_together, retries
 from sequences.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, reading
 from sequences.audit import report as report_module
-from sequences.exceptions import SequenceUnavailable
+from sequences.exceptions import InvalidItem, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.retries import Deadline
+from sequences.strategies.layout import SIGNATURE
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -366,6 +367,30 @@ class TestVoid:
         put("sorted", 1, void=void)
         report = audited("sorted")
         assert (report.voids.total, report.unexplained) == (0, 0)
+
+    @pytest.mark.parametrize("alias", SEQUENCES)
+    def test_no_item_brings_one(self, alias: str) -> None:
+        """An item whose `void` would be taken for the sequence's own is refused, and its attribute is named."""
+        marks: list[Mapping[str, Any]] = [
+            {"by": "ada"},
+            {"at": "2030-01-02T03:04:05+00:00", "frozen": {"by": "ada"}},
+            {"depth": 3, "reason": "a hole", "until": 50},
+        ]
+        key = {"pk": "invoice", "sk": 7} if alias in ("transactional", "tens", "atomic") else {}
+        for void in marks:
+            words = f"'void' has '{min(void.keys() & set(SIGNATURE))}'.* otherwise, or"
+            for item in ({"void": void}, {**key, "void": void}):
+                with pytest.raises(InvalidItem, match=words):
+                    put_next(alias, item, scope=SCOPE)
+                with pytest.raises(InvalidItem, match=words):
+                    put_next_many(alias, [{}, item], scope=SCOPE)
+        assert get_last_value(alias, scope=SCOPE) is None
+
+    @pytest.mark.parametrize("void", [True, None, "a hole in the wall", {}, {"depth": 3, "frozen": {"by": "frost"}}])
+    def test_items_may_have_another(self, void: object) -> None:
+        """Any other attribute `void` of an application is stored as it is, and means nothing to the sequence."""
+        assert [put_next("sorted", {"void": void}, scope=SCOPE).value for _ in range(2)] == [1, 2]
+        assert (audited("sorted").voids.total, audited("sorted").unexplained) == (0, 0)
 
 
 class TestCounter:
