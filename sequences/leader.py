@@ -190,7 +190,7 @@ class Leader:
             return self._cancelled(write, error)
         except StorageRefused as error:
             if error.outcome_unknown:
-                self.batch.state = Unknown(write)
+                self.batch.add_undecided()
             raise
         share = dynamodb.used_units(answer) / len(write.pendings)
         for pending in write.pendings:
