@@ -70,8 +70,8 @@ class Sprinkled:
             key = dynamodb.marshal({"pk": strategy.layout.partition(SCOPE), "sk": number})
             yield {**key, **dynamodb.marshal(self.content(number))}
         for value in sorted(self.markers | self.orphans | self.robbed):
-            token = f"{value}"
-            yield {**strategy.markers.key(SCOPE, token), **dynamodb.marshal({"token": token, "value": value, "items": 1})}
+            marker = {"token": f"{value}", "value": value, "items": 1}
+            yield {**strategy.markers.key(SCOPE, f"{value}"), **dynamodb.marshal(marker)}
 
     def content(self, number: int | Decimal) -> dict[str, Any]:
         """The attributes of an item."""
