@@ -245,7 +245,12 @@ class OutcomeUnknown(StorageError):
 
 
 class StorageRefused(StorageError):
-    """Nothing was written, and the same request will be refused again."""
+    """Nothing was written, and the same request will be refused again.
+
+    With `outcome_unknown` another server than DynamoDB refused a write: then it may be stored.
+    """
+
+    outcome_unknown = False
 
 
 class TableMissing(StorageRefused):

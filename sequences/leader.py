@@ -188,6 +188,10 @@ class Leader:
             return error
         except WriteCancelled as error:
             return self._cancelled(write, error)
+        except StorageRefused as error:
+            if error.outcome_unknown:
+                self.batch.add_undecided()
+            raise
         share = dynamodb.used_units(answer) / len(write.pendings)
         for pending in write.pendings:
             pending.charge(write_units=share)

@@ -235,7 +235,7 @@ def write_once(
             unknown = unknown or isinstance(error, OutcomeUnknown)
             deadline.try_again(error, outcome_unknown=unknown)
         except StorageRefused as error:
-            if unknown:
+            if unknown or error.outcome_unknown:
                 raise deadline.give_up(error, outcome_unknown=True) from error
             raise
 

@@ -176,7 +176,8 @@ def put_next(
 
     `also` has actions on other rows (`Put`, `Update`, `Check` and `Delete` of `sequences.actions`). They are stored in
     the same transaction: all of them with the item, or nothing. If the condition of one does not hold, AlsoRefused has
-    its index and the old row; the other items of the group are stored. A repeat with the same token stores none again.
+    its index and the old row; the other items of the group are stored. A repeat with the same token stores none,
+    and may have others: only its item is compared.
     A group keeps apart what DynamoDB does not take in one transaction, as two updates of one row.
 
     Cost: see the strategy; the allocation has the units that the engine reported. `also` makes a transaction of the

@@ -23,6 +23,7 @@ from functools import partial
 
 from . import dynamodb, expressions
 from .exceptions import InvalidChange, OperationNotSupported
+from .expressions import OWN_KEYS, OWN_KEYS_AFTER
 from .guarded import EVERY_SCOPE, Scopes, make, scopes_of, write
 from .registry import strategies
 from .retries import read
@@ -137,13 +138,18 @@ def _other(strategy: Strategy, counter_table: str) -> Strategy:
 
 
 def _followed(scene: Scene, sign: Signature) -> Plan:
-    """The counter is put on the highest stored item, if it is behind it."""
+    """The counter is put on the highest stored item, if it is behind it.
+
+    Those who counted the items gave none a key of its own, which a new counter notes for audits.
+    """
     scene.require_thawed()
     scene.require_stored()
     last, counted = scene.last, scene.state.last_value
     if last is None or (counted is not None and counted >= last):
         return Plan(before=last, after=last)
-    return Plan(before=last, after=last, actions=(scene.counter_to(last, sign),))
+    none = {OWN_KEYS: 0, OWN_KEYS_AFTER: scene.numbers.before_start}
+    begins = none if counted is None else {}
+    return Plan(before=last, after=last, actions=(scene.counter_to(last, sign, **begins),))
 
 
 def _passed(scene: Scene, sign: Signature) -> Plan:

@@ -117,6 +117,7 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
         put_next(name, more, scope="ABC", idempotency_token="one")
     get_next_values(2, "plain", scope="ABC", idempotency_token="two")
     put_next("texts", {}, scope="ABC", idempotency_token="three", date=date(2025, 3, 4))
+    put_next("texts", {"pk": "ABC", "sk": 7}, scope="ABC", idempotency_token="four")
     blocks = strategies["blocks"]
     assert isinstance(blocks, BlockAllocator)
     blocks.give_back()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 from .. import expressions
 from ..dynamodb import unmarshal
@@ -13,7 +14,8 @@ from ..strategies.base import Strategy
 from ..strategies.layout import SIGNATURE, signed_void
 from ..strategies.stored_counter import CounterState
 from ..types import Change, Scope, parted
-from .reading import Row, changes_of, pages, stored_tokens
+from .own_keys import OwnKeys
+from .reading import MOST_IN_A_BATCH, Row, changes_of, pages, stored_tokens
 from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
 from .series import Series, explained
 
@@ -21,6 +23,7 @@ __all__ = ["Check", "audit", "require_collections"]
 
 ROWS_A_PAGE = 1000
 MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
+OF_A_MARKER = ("token", "value", "count", "items", "own_keys", "period")
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
@@ -49,9 +52,7 @@ def audit(
     for count in check.items():
         done += count
         progress(done, check.wanted)
-    for page in pages(
-        strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, "token", "value", "count", "period"
-    ):
+    for page in pages(strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, *OF_A_MARKER):
         check.markers(page)
         done += len(page)
         progress(done, check.wanted)
@@ -91,7 +92,9 @@ class Check:
         self.strays: Findings[Stray] = Findings()
         self.orphans: Findings[Orphan] = Findings()
         self.carried = self.missing = self.marker_count = self.unsigned_voids = self.explained_gaps = 0
-        self.counter = self._counter_state()
+        row = self._counter_row()
+        self.own_keys = OwnKeys(strategy, row)
+        self.counter = CounterState.of(row) if strategy.counter else None
         self.counter_follows = False
         self.bound = _highest(self.counter) if self.counter else None
         self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
@@ -102,14 +105,13 @@ class Check:
         """How many values there are to check."""
         return (self.last_value - self.series.numbers.before_start) // self.series.numbers.step
 
-    def _counter_state(self) -> CounterState | None:
-        """The stored counter, even if it went back; None for strategies without counters."""
+    def _counter_row(self) -> Mapping[str, Any]:
+        """The stored counter, even if it went back; empty for strategies without counters."""
         counter = self.strategy.counter
         if counter is None:
-            return None
+            return {}
         request = expressions.read_item(counter.table, counter.key(self.scope))
-        answer = read("get_item", request, client=counter.client)
-        return CounterState.of(unmarshal(answer.get("Item", {})))
+        return unmarshal(read("get_item", request, client=counter.client).get("Item", {}))
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
@@ -148,7 +150,7 @@ class Check:
         """
         highest = max((number for number in numbers if number is not None and not self._is_foreign(number)), default=0)
         if self.bound is not None and highest > self.bound:
-            self.bound = max(self.bound, _highest(self._counter_state()))
+            self.bound = max(self.bound, _highest(CounterState.of(self._counter_row())))
             if highest > self.bound and self._is_switching():
                 self.bound, self.counter_follows = None, True
                 self.last_value = self._highest_stored()
@@ -177,6 +179,8 @@ class Check:
                 self.gaps.add(gap)
                 self.missing += gap.count
                 self.explained_gaps += bool(gap.by)
+                if not gap.by:
+                    self.own_keys.missing(gap.first, gap.last)
                 self.found(gap)
 
     @cached_property
@@ -194,17 +198,23 @@ class Check:
         """Check one page of markers: each of this period needs an item with its value and its token."""
         page = [row for row in page if row.get("period", "") == parted(self.scope)[1] and self._is_own(row)]
         self.marker_count += len(page)
-        values = {row["value"] for row in page if isinstance(row.get("value"), int)}
+        values = {value for row in page for value in _members(row, self.series.numbers.step)}
         partition = self.strategy.layout.partition(self.scope)
         token_name = self.strategy.layout.token_name
         tokens = stored_tokens(self.series.schema, partition, values, token_name) if values else {}
         for row in page:
             if "count" in row:
                 continue  # of values that were taken before their items are stored
-            token = str(row.get("token", ""))
-            value = row["value"] if isinstance(row.get("value"), int) else None
-            problem = _orphaned(token, value, tokens)
-            if problem:
+            self._check_marker(row, tokens)
+
+    def _check_marker(self, row: Row, tokens: Mapping[int, str]) -> None:
+        token = str(row.get("token", ""))
+        if not isinstance(row.get("value"), int):
+            self.orphans.add(Orphan(token=token, value=None, problem="the marker has no value"))
+        for value in _members(row, self.series.numbers.step):
+            if value not in tokens and self.own_keys.may_be_of(row):
+                continue
+            if problem := _orphaned(token, value, tokens):
                 self.orphans.add(Orphan(token=token, value=value, problem=problem))
 
     def _is_own(self, marker: Row) -> bool:
@@ -235,6 +245,7 @@ class Check:
             orphans=self.orphans,
             unsigned_voids=self.unsigned_voids,
             explained_gaps=self.explained_gaps,
+            unjudged_gaps=self.own_keys.unjudged_gaps,
             notes=tuple(self._notes()),
         )
 
@@ -248,14 +259,11 @@ class Check:
             yield "While a switch is under way items above the counter count, too: it follows them."
         if not self.strategy.gapless and self.missing:
             yield f"{name} takes a value before it stores the item: values may stay unused."
-        if self.strategy.takes_own_keys and (self.missing or self.orphans.total):
-            yield "Items with their own keys are not stored under their values: the audit cannot see them."
+        yield from self.own_keys.notes()
 
 
-def _highest(state: CounterState | None) -> int:
+def _highest(state: CounterState) -> int:
     """The highest value that a counter is known to have handed out; -1 if there is none."""
-    if state is None:
-        return -1
     return max(-1 if value is None else value for value in (state.last_value, state.highest))
 
 
@@ -266,10 +274,16 @@ def _went_back_to(state: CounterState | None) -> int | None:
     return state.last_value or 0
 
 
-def _orphaned(token: str, value: int | None, tokens: Mapping[int, str]) -> str:
-    """What is wrong with a marker's item; empty if it is right."""
-    if value is None:
-        return "the marker has no value"
+def _members(marker: Row, step: int) -> list[int]:
+    """The values of a marker under which a row must be: those of its items without keys of their own."""
+    first, count, own_keys = marker.get("value"), marker.get("items", 1), marker.get("own_keys", ())
+    if not isinstance(first, int) or "count" in marker:
+        return []
+    return [first + step * place for place in range(min(count, MOST_IN_A_BATCH)) if place not in own_keys]
+
+
+def _orphaned(token: str, value: int, tokens: Mapping[int, str]) -> str:
+    """What is wrong with an item of a marker; empty if it is right."""
     if value not in tokens:
         return "no item is stored under this value"
     return "" if tokens[value] == token else "the item under this value belongs to another request"

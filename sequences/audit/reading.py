@@ -18,6 +18,7 @@ __all__ = ["Row", "changes_of", "list_scopes", "pages", "stored_tokens"]
 
 SCOPES_A_PAGE = 100
 CHANGES_A_PAGE = 1000
+MOST_IN_A_BATCH = 100
 
 Row = Mapping[str, Any]
 
@@ -59,8 +60,16 @@ def changes_of(history: History, scope: Scope) -> Iterator[Change]:
 
 
 def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int], token_name: str) -> dict[int, str]:
-    """The tokens of the items with these values, at most 100. Asks again for what a batch leaves out."""
-    request = expressions.read_many(schema, [(partition, value) for value in values], attributes=[token_name])
+    """The tokens of the items with these values. Asks again for what a batch leaves out."""
+    wanted = list(values)
+    tokens: dict[int, str] = {}
+    for first in range(0, len(wanted), MOST_IN_A_BATCH):
+        places = [(partition, value) for value in wanted[first : first + MOST_IN_A_BATCH]]
+        tokens |= _tokens_of(schema, expressions.read_many(schema, places, attributes=[token_name]), token_name)
+    return tokens
+
+
+def _tokens_of(schema: KeySchema, request: Row, token_name: str) -> dict[int, str]:
     tokens: dict[int, str] = {}
     deadline = Deadline()
     while request:

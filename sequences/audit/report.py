@@ -77,8 +77,9 @@ class AuditReport:
 
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without. `went_back_to` is the counter's value if that is lower than a value it handed out. A
-    void without a signature is unexplained. `explained_gaps` counts the gaps that a guarded change explains. `notes`
-    say what the audit cannot see, and why all gaps are acceptable if `gaps_explained`.
+    void without a signature is unexplained. `explained_gaps` counts the gaps that a guarded change explains,
+    `unjudged_gaps` those that may be of items with keys of their own, which are not among the rows. `notes` say what
+    the audit cannot see, and why all gaps are acceptable if `gaps_explained`.
     """
 
     sequence: str
@@ -97,11 +98,12 @@ class AuditReport:
     orphans: Findings[Orphan]
     unsigned_voids: int
     explained_gaps: int
+    unjudged_gaps: int
     notes: tuple[str, ...]
 
     @property
     def unexplained(self) -> int:
         """How many findings have no explanation; 0 means that all is well."""
-        gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps
+        gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps - self.unjudged_gaps
         went_back = self.went_back_to is not None
         return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back

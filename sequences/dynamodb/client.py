@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 MAKING_SECONDS = 1.0
+MOST_STEP = 10.0
+"""By how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS."""
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # The member that each answer must have; an answer without it is damaged.
@@ -104,19 +106,36 @@ def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) ->
 
 
 class _EngineClock:
-    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's monotonic clock."""
+    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's monotonic clock.
+
+    A Date that is more than MOST_STEP off is believed when the next other Date agrees with it; until then the former
+    reckoning goes on. The first Date is compared with this machine's clock.
+
+        answers   12:00:01   12:00:02   (8 days later)     12:00:03      a gateway's clock was wrong
+        now       12:00:01   12:00:02   12:00:02           12:00:03
+        answers   12:00:01   14:00:00   14:00:01                         the machine was suspended
+        now       12:00:01   12:00:02   14:00:01
+    """
 
     def __init__(self) -> None:
         self._date = ""
         self._ahead: float | None = None
+        self._doubted = math.nan
 
     def set(self, date: str) -> None:
-        if date != self._date:
-            self._date = date
-            try:
-                self._ahead = parsedate_to_datetime(date).timestamp() - time.monotonic()
-            except ValueError:
-                pass  # not a date: a gateway wrote it
+        """Take the Date of an answer. One that is damaged is ignored."""
+        if date == self._date and self._ahead is not None:
+            return
+        self._date = date
+        try:
+            ahead = mktime_tz(parsedate_tz(date)) - time.monotonic()  # type: ignore[arg-type]  # None is a TypeError
+        except (*UNREADABLE, OverflowError):
+            return
+        known = time.time() - time.monotonic() if self._ahead is None else self._ahead
+        if abs(ahead - known) <= MOST_STEP or abs(ahead - self._doubted) <= MOST_STEP:
+            self._ahead, self._doubted = ahead, math.nan
+        else:
+            self._doubted = ahead
 
     def now(self) -> float:
         return time.time() if self._ahead is None else self._ahead + time.monotonic()
@@ -149,8 +168,9 @@ def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
         raise botocore.exceptions.ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
-    if response_dict["status_code"] == 200 and not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
-        raise botocore.exceptions.ResponseStreamingError(error="the body is not a whole JSON object")
+    status = response_dict["status_code"]
+    if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")
 
 
 _clients: dict[str, _Client] = {}
@@ -261,7 +281,7 @@ def _call(operation: str, request: Mapping[str, Any], seconds: float, client: st
     chosen.get()
     with within(min(granted(seconds), chosen.read_seconds)) as limit:
         try:
-            with translate_errors(operation):
+            with translate_errors(operation, limit):
                 answer = chosen.send(operation, request)
         except TableMissing:
             chosen.lives.forget()

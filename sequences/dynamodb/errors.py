@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import re
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import botocore.exceptions
 import botocore.parsers
 import urllib3.exceptions
+from urllib3.util.ssl_match_hostname import CertificateError
 
 from ..exceptions import (
     AccessRefused,
@@ -25,6 +27,8 @@ from ..exceptions import (
     Throttled,
     WriteCancelled,
 )
+from ..metrics.events import WRITES
+from .connections import Limit
 from .values import unmarshal
 
 __all__ = ["ERROR_FATES", "Fate", "translate_errors"]
@@ -38,6 +42,7 @@ class Fate(enum.Enum):
     THROTTLED = "there are not enough capacity units now; nothing was written"
     UNKNOWN = "it may have been written"
     REFUSED = "nothing was written, and it never will be"
+    NOT_THE_ENGINE = "another server refused it, perhaps after the engine had served it"
     TABLE_MISSING = "a table does not exist"
     ACCESS_REFUSED = "the credentials or the policy refuse it"
 
@@ -100,7 +105,7 @@ _NEVER_SENT = (
 )
 _ANSWER_LOST = (
     botocore.exceptions.HTTPClientError,
-    botocore.exceptions.SSLError,  # a record may break after the request was served
+    botocore.exceptions.SSLError,
     botocore.exceptions.ChecksumError,
     botocore.parsers.ResponseParserError,
     urllib3.exceptions.HTTPError,
@@ -109,8 +114,11 @@ _ANSWER_LOST = (
 
 
 @contextmanager
-def translate_errors(operation: str) -> Iterator[None]:
-    """Raise our own error, chained to the foreign one. It says what happened to the write, and the remedy."""
+def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[None]:
+    """Raise our own error, chained to the foreign one. It says what happened to the write, and the remedy.
+
+    The `limit` of the request tells whether any part of it was sent; without one that is unknown.
+    """
     try:
         yield
     except botocore.exceptions.ClientError as error:
@@ -125,6 +133,13 @@ def translate_errors(operation: str) -> Iterator[None]:
     except _NEVER_SENT as error:
         raise NotWritten(f"{operation}: the engine is not reachable: {_said(error)} {_where()}") from error
     except _ANSWER_LOST as error:
+        if _is_refused_certificate(error):
+            raise NotConfigured(
+                f"{operation}: nothing was sent: {_said(error)} Name the endpoint as its certificate does, or name "
+                "the file of the authority that signed it in AWS_CA_BUNDLE."
+            ) from error
+        if isinstance(error, botocore.exceptions.SSLError) and limit is not None and not limit.sent:
+            raise NotWritten(f"{operation}: no secure connection: {_said(error)} {_where()}") from error
         raise OutcomeUnknown(f"{operation}: the answer was lost: {_said(error)}") from error
     except botocore.exceptions.BotoCoreError as error:
         raise StorageRefused(f"{operation}: {_said(error)}") from error
@@ -134,6 +149,13 @@ def translate_errors(operation: str) -> Iterator[None]:
                 f"{_said(error)}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
             ) from error
         raise
+
+
+def _is_refused_certificate(error: BaseException | None) -> bool:
+    """Whether the certificate of the engine is not trusted, or is for another name, which is known before a request."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError | CertificateError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _said(error: object) -> str:
@@ -149,9 +171,11 @@ def _where() -> str:
 def _translate_answer(operation: str, error: botocore.exceptions.ClientError) -> StorageError:
     code = error.response.get("Error", {}).get("Code", "")
     said = error.response.get("Error", {}).get("Message", "")
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     # A gateway's error page has its HTTP status as code. Its text may repeat the request, so it is left out.
-    text = f"{operation}: {code}: {said}" if code.isidentifier() else f"{operation}: HTTP {code}, not from DynamoDB."
-    match ERROR_FATES.get(code, _fate_by_status(error)):
+    named = code.isidentifier()
+    text = f"{operation}: {code}: {said}" if named else f"{operation}: HTTP {status}, not from DynamoDB."
+    match ERROR_FATES.get(code) or _fate_by_status(status, named):
         case Fate.CANCELLED:
             return WriteCancelled(text, _reasons(code, error.response))
         case Fate.NOT_WRITTEN | Fate.THROTTLED | Fate.UNKNOWN as fate:
@@ -160,15 +184,21 @@ def _translate_answer(operation: str, error: botocore.exceptions.ClientError) ->
             return TableMissing(f"{text} Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint.")
         case Fate.ACCESS_REFUSED:
             return AccessRefused(f"{text} Check the credentials and the policy of this role.")
+        case Fate.NOT_THE_ENGINE:
+            refused = StorageRefused(f"{text} Check the endpoint, and what is between it and this machine.")
+            refused.outcome_unknown = operation in WRITES
+            return refused
         case _:
             return StorageRefused(text)
 
 
-def _fate_by_status(error: botocore.exceptions.ClientError) -> Fate:
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+def _fate_by_status(status: int, named: bool) -> Fate:
+    """The fate of an answer with a name that the table does not have, or of a page without any name."""
     if status >= 500 or status == 408:
         return Fate.UNKNOWN
-    return Fate.THROTTLED if status == 429 else Fate.REFUSED
+    if status == 429:
+        return Fate.THROTTLED if named else Fate.UNKNOWN
+    return Fate.REFUSED if named else Fate.NOT_THE_ENGINE
 
 
 def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[CancellationReason, ...]:

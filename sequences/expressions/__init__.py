@@ -7,6 +7,8 @@ values exact.
 from .counters import (
     CHANGED,
     GIVEN_BACK,
+    OWN_KEYS,
+    OWN_KEYS_AFTER,
     SINCE,
     CounterRow,
     Tally,
@@ -14,6 +16,7 @@ from .counters import (
     advance_counter,
     delete_counter,
     put_counter,
+    with_own_keys,
     with_tally,
 )
 from .items import (
@@ -44,6 +47,8 @@ __all__ = [
     "GIVEN_BACK",
     "MARKER_EXPIRY",
     "OLD_ITEM",
+    "OWN_KEYS",
+    "OWN_KEYS_AFTER",
     "SINCE",
     "CounterRow",
     "KeySchema",
@@ -69,5 +74,6 @@ __all__ = [
     "take_place",
     "transaction",
     "update_version",
+    "with_own_keys",
     "with_tally",
 ]

@@ -11,6 +11,8 @@ from .items import OLD_ITEM, REPORT_UNITS, Wire
 __all__ = [
     "CHANGED",
     "GIVEN_BACK",
+    "OWN_KEYS",
+    "OWN_KEYS_AFTER",
     "SINCE",
     "CounterRow",
     "Tally",
@@ -18,6 +20,7 @@ __all__ = [
     "advance_counter",
     "delete_counter",
     "put_counter",
+    "with_own_keys",
     "with_tally",
 ]
 
@@ -52,6 +55,10 @@ GIVEN_BACK = "given_back"
 """The attribute with the values that processes gave back when they stopped (see `strategies.given_back`)."""
 CHANGED = "changed"
 """The attribute with the token of the last change after which values of before it are not to be given."""
+OWN_KEYS = "own_keys"
+"""The attribute that counts the values whose items have keys of their own, so that no row is under these values."""
+OWN_KEYS_AFTER = "own_keys_after"
+"""The attribute with the value above which they are counted."""
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
@@ -114,6 +121,24 @@ def with_tally(request: Wire, tally: Tally) -> dict[str, Any]:
     returns = {"ReturnValues": "ALL_NEW"} if tally.is_first and "ReturnValues" in request else {}
     expressed = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
     return {**request, "UpdateExpression": update, **expressed, **returns}
+
+
+def with_own_keys(advance: Wire, count: int, *, after: int) -> dict[str, Any]:
+    """An advance that also counts how many of its values go to items with keys of their own.
+
+    The first such write notes that only values `after` this one are counted.
+    """
+    update = f"{advance['UpdateExpression']}, #own_keys = if_not_exists(#own_keys, :no_keys) + :own_keys"
+    update += ", #own_keys_after = if_not_exists(#own_keys_after, :own_keys_after)"
+    counts = {":no_keys": 0, ":own_keys": count, ":own_keys_after": after}
+    names = {**advance["ExpressionAttributeNames"], "#own_keys": OWN_KEYS, "#own_keys_after": OWN_KEYS_AFTER}
+    values = {**advance["ExpressionAttributeValues"], **{name: {"N": str(value)} for name, value in counts.items()}}
+    return {
+        **advance,
+        "UpdateExpression": update,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+    }
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:

@@ -143,8 +143,8 @@ class Scene:
             actions = (self.counter_to(reached, sign),) if behind and reached > self.numbers.before_start else ()
         return Plan(before=self.last, after=reached if actions else self.last, actions=tuple(actions))
 
-    def counter_to(self, value: int, sign: Signature) -> Action:
-        """The action that puts the counter on `value`.
+    def counter_to(self, value: int, sign: Signature, **more: Any) -> Action:
+        """The action that puts the counter on `value`, and sets `more`.
 
         The counter of a gapless strategy must still be as it was seen, so that the history is exact. Another one may
         count on meanwhile, as a busy one always does; it must still be below `value`.
@@ -166,6 +166,7 @@ class Scene:
                 **({SINCE: ALWAYS} if self._is_tallied else {}),
                 CHANGED: sign.token,
                 **self._written(sign),
+                **more,
             },
             removes=[GIVEN_BACK],
         )

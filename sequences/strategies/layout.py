@@ -208,9 +208,11 @@ class ItemLayout:
     def own_key(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
         """The key that an item brings, as attribute values; None if its key follows from its value.
 
-        Raises InvalidItem, which names the attribute, for a key that is incomplete or of another type, and for an
-        attribute that the sequence writes itself.
+        Raises InvalidItem, which names the attribute, for a key that is incomplete or of another type, for an
+        attribute that the sequence writes itself, and for a `void` that reads like the sequence's own.
         """
+        if "void" in item:
+            _check_void(item["void"].get("M", {}))
         brought, ours = self._by_item
         owns = len(brought) == len(self.key_names)
         if self.may_own_key and all(name in item for name in self.key_names):
@@ -279,6 +281,15 @@ class ItemLayout:
         for row in map(dynamodb.unmarshal, answer["Items"]):
             return Top(self.schema.number(row), read_units, frozen_in(row))
         return Top(None, read_units)
+
+
+def _check_void(about: Mapping[str, Any]) -> None:
+    """Refuse a `void` that audits, freezes and void rows would take for the sequence's own (see `signed_void`)."""
+    if found := next((name for name in SIGNATURE if name in about), None):
+        raise InvalidItem(
+            f"The item's attribute 'void' has {found!r}, as what the sequence withdraws: name the attribute otherwise, "
+            "or withdraw the item when it is stored."
+        )
 
 
 def _is_canonical(scope: str | None) -> bool:

@@ -11,6 +11,7 @@ from ..expressions import MARKER_EXPIRY, KeySchema
 from ..retries import Deadline, read
 from ..types import Scope, parted
 from .layout import scope_text
+from .put_requests import own_places
 
 __all__ = ["Markers"]
 
@@ -41,7 +42,8 @@ class Markers:
     def put(self, scope: Scope, request: PutRequest, value: int, sign: str) -> dict[str, Any]:
         """The action that stores a request's marker, on the condition that there is none, or only an expired one.
 
-        `sign` tells the write that stores it from every other write.
+        `sign` tells the write that stores it from every other write. The marker also tells how many items the request
+        has, and which of them have keys of their own: the audit asks.
         """
         now = int(self.wall())
         fields = {
@@ -50,7 +52,8 @@ class Markers:
             "value": value,
             "digest": request.digest,
             MARKER_EXPIRY: now + self._seconds,
-            **({"count": request.count} if request.item is None else {}),
+            **({"count": request.count} if request.item is None else {"items": request.count}),
+            **({"own_keys": own_keys} if (own_keys := own_places(request)) else {}),
             **({"period": parted(scope)[1], "day": request.day.isoformat()} if request.day else {}),
         }
         marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}

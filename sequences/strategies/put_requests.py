@@ -11,7 +11,7 @@ from ..commits import MOST_BYTES, Pending, PutRequest
 from ..dynamodb import item_size, marshal
 from ..exceptions import InvalidItem
 
-__all__ = ["in_transactions", "put_request", "reservation"]
+__all__ = ["in_transactions", "own_places", "put_request", "reservation"]
 
 
 def put_request(
@@ -63,6 +63,11 @@ def reservation(
     """
     wanted = digest({"#count": {"N": str(count)}, **({"#period": {"S": period}} if period else {})})
     return PutRequest(item=None, token=token, count=count, digest=wanted, day=day)
+
+
+def own_places(request: PutRequest) -> list[int]:
+    """Which of its items have keys of their own, so that no row is under their values; the first is 0."""
+    return [place for place, (_, own_key) in enumerate(request.items) if own_key]
 
 
 def in_transactions(pendings: Sequence[Pending[PutRequest]], most_actions: int) -> Iterator[list[Pending[PutRequest]]]:

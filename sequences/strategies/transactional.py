@@ -17,6 +17,7 @@ from .base import Strategy
 from .counter_strategy import stored_counter
 from .layout import Send
 from .lru import LRU
+from .put_requests import own_places
 from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 
 __all__ = ["TransactionalCounter"]
@@ -86,6 +87,10 @@ class TransactionalCounter(Strategy):
         given = sum(pending.request.count for pending in fitting)
         tally = counter.tally(scope, row.updated_at, given, None if known else state)
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
+        if self.layout.may_own_key:
+            own_keys = sum(len(own_places(pending.request)) for pending in fitting)
+            after = self.numbers.before_start if state.last_value is None else state.last_value
+            action = expressions.with_own_keys(action, own_keys, after=after)
         action = expressions.with_tally(action, tally)
         return Assignment(fitting, values, read_units + state.read_units, action, row.token)
 

@@ -70,8 +70,8 @@ class Sprinkled:
             key = dynamodb.marshal({"pk": strategy.layout.partition(SCOPE), "sk": number})
             yield {**key, **dynamodb.marshal(self.content(number))}
         for value in sorted(self.markers | self.orphans | self.robbed):
-            token = f"{value}"
-            yield {**strategy.markers.key(SCOPE, token), **dynamodb.marshal({"token": token, "value": value})}
+            marker = {"token": f"{value}", "value": value, "items": 1}
+            yield {**strategy.markers.key(SCOPE, f"{value}"), **dynamodb.marshal(marker)}
 
     def content(self, number: int | Decimal) -> dict[str, Any]:
         """The attributes of an item."""
@@ -100,7 +100,7 @@ def sprinkled(configured: str) -> Sprinkled:
     """The problems in the large scope, which is stored now."""
     sprinkled = Sprinkled.drawn(seed=1)
     store(sprinkled.rows())
-    set_counter(NAME, SCOPE, last_value=ROWS, highest=ROWS)
+    set_counter(NAME, SCOPE, last_value=ROWS, highest=ROWS, own_keys=0, own_keys_after=0)
     return sprinkled
 
 

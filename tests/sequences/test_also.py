@@ -140,7 +140,7 @@ class TestEveryStrategy:
         assert len(stored(name, scope)) == 2
 
     def test_a_repeat(self, name: str, scope: str) -> None:
-        """A repeat with the same token gets the first answer, and stores nothing that rides with it."""
+        """A repeat with the same token gets the first answer, whatever rides with it, and stores nothing of that."""
         first = put_next(name, {}, scope=scope, idempotency_token="a token", also=[guard(scope)])
         again = put_next(name, {}, scope=scope, idempotency_token="a token", also=[guard(scope), guard(scope, "more")])
         assert (again.value, again.replayed) == (first.value, True)

@@ -11,12 +11,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from sequences import dynamodb, get_next_values, put_next, retries
+from sequences import dynamodb, get_last_value, get_next_values, put_next, put_next_many, put_next_together, retries
 from sequences.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, reading
 from sequences.audit import report as report_module
-from sequences.exceptions import SequenceUnavailable
+from sequences.exceptions import InvalidItem, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.retries import Deadline
+from sequences.strategies.layout import SIGNATURE
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -66,6 +67,12 @@ def put(alias: str, sort_key: int | str | Decimal, **attributes: object) -> None
     """Store a row behind the sequence's back."""
     item = {**key(alias, sort_key), **dynamodb.marshal(attributes)}
     dynamodb.call("put_item", {"TableName": strategies[alias].schema.table, "Item": item})
+
+
+def remove(table: str, key: Mapping[str, Any], name: str) -> None:
+    """Remove an attribute of a row, as if an earlier version had stored it."""
+    update = {"UpdateExpression": "REMOVE #name", "ExpressionAttributeNames": {"#name": name}}
+    dynamodb.call("update_item", {"TableName": table, "Key": key, **update})
 
 
 def set_counter(alias: str, last_value: int) -> None:
@@ -197,12 +204,115 @@ class TestMissing:
         assert report.unexplained == 0
         assert any("may stay unused" in note for note in report.notes)
 
-    def test_items_with_their_own_keys_are_named_in_a_note(self) -> None:
-        """Items that are not stored under their values are missing for the audit, which says so."""
-        put_next("transactional", {"pk": "invoice", "sk": 7}, scope=SCOPE)
+
+class TestOwnKeys:
+    """Items that are not stored under their values, but under keys that the callers chose."""
+
+    @pytest.mark.parametrize("alias", ["transactional", "tens"])
+    @pytest.mark.parametrize("tokens", [False, True])
+    def test_they_are_not_accused(self, alias: str, tokens: bool) -> None:
+        """Their values are missing for the audit, and counted for them: a note says how many, and nothing is wrong."""
+        fill(alias, 2)
+        for number in (7, 8):
+            token = f"own {number}" if tokens else None
+            put_next(alias, {"pk": "invoice", "sk": number}, scope=SCOPE, idempotency_token=token)
+            fill(alias, 1)
+        report = audited(alias)
+        assert (report.carried, report.missing, report.gaps.total, report.unexplained) == (4, 2, 2, 0)
+        assert any("Of 2 missing values 2 have items with keys of their own" in note for note in report.notes)
+
+    def test_of_a_counter_that_may_leave_gaps(self) -> None:
+        """With a token they are no markers without items."""
+        put_next("atomic", {"pk": "invoice", "sk": 7}, scope=SCOPE, idempotency_token="a token")
+        assert audited("atomic").unexplained == 0
+
+    def test_many_with_one_marker(self) -> None:
+        """Of items that are stored together each may have its own key or none."""
+        items = [{}, {"pk": "invoice", "sk": 7}, {}]
+        put_next_together("transactional", items, scope=SCOPE, idempotency_token="a token")
+        assert audited("transactional").unexplained == 0
+        delete("transactional", 3)
         report = audited("transactional")
-        assert report.unexplained == 1
-        assert any("with their own keys" in note for note in report.notes)
+        assert [orphan.value for orphan in report.orphans.listed] == [3]
+        assert report.unexplained == 2  # and the gap
+
+    def test_a_deleted_item_is_found_beside_them(self) -> None:
+        """If more values are missing than were counted for them, the gaps are unexplained."""
+        fill("transactional", 2)
+        put_next("transactional", {"pk": "invoice", "sk": 7}, scope=SCOPE)
+        delete("transactional", 1)
+        report = audited("transactional")
+        assert (report.gaps.total, report.unexplained) == (2, 2)
+        assert any("Of 2 missing values 1 have items with keys of their own" in note for note in report.notes)
+
+    @pytest.mark.parametrize("tokens", [False, True])
+    def test_of_an_earlier_version(self, tokens: bool) -> None:
+        """What was stored before they were counted is not judged, and a note says so. What comes later is."""
+        fill("transactional", 3, tokens=tokens)
+        for name in ("own_keys", "own_keys_after"):
+            remove(dynamodb.table_name("sequences"), counter_key("transactional"), name)
+        for number in range(1, 4) if tokens else ():
+            schema = strategies["transactional"].markers.schema
+            remove(schema.table, strategies["transactional"].markers.key(SCOPE, f"t{number}"), "items")
+        delete("transactional", 2)
+        report = audited("transactional")
+        assert (report.gaps.total, report.unexplained) == (1, 0)
+        assert "Gaps cannot be judged: items with keys of their own were not counted then." in report.notes
+        assert tokens == any("1 markers of an earlier version" in note for note in report.notes)
+        fill("transactional", 3)
+        delete("transactional", 5)
+        report = audited("transactional")
+        assert (report.gaps.total, report.unexplained) == (2, 1)
+        assert any("Gaps up to 3 cannot be judged" in note for note in report.notes)
+
+    def test_where_no_item_can_have_one(self, settings: Settings) -> None:
+        """A gap of a sequence whose items cannot have keys of their own is judged."""
+        settings.SEQUENCES = {
+            **SEQUENCES,
+            "transactional": {**SEQUENCES["transactional"], "OPTIONS": {"value_name": "sk"}},
+        }
+        fill("transactional", 2)
+        delete("transactional", 1)
+        assert audited("transactional").unexplained == 1
+
+    def test_values_whose_rows_are_elsewhere(self) -> None:
+        """Values that a model's rows have in a database of SQL leave no item here, and are not accused."""
+        get_next_values(3, "atomic", scope=SCOPE)
+        get_next_values(2, "atomic", scope=SCOPE, idempotency_token="a token")
+        report = audited("atomic")
+        assert (report.last_value, report.missing, report.unexplained) == (1005, 5, 0)
+
+
+class TestTogether:
+    """Items that are stored together, whose one marker has the first value."""
+
+    @pytest.mark.parametrize("alias", GAPLESS)
+    @pytest.mark.parametrize("place", [1, 2, 3])
+    def test_every_member_is_compared(self, alias: str, place: int) -> None:
+        """A row that belongs to another request is found in the place of any of them."""
+        put_next_together(alias, [{}, {}, {}], scope=SCOPE, idempotency_token="a token")
+        assert audited(alias).unexplained == 0
+        put(alias, place if alias != "padded" else f"{place:04}", token="somebody else's")
+        (orphan,) = audited(alias).orphans.listed
+        assert (orphan.token, orphan.value) == ("a token", place)
+
+    def test_more_than_a_batch(self) -> None:
+        """The items of many large groups are read in batches."""
+        for group in range(3):
+            put_next_together("sorted", [{}] * 50, scope=SCOPE, idempotency_token=f"token {group}")
+        put("sorted", 150, token="somebody else's")
+        report = audited("sorted")
+        assert [orphan.value for orphan in report.orphans.listed] == [150]
+        assert (report.carried, report.markers, report.unexplained) == (150, 3, 1)
+
+    def test_a_marker_of_an_earlier_version(self) -> None:
+        """A marker that does not tell how many items it has is compared with the first one."""
+        put_next_together("sorted", [{}, {}], scope=SCOPE, idempotency_token="a token")
+        remove(strategies["sorted"].markers.schema.table, strategies["sorted"].markers.key(SCOPE, "a token"), "items")
+        put("sorted", 2, token="somebody else's")
+        assert audited("sorted").unexplained == 0
+        put("sorted", 1, token="somebody else's")
+        assert audited("sorted").unexplained == 1
 
 
 class TestStray:
@@ -257,6 +367,30 @@ class TestVoid:
         put("sorted", 1, void=void)
         report = audited("sorted")
         assert (report.voids.total, report.unexplained) == (0, 0)
+
+    @pytest.mark.parametrize("alias", SEQUENCES)
+    def test_no_item_brings_one(self, alias: str) -> None:
+        """An item whose `void` would be taken for the sequence's own is refused, and its attribute is named."""
+        marks: list[Mapping[str, Any]] = [
+            {"by": "ada"},
+            {"at": "2030-01-02T03:04:05+00:00", "frozen": {"by": "ada"}},
+            {"depth": 3, "reason": "a hole", "until": 50},
+        ]
+        key = {"pk": "invoice", "sk": 7} if alias in ("transactional", "tens", "atomic") else {}
+        for void in marks:
+            words = f"'void' has '{min(void.keys() & set(SIGNATURE))}'.* otherwise, or"
+            for item in ({"void": void}, {**key, "void": void}):
+                with pytest.raises(InvalidItem, match=words):
+                    put_next(alias, item, scope=SCOPE)
+                with pytest.raises(InvalidItem, match=words):
+                    put_next_many(alias, [{}, item], scope=SCOPE)
+        assert get_last_value(alias, scope=SCOPE) is None
+
+    @pytest.mark.parametrize("void", [True, None, "a hole in the wall", {}, {"depth": 3, "frozen": {"by": "frost"}}])
+    def test_items_may_have_another(self, void: object) -> None:
+        """Any other attribute `void` of an application is stored as it is, and means nothing to the sequence."""
+        assert [put_next("sorted", {"void": void}, scope=SCOPE).value for _ in range(2)] == [1, 2]
+        assert (audited("sorted").voids.total, audited("sorted").unexplained) == (0, 0)
 
 
 class TestCounter:

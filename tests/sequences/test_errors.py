@@ -20,7 +20,8 @@ from botocore import xform_name
 from pytest_django import Settings
 
 import sequences
-from sequences import dynamodb, exceptions, get_last_value, put_next
+from sequences import dynamodb, exceptions, get_last_value, get_next_value, put_next
+from sequences.changes import advance
 from sequences.dynamodb import ERROR_FATES, Fate, translate_errors
 from sequences.exceptions import (
     AccessRefused,
@@ -37,7 +38,7 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.retries import is_retryable, is_throttled
-from tests.sequences.support import Impostor
+from tests.sequences.support import Impostor, handled, stored
 
 ROOT = Path(sequences.__file__).parent.parent
 CERTAIN = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
@@ -156,6 +157,14 @@ class TestTheModel:
         """What something between us and DynamoDB says is left out: it may repeat the request."""
         ours = translated(answered("502", 502))
         assert str(ours) == "put_item: HTTP 502, not from DynamoDB."
+
+    @pytest.mark.parametrize(("operation", "unknown"), [("put_item", True), ("get_item", False)])
+    def test_a_refusal_of_a_gateway(self, operation: str, unknown: bool) -> None:
+        """A refusal that is not from DynamoDB is permanent, and leaves it open whether a write is stored."""
+        words = r"HTTP 404, not from DynamoDB\. Check the endpoint"
+        with pytest.raises(StorageRefused, match=words) as caught, translate_errors(operation):
+            raise answered("404", 404)
+        assert caught.value.outcome_unknown is unknown
 
     def test_remedies(self) -> None:
         """A missing table and refused credentials name what to do."""
@@ -278,6 +287,7 @@ class TestReasons:
         assert caught.value.reasons[1].old == {"pk": "p", "sk": 2, "token": "t2"}
 
 
+PAGES = (300, 301, 304, 307, 400, 403, 404, 413)
 NO_OBJECTS = [b"[1]", b"null", b"5", b'"text"']
 
 
@@ -300,6 +310,8 @@ class TestOnTheLine:
             ({"status": 502, "body": "<html>pas trouvé</html>".encode("latin-1")}, OutcomeUnknown),
             *[({"status": status, "body": body}, OutcomeUnknown) for status in (200, 503) for body in NO_OBJECTS],
             ({"body": b'{"ConsumedCapacity": 5}'}, OutcomeUnknown),
+            *[({"status": status, "body": b"{}"}, OutcomeUnknown) for status in (201, 202, 204, 206, 408, 429)],
+            *[({"status": status, "body": b"<html>"}, StorageRefused) for status in PAGES],
             ({"status": 400, "body": json.dumps({"__type": "x#NeverHeardOf"}).encode()}, StorageRefused),
             ({"status": 400, "body": json.dumps({"__type": "x#ThrottlingException"}).encode()}, Throttled),
         ],
@@ -333,9 +345,10 @@ class TestOnTheLine:
             dynamodb.call("put_item", {"TableName": "items", "Item": object()})
 
     def test_the_engines_clock(self, impostor: type[Impostor], monkeypatch: pytest.MonkeyPatch) -> None:
-        """The time is that of the engine's last answer, however far this machine's clock is off or jumps."""
+        """The time is that of the engine's answers, however far this machine's clock is off or jumps."""
         impostor.date = "Sat, 01 Jan 2000 00:00:00 GMT"
-        dynamodb.call("put_item", {"TableName": "items", "Item": {}})
+        for _ in range(2):  # the first one is far from this machine's clock
+            dynamodb.call("put_item", {"TableName": "items", "Item": {}})
         monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)
         assert 946_684_800 <= dynamodb.now() < 946_684_830
         impostor.date = "no date at all"
@@ -426,3 +439,57 @@ class TestSetUp:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
         strategies.reset()
+
+
+class TestGateways:
+    """A server between us and DynamoDB refuses a write after it has forwarded it."""
+
+    @pytest.fixture
+    def pages(self, configured: str) -> Iterator[list[str]]:
+        """The operations whose next answer is replaced by a page."""
+        operations: list[str] = []
+
+        def replace(event_name: str, **_: object) -> None:
+            operation = event_name.rsplit(".", 1)[1]
+            if operation in operations:
+                operations.remove(operation)
+                raise answered("404", 404)
+
+        with handled({"response-received.dynamodb": replace}):
+            yield operations
+
+    @pytest.mark.parametrize("name", ["atomic", "optimistic-update", "transactional", "block", "sort-key"])
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_an_item(self, pages: list[str], scope: str, name: str, token: str | None) -> None:
+        """The caller is told at once that his item may be stored, and a repeat with the same token finds it."""
+        put_next(name, {}, scope=scope)
+        pages += ["PutItem", "TransactWriteItems"]
+        with pytest.raises(SequenceUnavailable, match="HTTP 404, not from DynamoDB") as caught:
+            put_next(name, {}, scope=scope, idempotency_token=token)
+        assert (caught.value.outcome_unknown, len(pages), len(stored(name, scope))) == (True, 1, 2)
+        pages.clear()
+        if token:
+            assert put_next(name, {}, scope=scope, idempotency_token=token).replayed
+            assert len(stored(name, scope)) == 2
+
+    def test_a_value(self, pages: list[str], scope: str) -> None:
+        """The caller is told at once that his value may be taken."""
+        pages.append("UpdateItem")
+        with pytest.raises(SequenceUnavailable, match="HTTP 404, not from DynamoDB") as caught:
+            get_next_value("atomic", scope=scope)
+        assert caught.value.outcome_unknown
+
+    def test_a_read_before_the_write(self, pages: list[str], scope: str) -> None:
+        """A page in the place of a read is a refusal for certain: nothing was written."""
+        pages.append("Query")
+        with pytest.raises(StorageRefused, match="HTTP 404, not from DynamoDB") as caught:
+            put_next("sort-key", {}, scope=scope)
+        assert not caught.value.outcome_unknown
+
+    def test_a_change(self, pages: list[str], scope: str) -> None:
+        """The caller of a guarded change is told at once that it may be stored."""
+        put_next("atomic", {}, scope=scope)
+        pages.append("TransactWriteItems")
+        with pytest.raises(SequenceUnavailable, match="HTTP 404, not from DynamoDB") as caught:
+            advance("atomic", to=50, scope=scope, by="ada", reason="a page")
+        assert caught.value.outcome_unknown

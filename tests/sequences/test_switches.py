@@ -88,6 +88,17 @@ class TestSteps:
         finish_switch(NAME, scope=scope, **WHO)
         assert audit(strategies[NAME], scope).unexplained == 0
 
+    def test_gaps_from_before(self, now: Callable[[str], Strategy], scope: str) -> None:
+        """A row that was deleted before the switch to a counter is missing after it, too."""
+        old = now("SortKeyMaximum")
+        for _ in range(3):
+            put(old, scope)
+        delete_row(NAME, scope, 2)
+        switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
+        put(now("TransactionalCounter"), scope)
+        report = audit(strategies[NAME], scope)
+        assert (report.gaps.total, report.unexplained) == (1, 1)
+
     def test_after_the_end(self, now: Callable[[str], Strategy], scope: str) -> None:
         """After its end a counter that is behind its items is refused again."""
         old = now("SortKeyMaximum")
