@@ -37,7 +37,7 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakSet
 
-from .host_memory import BYTES, shared_memory
+from .host_memory import TURNS_BYTES, shared_memory
 
 __all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
 
@@ -50,7 +50,7 @@ MOST_WAITING = 512  # so many stand in a line at most; others go on without the 
 _NUMBER = struct.Struct("q")
 _HINT = struct.Struct("<32sqdI")
 _SLOT_BYTES = 64
-SLOTS = BYTES // _SLOT_BYTES
+SLOTS = TURNS_BYTES // _SLOT_BYTES
 
 _places: WeakSet[socket.socket] = WeakSet()
 

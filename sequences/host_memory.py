@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Memory", "shared_memory"]
+__all__ = ["BYTES", "TURNS_BYTES", "VALUES_BYTES", "Memory", "shared_memory"]
 
 SUPPORTED = sys.platform == "linux"
-BYTES = 65536
+TURNS_BYTES = 65536  # first what `host_lock` keeps, where earlier versions have it
+VALUES_BYTES = 4 * 65536  # then what `host_values` keeps
+BYTES = TURNS_BYTES + VALUES_BYTES
 LOOK_SECONDS = 1.0  # how often a process looks whether the file is still there
 
 

@@ -35,6 +35,7 @@ from ..types import Counter, Dated, Scope, SequenceConfig, parted
 from . import remedies
 from .assignments import Assignment, Hint
 from .course import Course, course_of_counter
+from .evidence import Evidence
 from .history import History
 from .host_line import HostLine
 from .item_writer import ItemWriter
@@ -124,6 +125,9 @@ class Strategy(ABC):
 
     counter: StoredCounter | None = None
     """The counters of the scopes, for a strategy that has them."""
+
+    evidence: Evidence | None = None
+    """What this host remembers of the scopes, for a strategy that refuses one that went back."""
 
     def __init__(
         self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] | None = None
@@ -446,8 +450,8 @@ class Strategy(ABC):
 
     def handed_out(self, scope: Scope, value: int) -> None:
         """A marker shows that this value was handed out."""
-        if self.counter:
-            self.counter.seen(scope, value)
+        if self.evidence:
+            self.evidence.note(scope, value)
 
     def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """The counter has changed since it was read; `reason.old` is the counter now."""
@@ -464,8 +468,8 @@ class Strategy(ABC):
 
     def changed(self, scope: Scope, last_value: int | None) -> None:
         """A guarded change of this process has moved the scope to `last_value`, has frozen or has thawed it."""
-        if self.counter and last_value is not None:
-            self.counter.seen(scope, last_value)
+        if self.evidence and last_value is not None:
+            self.evidence.note(scope, last_value)
 
     def forget(self) -> None:
         """Forget everything about every scope."""

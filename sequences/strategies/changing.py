@@ -69,9 +69,13 @@ class Scene:
         self.strategy, self.scope, self.send = strategy, scope, send
         self.layout, self.numbers = strategy.layout, strategy.numbers
         self.counter = counter or strategy.counter
+        evidence = (self.counter or strategy).evidence
+        self._remembered = evidence.known(scope) if evidence else None  # before the reads: others may count on then
         self.row = self._read(self.counter.table, self.counter.key(scope)) if self.counter else {}
         self.state = CounterState.of(self.row)
         self.top, _, self._frozen_row = self.layout.top(scope, send)
+        if (self._remembered or 0) > (self.last or 0) and strategy.lives.changed(send):
+            self._remembered = None
         if self.top is None and strategy.option.get("scope_must_exist"):
             raise ScopeNotFound.of(strategy.alias, scope, "create it before you change it")
 
@@ -94,10 +98,9 @@ class Scene:
     def handed_out(self) -> int:
         """The highest value that is known to have been handed out or stored; the value before START if there is none.
 
-        That is also what the counter and this process remember.
+        That is also what the counter and this host remember.
         """
-        seen = self.counter.highest_seen(self.scope) if self.counter else None
-        return _highest(self.numbers.before_start, self.last, self.state.highest, seen) or 0
+        return _highest(self.numbers.before_start, self.last, self.state.highest, self._remembered) or 0
 
     @property
     def frozen(self) -> Mapping[str, Any] | None:
@@ -108,11 +111,13 @@ class Scene:
         return number is not None and number >= self.numbers.start
 
     def require_order(self) -> None:
-        """Raise SequenceWentBack for a counter that is lower than a value it handed out."""
+        """Raise SequenceWentBack for a scope that is lower than a value it handed out."""
         if self.counter and not self.by_rows:
-            known = self.state.should_be(self.counter.highest_seen(self.scope))
+            known = self.state.should_be(self._remembered)
             if known is not None:
                 raise remedies.went_back(self.strategy.alias, self.scope, found=self.state.last_value, known=known)
+        elif self.counter is None and self.handed_out > (self.numbers.before_start if self.last is None else self.last):
+            raise remedies.items_went_back(self.strategy.alias, self.scope, found=self.last, known=self.handed_out)
 
     def require_stored(self) -> None:
         """Raise SequenceWentBack if a value was handed out that neither the counter nor an item has."""

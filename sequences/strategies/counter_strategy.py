@@ -60,6 +60,7 @@ class CounterStrategy(Strategy):
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
         self.counter: StoredCounter = stored_counter(self)
+        self.evidence = self.counter.evidence
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
 

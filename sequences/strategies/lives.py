@@ -43,6 +43,11 @@ class TableLives:
     def __str__(self) -> str:
         return "|".join(map(str, self.current))
 
+    @property
+    def are_known(self) -> bool:
+        """Whether a table that was made again is sure to have another life than the current one."""
+        return bool(self.current) and all(life.identity for life in self.current)
+
     def bind(self, send: Send) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones.
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..exceptions import SequenceFrozen, SequenceWentBack
 from ..types import Scope, parted, scope_text
 
-__all__ = ["command", "frozen", "signature", "went_back"]
+__all__ = ["command", "frozen", "items_went_back", "signature", "went_back"]
 
 
 def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
@@ -42,4 +42,13 @@ def went_back(alias: str, scope: Scope, *, found: int | None, known: int) -> Seq
         f"The counter of {alias!r}, scope {scope!r}, says {found}, but {known} was handed out: it was set back, or "
         f"restored, or its items were numbered without it. To go on: {remedy}. While two strategies number the same "
         "items, they need `manage.py sequences switch`."
+    )
+
+
+def items_went_back(alias: str, scope: Scope, *, found: int | None, known: int) -> SequenceWentBack:
+    """The error for a scope without a counter whose items end below a value that was handed out."""
+    return SequenceWentBack(
+        f"The items of {alias!r}, scope {scope!r}, end at {'nothing' if found is None else found}, but {known} was "
+        "handed out: rows were deleted, or the table was restored. To go on: "
+        f"{command('recover', alias, scope, '--past', str(known))}."
     )

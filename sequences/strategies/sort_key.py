@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,16 +11,16 @@ from ..commits import Pending, PutRequest
 from ..exceptions import InvalidSequence, ScopeNotFound
 from ..retries import Deadline, read
 from ..types import Counter, Scope, SequenceConfig
+from . import remedies
 from .assignments import Assignment, Hint
 from .base import Strategy
 from .course import Course, course_of_items, course_of_nothing, first_probes, further_probes, moment_of
+from .evidence import Evidence
 from .layout import Send
 from .lru import LRU
 from .options import Option, boolean, is_name, one_of, positive
 
 __all__ = ["SortKeyMaximum"]
-
-logger = logging.getLogger(__name__)
 
 MOST_INCREMENTS = 2
 MOST_PROBES = 90  # of the 100 items that one request may read
@@ -38,8 +37,12 @@ class SortKeyMaximum(Strategy):
        nothing.
     4. Numbers follow time: a put that starts after another has finished gets a higher number.
 
-    What it does not do: it cannot hand out a value before the item is stored. It does not notice that somebody deleted
-    the highest rows: numbers go on from what the table has, also in a restored table.
+    5. Where the highest rows are gone, as in a restored table or because somebody deleted them, a put is refused
+       (SequenceWentBack) as long as a process of the host remembers a higher number. To go on, `recover` the scope.
+
+    What it does not do: it cannot hand out a value before the item is stored. It does not know of numbers that no
+    process of its host has given, and gives them again if their rows are gone. So an application must not delete the
+    newest item: make it void instead (`sequences.changes.void`).
 
     A process remembers the highest number for `tail_seconds` after a write confirmed it, and never across table lives.
     A remembered number that is too low costs a read. One that is too high would make a gap, so `tail_seconds` must be
@@ -84,6 +87,9 @@ class SortKeyMaximum(Strategy):
                 f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one, unless each Region "
                 "has a START."
             )
+        self.evidence: Evidence = Evidence(
+            self.numbers, self.lives, lambda scope: f"items {self.layout.partition(scope)}"
+        )
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
         self._increments: LRU[int] = LRU()  # lost races since the last write
@@ -93,6 +99,7 @@ class SortKeyMaximum(Strategy):
         return 1.0, 1.0 if self.option["consistent"] else 0.5
 
     def forget(self) -> None:
+        self.evidence.forget()
         self._tails.clear()
         self._lost_race_at.clear()
         self._increments.clear()
@@ -105,24 +112,35 @@ class SortKeyMaximum(Strategy):
 
     def _tail(self, scope: Scope, send: Send) -> tuple[int, float]:
         """The highest number, remembered or read, and the read units that it cost."""
+        known = self.evidence.known(scope)  # before the read: others may store more meanwhile
         remembered = self._tails.get(scope)
-        if remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]:
+        fresh = remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]
+        if remembered and fresh and not _is_below(remembered.last_value, known):
             return remembered.last_value, 0.0
-        # An eventually consistent read after a lost race could miss the winner again.
+        number, read_units = self._highest(scope, known, send)
+        if number is None and self.option["scope_must_exist"]:
+            raise ScopeNotFound.of(self.alias, scope, "create it before you use it")
+        if _is_below(number, known):
+            assert known is not None
+            if self.lives.changed(send):
+                return self._tail(scope, send)
+            raise remedies.items_went_back(self.alias, scope, found=number, known=known)
+        return self.numbers.before_start if number is None else number, read_units
+
+    def _highest(self, scope: Scope, known: int | None, send: Send) -> tuple[int | None, float]:
+        """The highest stored number, and the read units. Read again if an eventually consistent read has missed some.
+
+        After a lost race it could miss the winner again.
+        """
         consistent = self.option["consistent"] or self._lost_race_at.get(scope) is not None
         number, read_units = self.layout.highest(scope, send, consistent=consistent)
-        if number is None:
-            if self.option["scope_must_exist"]:
-                raise ScopeNotFound.of(self.alias, scope, "create it before you use it")
-            return self.numbers.before_start, read_units
-        if remembered and number < remembered.last_value and not self.lives.changed(send):
-            logger.warning(
-                "sequence %s scope %s: the highest number went back from %d to %d: rows deleted, or table restored",
-                self.alias, scope, remembered.last_value, number,
-            )  # fmt: skip
+        if not consistent and _is_below(number, known):
+            number, more = self.layout.highest(scope, send)
+            read_units += more
         return number, read_units
 
     def committed(self, scope: Scope, last_value: int) -> None:
+        self.evidence.note(scope, last_value)
         self._remember(scope, last_value)
         self._lost_race_at.forget(scope)
         self._increments.forget(scope)
@@ -148,6 +166,7 @@ class SortKeyMaximum(Strategy):
         self._tails.forget(scope)
 
     def changed(self, scope: Scope, last_value: int | None) -> None:
+        super().changed(scope, last_value)
         self.skipped(scope)
 
     def hint(self, scope: Scope) -> Hint | None:
@@ -189,3 +208,8 @@ class SortKeyMaximum(Strategy):
         if number is None or number < self.numbers.start:
             return None, frozen
         return self.numbers.up_to(number, self.numbers.before_start), frozen
+
+
+def _is_below(number: int | None, known: int | None) -> bool:
+    """Whether a scope whose highest stored number is this one went back behind a known one."""
+    return known is not None and (number is None or number < known)

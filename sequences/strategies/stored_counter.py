@@ -19,6 +19,7 @@ from ..expressions import CounterRow, KeySchema, Tally, Wire
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter, Scope, parted
 from . import remedies
+from .evidence import Evidence
 from .layout import ItemLayout, Send, scope_of_text, scope_text
 from .lives import TableLives
 from .lru import LRU
@@ -96,10 +97,10 @@ class StoredCounter:
     """The counters of one sequence's scopes, and what this process remembers of them.
 
     A counter that went back is refused (SequenceWentBack) if there is evidence of a higher value: its attribute
-    `highest`, which every write stores beside `last_value`; the highest value that this process has seen; a marker; or
-    the newest item with a token. A process looks for that item once for each scope, before it first counts there (one
-    query, 1 read unit or more; `check_items` turns it off). A counter that was deleted, or set back together with
-    `highest`, begins again if there is no other evidence.
+    `highest`, which every write stores beside `last_value`; the highest value that the processes of this host have
+    seen; a marker; or the newest item with a token. A process looks for that item once for each scope, before it first
+    counts there (one query, 1 read unit or more; `check_items` turns it off). A counter that was deleted, or set back
+    together with `highest`, begins again if there is no other evidence.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class StoredCounter:
         self._checks_items = check_items
         self.wall = wall
         self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
-        self._highest_seen: LRU[int] = LRU()
+        self.evidence = Evidence(numbers, lives, lambda scope: f"counter {self.name} {scope_text(scope)}")
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
         self.tallies = TallyMemory()
 
@@ -140,14 +141,16 @@ class StoredCounter:
 
     def forget(self) -> None:
         """Forget everything about every scope."""
-        for memory in (self._checked, self._highest_seen, self._behind):
+        for memory in (self._checked, self._behind):
             memory.clear()
+        self.evidence.forget()
         self.tallies.forget()
 
     def forget_scope(self, scope: Scope) -> None:
         """Forget everything about one scope."""
-        for memory in (self._checked, self._highest_seen, self._behind):
+        for memory in (self._checked, self._behind):
             memory.forget(scope)
+        self.evidence.forget_scope(scope)
         self.tallies.forget_scope(scope)
 
     @property
@@ -230,16 +233,12 @@ class StoredCounter:
             send("update_item", request)
 
     def highest_seen(self, scope: Scope) -> int | None:
-        """The highest value that was handed out, as far as this process knows."""
-        return self._highest_seen.get(scope)
+        """The highest value that was handed out, as far as the processes of this host know."""
+        return self.evidence.known(scope)
 
     def seen(self, scope: Scope, value: int) -> None:
-        """Remember a value that was handed out: the counter must not be lower again. Another Region's do not count."""
-        if self.numbers.others and self.numbers.is_of_others(value):
-            return
-        highest = self._highest_seen.get(scope)
-        if highest is None or value > highest:
-            self._highest_seen.put(scope, value)
+        """Remember a value that was handed out: the counter must not be lower again."""
+        self.evidence.note(scope, value)
 
     def check_items(self, scope: Scope, send: Send) -> float:
         """Before this process first counts in a scope, see which values its items have; return the read units.

@@ -61,6 +61,7 @@ class TransactionalCounter(Strategy):
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
         self.counter: StoredCounter = stored_counter(self)
+        self.evidence = self.counter.evidence
         self._states: LRU[CounterState] = LRU()
 
     @property
@@ -79,6 +80,8 @@ class TransactionalCounter(Strategy):
         now = self.wall()
         if known and counter.tallies.wants_row(scope, now, now - (self.timing.clock() - known.at)):
             known = None
+        if known and known.should_be(counter.highest_seen(scope)) is not None:
+            known = None  # another process of the host has counted on since
         state = known or counter.standing(scope, send)
         last_value = counter.last_value(state)
         fitting = self.numbers.fitting(pendings, last_value)

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.test import modify_settings
 from pytest_django import DjangoDbBlocker, Settings
 
-from sequences import dynamodb
+from sequences import dynamodb, host_memory
 from sequences.lab.engine import Engine
 from tests import shop as shop_app
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
@@ -32,6 +32,12 @@ def wire(configured: str) -> Iterator[Wire]:
 def clock() -> Clock:
     """A clock that only the test moves."""
     return Clock()
+
+
+@pytest.fixture
+def alone_on_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process leaves anything for those of the same host: each that begins is as on a fresh one."""
+    monkeypatch.setattr(host_memory, "SUPPORTED", False)
 
 
 @pytest.fixture(scope="module")

@@ -381,6 +381,7 @@ class TestSeed:
         assert put_next(name, {}, scope=scope).value == nth(name, 8)
 
 
+@pytest.mark.usefixtures("alone_on_its_host")
 class TestRecover:
     @counters
     def test_a_counter_that_went_back(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:

@@ -81,6 +81,7 @@ def nth(name: str, n: int) -> int:
 
 
 class TestRogueWriters:
+    @pytest.mark.usefixtures("alone_on_its_host")
     @pytest.mark.parametrize("fresh", [False, True], ids=["same process", "fresh process"])
     def test_a_counter_set_back(self, name: str, scope: str, fresh: bool, install: Callable[..., Strategy]) -> None:
         """A counter that somebody set back is refused before a value comes twice, also by a fresh process."""
@@ -139,6 +140,7 @@ class TestRogueWriters:
         assert isinstance(strategy, CounterStrategy)
         assert strategy.reservations._joins is joins
 
+    @pytest.mark.usefixtures("alone_on_its_host")
     def test_in_another_process_altogether(self, scope: str) -> None:
         """A counter that somebody set back is refused after the registry has forgotten everything."""
         put_some("transactional", scope, 3)
@@ -166,6 +168,7 @@ class TestRogueWriters:
         with pytest.raises(SequenceWentBack):
             get_last_value(name, scope=scope)
 
+    @pytest.mark.usefixtures("alone_on_its_host")
     def test_a_deleted_counter_and_a_fresh_process(
         self, name: str, scope: str, install: Callable[..., Strategy]
     ) -> None:
@@ -177,6 +180,7 @@ class TestRogueWriters:
             put_some(name, scope, 1)
         assert sorted(stored(name, scope)) == told
 
+    @pytest.mark.usefixtures("alone_on_its_host")
     def test_a_counter_set_back_whole_and_a_fresh_process(
         self, name: str, scope: str, install: Callable[..., Strategy]
     ) -> None:
@@ -187,6 +191,7 @@ class TestRogueWriters:
         with pytest.raises(SequenceWentBack, match=f"--past {told[-1]} "):
             put_some(name, scope, 1)
 
+    @pytest.mark.usefixtures("alone_on_its_host")
     def test_items_among_imported_rows(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """Imported rows above the items do not hide them."""
         told = put_some(name, scope, 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 
@@ -20,7 +19,7 @@ from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
 from sequences.strategies import Strategy, host_line
 from sequences.testing.callers import put_some
-from tests.sequences.support import SORT_KEYS, Clock, Wire, delete_row, import_row, lock_name, make, stored
+from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -122,25 +121,6 @@ class TestWhatIsRemembered:
             assert values == [*range(last + 31, last + 31 + count)]
             assert wire.operations.count("Query") == 1
             assert len(wire.operations) == (5 if count == 1 else 3)
-
-    def test_a_restored_table(
-        self,
-        name: str,
-        scope: str,
-        clock: Clock,
-        install: Callable[..., Strategy],
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
-        """After a restore to an earlier state that took longer than `tail_seconds` there is no gap, and a warning."""
-        install(name, clock=clock)
-        put_some(name, scope, 6)
-        for value in (4, 5, 6):
-            delete_row(name, scope, value)
-        clock.now += 1
-        with caplog.at_level(logging.WARNING, "sequences"):
-            assert put_some(name, scope, 2) == [4, 5]
-        assert "went back from 6 to 3" in caplog.text
-        assert sorted(stored(name, scope)) == [1, 2, 3, 4, 5]
 
     def test_a_hint_is_no_younger_than_what_it_tells(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]
