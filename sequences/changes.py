@@ -24,14 +24,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from django.db.models import QuerySet
 
 from .audit.reading import changes_of, pages
 from .columns import highest_numbers
 from .exceptions import InvalidChange, OperationNotSupported, SequenceError
-from .guarded import EVERY_SCOPE, Scopes, check_moment, check_whole, counted_in, make, scopes_of
+from .guarded import EVERY_SCOPE, EveryScope, Planner, Scopes, check_moment, check_whole, counted_in, make, scopes_of
 from .registry import strategies
 from .services import check_scope
 from .strategies import Strategy
@@ -145,31 +145,41 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     Each time it moves a scope by its margin. A scope that was recovered at the moment `since`, or after it, stays: so
     can a run over many scopes be repeated that failed midway. A note of its error (`__notes__`) has the moment.
     More cost: a query of all markers of the scope, and of the history.
-    Raises SequenceExhausted.
+    Raises SequenceExhausted, and ScopeNotFound for a scope that is named and of which there is no evidence.
     """
     check_whole("margin", margin)
     if past is not None:
         check_whole("past", past)
     if since is not None:
         check_moment("since", since)
-    strategy = strategies[sequence]
-    began, plan, made = strategy.wall(), partial(_recovered, margin, past, since), []
+    moment = (since or datetime.fromtimestamp(strategies[sequence].wall(), UTC)).isoformat()
+    how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
+    plan = partial(_recovered, margin, past, since)
+    return _of_each(sequence, scope, period, "recover", plan, by, reason, dry_run=dry_run, how_to_go_on=how)
+
+
+def _of_each(  # noqa: PLR0913 - what a change has, and how it is repeated
+    sequence: str,
+    scope: Scopes,
+    period: str | None,
+    kind: str,
+    plan: Planner,
+    by: str,
+    reason: str,
+    *,
+    dry_run: bool,
+    how_to_go_on: str = "Repeat this: what is done stays as it is.",
+) -> list[Change]:
+    """Make the change of every scope that is meant. The note of an error says how many are done, and how to go on."""
+    made: list[Change] = []
     try:
-        for each in scopes_of(strategy, scope, period):
-            made.append(make(sequence, each, "recover", plan, by, reason, dry_run=dry_run))  # noqa: PERF401
+        for each in scopes_of(strategies[sequence], scope, period):
+            made.append(make(sequence, each, kind, plan, by, reason, dry_run=dry_run))  # noqa: PERF401
     except SequenceError as error:
         if not dry_run and (made or getattr(error, "outcome_unknown", False)):
-            error.add_note(_how_to_go_on(len(made), since or datetime.fromtimestamp(began, UTC)))
+            error.add_note(f"Of the scopes, {'1 is' if len(made) == 1 else f'{len(made)} are'} done. {how_to_go_on}")
         raise
     return made
-
-
-def _how_to_go_on(count: int, since: datetime) -> str:
-    done, moment = "1 is" if count == 1 else f"{count} are", since.isoformat()
-    return (
-        f"Of the scopes, {done} done. To go on without moving what is done again, repeat this with since={moment}, or "
-        f"--since {moment}."
-    )
 
 
 def _recovered(margin: int, past: int | None, since: datetime | None, scene: Scene, sign: Signature) -> Plan:
@@ -180,6 +190,7 @@ def _recovered(margin: int, past: int | None, since: datetime | None, scene: Sce
     evidence = [*told, scene.handed_out, *_in_markers(strategy, scene.scope), *_moved_to(lines)]
     highest = numbers.reaching(max(evidence), numbers.before_start)
     if highest == numbers.before_start:
+        scene.require_existing()
         return Plan(before=scene.last, after=scene.last)
     return scene.moved_to(highest + margin * numbers.step, sign)
 
@@ -199,6 +210,7 @@ def _moved_to(lines: Iterable[Change]) -> Iterator[int]:
     yield from (line.after for line in lines if line.kind in MOVES and line.after is not None)
 
 
+@overload
 def freeze(
     sequence: str,
     *,
@@ -207,17 +219,51 @@ def freeze(
     by: str,
     reason: str,
     dry_run: bool = False,
-) -> Change:
+) -> Change: ...
+
+
+@overload
+def freeze(
+    sequence: str, *, scope: EveryScope, period: str | None = None, by: str, reason: str, dry_run: bool = False
+) -> list[Change]: ...
+
+
+def freeze(
+    sequence: str,
+    *,
+    scope: Scopes = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change | list[Change]:
     """Refuse every write in a scope from now on (SequenceFrozen), in every process, until `thaw`. Reads go on.
 
     The writes' own conditions refuse it, so that it costs nothing while nothing is frozen. Blocks that other processes
     hold are handed out for up to `watch_seconds` more (`BlockAllocator`): their values are up to the last value, which
     stays. Without a counter (`SortKeyMaximum`) the next number becomes a void row.
-    Raises SequenceFrozen if the scope is frozen already.
+    With EVERY_SCOPE it freezes all scopes that the sequence can list, and returns a change for each. Those that are
+    frozen already stay as they are, so that a run that failed midway can be repeated.
+    Raises ScopeNotFound for a scope that is named and has neither a counter nor items, and SequenceFrozen for one that
+    is frozen already.
     """
-    return make(sequence, counted_in(sequence, scope, period), "freeze", Scene.freeze, by, reason, dry_run=dry_run)
+    if scope is EVERY_SCOPE:
+        return _of_each(sequence, scope, period, "freeze", _frozen_by_now, by, reason, dry_run=dry_run)
+    return make(sequence, counted_in(sequence, scope, period), "freeze", _frozen, by, reason, dry_run=dry_run)
 
 
+def _frozen(scene: Scene, sign: Signature) -> Plan:
+    scene.require_existing()
+    return scene.freeze(sign)
+
+
+def _frozen_by_now(scene: Scene, sign: Signature) -> Plan:
+    if scene.frozen:
+        return Plan(before=scene.last, after=scene.last, stands=scene.frozen)
+    return scene.freeze(sign)
+
+
+@overload
 def thaw(
     sequence: str,
     *,
@@ -226,9 +272,42 @@ def thaw(
     by: str,
     reason: str,
     dry_run: bool = False,
-) -> Change:
-    """Let a frozen scope go on. Raises InvalidChange if it is not frozen."""
-    return make(sequence, counted_in(sequence, scope, period), "thaw", Scene.thaw, by, reason, dry_run=dry_run)
+) -> Change: ...
+
+
+@overload
+def thaw(
+    sequence: str, *, scope: EveryScope, period: str | None = None, by: str, reason: str, dry_run: bool = False
+) -> list[Change]: ...
+
+
+def thaw(
+    sequence: str,
+    *,
+    scope: Scopes = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change | list[Change]:
+    """Let a frozen scope go on.
+
+    With EVERY_SCOPE it thaws all scopes that the sequence can list, and returns a change for each. Those that are not
+    frozen stay as they are.
+    Raises InvalidChange for a scope that is named and not frozen, and ScopeNotFound for one that does not exist.
+    """
+    if scope is EVERY_SCOPE:
+        return _of_each(sequence, scope, period, "thaw", _thawed_by_now, by, reason, dry_run=dry_run)
+    return make(sequence, counted_in(sequence, scope, period), "thaw", _thawed, by, reason, dry_run=dry_run)
+
+
+def _thawed(scene: Scene, sign: Signature) -> Plan:
+    scene.require_existing()
+    return scene.thaw(sign)
+
+
+def _thawed_by_now(scene: Scene, sign: Signature) -> Plan:
+    return scene.thaw(sign) if scene.frozen else Plan(before=scene.last, after=scene.last)
 
 
 def void(

@@ -24,6 +24,8 @@ from .types import Change, Scope, parted
 
 __all__ = [
     "EVERY_SCOPE",
+    "EveryScope",
+    "Planner",
     "Scopes",
     "check_moment",
     "check_text",
@@ -45,7 +47,8 @@ class _Every(enum.Enum):
 EVERY_SCOPE: Final = _Every.EVERY_SCOPE
 """Every scope that a sequence can list (see `Strategy.counters`)."""
 
-Scopes = str | None | Literal[_Every.EVERY_SCOPE]
+EveryScope = Literal[_Every.EVERY_SCOPE]
+Scopes = str | None | EveryScope
 
 Planner = Callable[[Scene, Signature], Plan]
 

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.apps import apps
@@ -38,12 +39,16 @@ class Subcommand:
     make: Callable[[Options], Sequence[Change]]
     arguments: Callable[[ArgumentParser], object] = lambda parser: None
     every_scope: bool = False
+    all_scopes: bool = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What every change has, and what this one has."""
         parser.add_argument("alias", help="a key of the setting SEQUENCES")
         default = "every scope that can be listed" if self.every_scope else "the sequence without scope"
-        parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, {default}")
+        scopes = parser.add_mutually_exclusive_group()
+        scopes.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, {default}")
+        if self.all_scopes:
+            scopes.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
         parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
         self.arguments(parser)
         is_history = self.about == CHANGES["history"].about
@@ -217,12 +222,10 @@ def _recover(options: Options) -> list[Change]:
     )
 
 
-def _freeze(options: Options) -> list[Change]:
-    return [changes.freeze(options["alias"], scope=_scope(options), **_signed(options))]
-
-
-def _thaw(options: Options) -> list[Change]:
-    return [changes.thaw(options["alias"], scope=_scope(options), **_signed(options))]
+def _stop_or_go(change: Callable[..., Change | list[Change]], options: Options) -> list[Change]:
+    scope = EVERY_SCOPE if options["all_scopes"] else _scope(options)
+    made = change(options["alias"], scope=scope, **_signed(options))
+    return made if isinstance(made, list) else [made]
 
 
 def _add_void(parser: ArgumentParser) -> None:
@@ -257,9 +260,15 @@ def _add_history(parser: ArgumentParser) -> None:
 CHANGES: Mapping[str, Subcommand] = {
     "advance": Subcommand("begin the next numbers above a given one", _advance, _add_advance),
     "seed": Subcommand("begin the next numbers above those that are there already", _seed, _add_seed),
-    "recover": Subcommand("after a restore: above all that is stored or remembered", _recover, _add_recover, True),
-    "freeze": Subcommand("refuse every write in a scope, until `thaw`", _freeze),
-    "thaw": Subcommand("let a frozen scope go on", _thaw),
+    "recover": Subcommand(
+        "after a restore: above all that is stored or remembered",
+        _recover,
+        _add_recover,
+        every_scope=True,
+        all_scopes=True,
+    ),
+    "freeze": Subcommand("refuse every write, until `thaw`", partial(_stop_or_go, changes.freeze), all_scopes=True),
+    "thaw": Subcommand("let what is frozen go on", partial(_stop_or_go, changes.thaw), all_scopes=True),
     "switch": Subcommand("let writers of two strategies number the same items", _switch, _add_switch, True),
     "void": Subcommand("withdraw a number, which keeps its place", _void, _add_void),
     "history": Subcommand("list the changes, the newest first", lambda options: [], _add_history, True),

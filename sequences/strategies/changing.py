@@ -110,6 +110,15 @@ class Scene:
     def _counts(self, number: int | None) -> bool:
         return number is not None and number >= self.numbers.start
 
+    def require_existing(self) -> None:
+        """Raise ScopeNotFound for a scope that has neither a counter nor items."""
+        if not self.row and self.top is None:
+            place = "without a scope" if self.scope is None else f"in the scope {self.scope!r}"
+            raise ScopeNotFound(
+                f"{self.strategy.alias!r} has counted nothing {place}, so nothing was changed: name a scope that has "
+                "numbers, or take every one (--all-scopes, EVERY_SCOPE)."
+            )
+
     def require_order(self) -> None:
         """Raise SequenceWentBack for a scope that is lower than a value it handed out."""
         if self.counter and not self.by_rows:

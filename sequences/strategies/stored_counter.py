@@ -164,8 +164,8 @@ class StoredCounter:
             return self.layout.schema.key(f"#counter#{self.name}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.name}, "scope": {"S": scope_text(scope)}}
 
-    def state(self, scope: Scope, send: Send, *, even_frozen: bool = False) -> CounterState:
-        """The counter now, by one consistent read. Raises SequenceFrozen and SequenceWentBack.
+    def state(self, scope: Scope, send: Send, *, even_frozen: bool = False, even_behind: bool = False) -> CounterState:
+        """The counter now, by one consistent read. Raises SequenceFrozen and SequenceWentBack, unless told not to.
 
         While a switch is under way, a counter that is behind the stored items follows them.
         """
@@ -179,11 +179,13 @@ class StoredCounter:
             return state
         if self.lives.changed(send):
             self.check_items(scope, send)
-            return self.state(scope, send, even_frozen=even_frozen)
+            return self.state(scope, send, even_frozen=even_frozen, even_behind=even_behind)
         if self._may_follow(state, send):
             state = self._beyond_items(scope, state, send, even_frozen=even_frozen)
             if self.last_value(state) >= known:
                 return state
+        if even_behind:
+            return state
         raise remedies.went_back(self.alias, scope, found=state.last_value, known=known)
 
     def _may_follow(self, state: CounterState, send: Send) -> bool:
@@ -371,8 +373,8 @@ class StoredCounter:
         return [self._shown(scope_of_text(row["scope"]), row, row.get("last_value")) for row in rows], following
 
     def shown(self, scope: Scope, send: Send) -> Counter:
-        """One counter as lists show it, by one consistent read. Raises SequenceWentBack."""
-        state = self.state(scope, send, even_frozen=True)
+        """One counter as lists show it, by one consistent read, also if it went back."""
+        state = self.state(scope, send, even_frozen=True, even_behind=True)
         last_value = state.last_value if state.stored is None else self.last_value(state)
         return self._shown(scope, dynamodb.unmarshal(state.row or {}), last_value)
 

@@ -178,6 +178,7 @@ class TestScope:
 
     def test_frozen(self, staff: Client, scope: str) -> None:
         """A frozen scope says by whom and why."""
+        get_next_value("atomic", scope=scope)
         changes.freeze("atomic", scope=scope, by="ada", reason="the books are closed")
         text = shown(staff.get(address("atomic", scope=scope)))
         assert re.search(r"Frozen Yes , by ada since .*: the books are closed", text)

@@ -418,11 +418,17 @@ class TestRecover:
         strategies.reset()
         assert changes.recover("atomic", scope=scope, margin=0, **WHO)[0].after == 10
 
-    def test_a_scope_without_anything(self, scope: str) -> None:
+    def test_a_scope_of_which_all_is_lost(self, scope: str) -> None:
+        """Where nothing is left, a number that is known from elsewhere is evidence enough."""
+        (change,) = changes.recover("atomic", scope=scope, past=20, margin=0, **WHO)
+        assert (change.before, change.after) == (None, 20)
+
+    def test_a_scope_that_has_only_its_row(self, scope: str) -> None:
         """Where nothing was ever counted, there is nothing to recover."""
-        (change,) = changes.recover("atomic", scope=scope, **WHO)
+        import_row("sort-key", scope, 0)
+        (change,) = changes.recover("sort-key", scope=scope, **WHO)
         assert change.after is None
-        assert get_next_value("atomic", scope=scope) == 1
+        assert put_some("sort-key", scope, 1) == [1]
 
     def test_every_scope(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Without a scope every counter that is listed is recovered."""
@@ -521,12 +527,13 @@ class TestFreeze:
         """No value is taken from a frozen counter, with or without a token."""
         if name not in COUNTERS:
             return
+        last = changes.advance(name, to=50, scope=scope, **WHO).after
         changes.freeze(name, scope=scope, **WHO)
         for token in (None, "a token"):
             with pytest.raises(SequenceFrozen):
                 get_next_value(name, scope=scope, idempotency_token=token)
         changes.thaw(name, scope=scope, **WHO)
-        assert get_next_value(name, scope=scope) == 1
+        assert get_next_value(name, scope=scope) == (last or 0) + 1
 
     @pytest.mark.parametrize("name", [name for name in EVERY if not name.startswith("block")])
     def test_another_process_follows_at_once(self, name: str, scope: str) -> None:
@@ -548,15 +555,16 @@ class TestFreeze:
             strategies["atomic"].delete_counter(scope)
         assert get_last_value("atomic", scope=scope) == 2
 
-    def test_the_first_number_is_void(self, scope: str, install: Callable[..., Strategy]) -> None:
-        """To freeze a scope without items takes its first number, and no other one."""
-        install("sort-key", START=0)
-        assert changes.freeze("sort-key", scope=scope, **WHO).after == 0
-        assert [*stored("sort-key", scope)] == [0]
+    def test_the_first_number_is_void(self, scope: str) -> None:
+        """To freeze a scope that has its row but no items takes its first number, and no other one."""
+        import_row("sort-key", scope, 0)
+        assert changes.freeze("sort-key", scope=scope, **WHO).after == 1
+        assert [*stored("sort-key", scope)] == [0, 1]
 
     @every_strategy
     def test_twice(self, name: str, scope: str) -> None:
         """A frozen scope is not frozen again, and one that is not frozen cannot be thawed."""
+        put_next(name, {}, scope=scope)
         with pytest.raises(InvalidChange, match="is not frozen"):
             changes.thaw(name, scope=scope, **WHO)
         changes.freeze(name, scope=scope, by="ana", reason="a test")
@@ -653,6 +661,36 @@ class TestFreeze:
             put_next("sort-key", {}, scope=scope, idempotency_token=token)
         assert [*stored("sort-key", scope)] == [1, 2]
 
+    @pytest.mark.parametrize("is_taken", [True, False])
+    def test_why_a_freeze_takes_a_number(self, scope: str, is_taken: bool, wire: Wire) -> None:
+        """A write that is held up past the freeze and the thaw is stored then, unless its number is taken.
+
+        Its caller was told that it is refused. Without the void row it would be stored all the same.
+        """
+        put_next("sort-key", {}, scope=scope)
+        wire.before("PutItem", partial(changes.freeze, "sort-key", scope=scope, **WHO))
+        with pytest.raises(SequenceFrozen):
+            put_next("sort-key", {"title": "refused"}, scope=scope)
+        (held,) = wire.bodies("PutItem")[-1:]
+        changes.thaw("sort-key", scope=scope, **WHO)
+        if is_taken:
+            with pytest.raises(WriteCancelled):
+                dynamodb.call("put_item", held)
+        else:
+            delete_row("sort-key", scope, 2)
+            dynamodb.call("put_item", held)
+        assert ("refused" in [row.get("title") for row in stored("sort-key", scope).values()]) is not is_taken
+
+    def test_each_freeze_takes_a_number(self, scope: str, wire: Wire) -> None:
+        """A write that was begun after a thaw is refused by the next freeze, although nothing was stored between."""
+        put_next("sort-key", {}, scope=scope)
+        changes.freeze("sort-key", scope=scope, **WHO)
+        changes.thaw("sort-key", scope=scope, **WHO)
+        wire.before("PutItem", partial(changes.freeze, "sort-key", scope=scope, **WHO))
+        with pytest.raises(SequenceFrozen):
+            put_next("sort-key", {}, scope=scope)
+        assert [("void" in row) for row in stored("sort-key", scope).values()] == [False, True, True]
+
     @pytest.mark.parametrize("before", [[], [{}]])
     def test_an_item_of_its_own_under_a_frozen_counter(self, scope: str, wire: Wire, before: list[Any]) -> None:
         """A key of the caller's own may become free again, so that the write may still be stored after a thaw."""
@@ -691,6 +729,114 @@ def test_a_repeat_is_answered(
     install(name, group=False, **end)  # without the hints of other processes
     again = put_next(name, {}, scope=scope, idempotency_token="a token")
     assert (again.value, again.replayed) == (first.value, True)
+
+
+EVERYWHERE: dict[str, Any] = {"scope": changes.EVERY_SCOPE, **WHO}
+
+
+def three_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """Three scopes, two to a page."""
+    return (["a", "b"], "b") if cursor is None else (["c"], None)
+
+
+class TestEveryScope:
+    """What a restore asks for: all scopes of a sequence at once."""
+
+    @pytest.fixture(params=["atomic", "transactional-beside", "sort-key"])
+    def name(self, request: pytest.FixtureRequest, tables: str, install: Callable[..., Strategy]) -> str:
+        """A sequence with three scopes, in tables of its own."""
+        name = str(request.param)
+        install(name, **({} if name == "atomic" else {"scopes": f"{__name__}.three_scopes"}))
+        for scope in ("a", "b", "c"):
+            put_some(name, scope, 2)
+        return name
+
+    def test_all_are_frozen_and_thawed(self, name: str) -> None:
+        """Nothing is stored in any scope until all of them are thawed."""
+        frozen = changes.freeze(name, **EVERYWHERE)
+        assert [change.scope for change in frozen] == ["a", "b", "c"]
+        for scope in ("a", "b", "c"):
+            with pytest.raises(SequenceFrozen):
+                put_next(name, {}, scope=scope)
+        thawed = changes.thaw(name, **EVERYWHERE)
+        assert [change.scope for change in thawed] == ["a", "b", "c"]
+        assert [put_some(name, scope, 1) for scope in "abc"] == [[(change.after or 0) + 1] for change in thawed]
+
+    def test_what_is_done_stays(self, name: str) -> None:
+        """What is frozen or thawed already keeps its signature, and gets no line in the history."""
+        before = changes.freeze(name, scope="b", by="bob", reason="earlier")
+        frozen = changes.freeze(name, **EVERYWHERE)
+        assert [(change.by, change.reason) for change in frozen] == [
+            ("ana", "a test"), ("bob", "earlier"), ("ana", "a test"),
+        ]  # fmt: skip
+        assert (frozen[1].before, frozen[1].after) == (before.after, before.after)
+        changes.thaw(name, scope="c", **WHO)
+        changes.thaw(name, **EVERYWHERE)
+        assert [[change.kind for change in lines(name, scope)] for scope in "abc"] == [["thaw", "freeze"]] * 3
+
+    def test_a_repeat_after_a_failure(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A run that fails midway says how many scopes are done, and a repeat does the rest."""
+        make = changes.make
+
+        def fail(sequence: str, scope: str, *given: Any, **named: Any) -> Change:
+            if scope == "c":
+                raise StorageRefused("the engine says no")
+            return make(sequence, scope, *given, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(changes, "make", fail)
+            with pytest.raises(StorageRefused) as error:
+                changes.freeze(name, **EVERYWHERE)
+        assert error.value.__notes__ == ["Of the scopes, 2 are done. Repeat this: what is done stays as it is."]
+        assert len(changes.freeze(name, **EVERYWHERE)) == 3
+        assert [len(lines(name, scope)) for scope in "abc"] == [1, 1, 1]
+
+    def test_after_a_restore(self, name: str) -> None:
+        """Scopes that went back can be listed: all are frozen, recovered and thawed, each by one command."""
+        for scope in ("a", "b", "c"):
+            delete_row(name, scope, 2)
+            if strategies[name].counter:
+                set_counter(name, scope, last_value=1)
+        who = ("--all-scopes", "--by", "ana", "--reason", "a test")
+        assert written("freeze", name, *who).count(": freeze ") == 3
+        assert written("recover", name, "--margin", "10", *who).count(": recover from ") == 3
+        assert written("thaw", name, *who).count(": thaw at ") == 3
+        assert [put_some(name, scope, 1) > [12] for scope in "abc"] == [True] * 3
+
+    def test_a_dry_run(self, name: str) -> None:
+        """A dry run tells of every scope, and freezes none."""
+        assert [change.scope for change in changes.freeze(name, dry_run=True, **EVERYWHERE)] == ["a", "b", "c"]
+        assert [put_some(name, scope, 1) for scope in "abc"] == [[3]] * 3
+
+    def test_one_or_all(self, name: str) -> None:
+        """The command takes one scope or all of them."""
+        with pytest.raises(CommandError, match="not allowed with argument"):
+            written("freeze", name, "--scope", "a", "--all-scopes", "--by", "ana", "--reason", "a test")
+
+    def test_scopes_that_cannot_be_listed(self, scope: str) -> None:
+        """A sequence without a list of its scopes says so, and nothing is frozen."""
+        for change in (changes.freeze, changes.thaw, changes.recover):
+            with pytest.raises(OperationNotSupported, match=r"keeps no list of its scopes.* or name one scope"):
+                change("sort-key", **EVERYWHERE)
+
+
+class TestNoSuchScope:
+    @every_strategy
+    @pytest.mark.parametrize("change", [changes.freeze, changes.thaw, changes.recover])
+    def test_it_is_refused(self, name: str, change: Callable[..., Any], scope: str) -> None:
+        """A scope that was mistyped is named, and nothing is changed."""
+        words = f"^'{name}' has counted nothing in the scope '{scope}', so nothing was changed: name a scope"
+        with pytest.raises(ScopeNotFound, match=words):
+            change(name, scope=scope, **WHO)
+        assert stored(name, scope) == {}
+        assert lines(name, scope) == []
+        assert len(put_some(name, scope, 1)) == 1
+
+    def test_in_the_command(self, tables: str) -> None:
+        """The command fails where it takes the sequence without a scope, and nothing is counted there."""
+        for command in ("freeze", "thaw"):
+            with pytest.raises(CommandError, match=r"nothing without a scope.*take every one \(--all-scopes"):
+                written(command, "atomic", "--by", "ana", "--reason", "a test")
 
 
 class TestVoid:
@@ -974,6 +1120,7 @@ class TestCommand:
     def test_who_is_the_login(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without --by the login name signs; a reason is required."""
         monkeypatch.setenv("LOGNAME", "bea")
+        get_next_value("atomic", scope=scope)
         assert "by bea at" in written("freeze", "atomic", "--scope", scope, "--reason", "a test")
         with pytest.raises(CommandError, match="--reason"):
             written("thaw", "atomic", "--scope", scope)
@@ -981,6 +1128,7 @@ class TestCommand:
     def test_errors(self, scope: str) -> None:
         """What a change refuses is an error of the command, with the remedy."""
         who = ("--by", "ana", "--reason", "a test")
+        get_next_value("atomic", scope=scope)
         with pytest.raises(CommandError, match="is not frozen"):
             written("thaw", "atomic", "--scope", scope, *who)
         with pytest.raises(CommandError, match=r"keeps no list of its scopes.* or name one scope\.$"):
@@ -992,6 +1140,7 @@ class TestCommand:
     def test_the_command_that_an_error_names(self, scope: str, form: str | None) -> None:
         """The command in the message of a frozen scope thaws it, whatever the scope looks like."""
         place = form.format(scope) if form else None
+        put_next("sort-key", {}, scope=place)
         changes.freeze("sort-key", scope=place, **WHO)
         with pytest.raises(SequenceFrozen) as frozen:
             put_next("sort-key", {}, scope=place)
@@ -1026,6 +1175,7 @@ class TestPeriods:
         for name in ("atomic", "sort-key"):
             install(name, PERIOD="year")
             days = [datetime(year, 5, 1, tzinfo=UTC).date() for year in (2025, 2026)]
+            put_next(name, {}, scope=scope, date=days[0])
             changes.freeze(name, scope=scope, period="2025", **WHO)
             with pytest.raises(SequenceFrozen, match=f"thaw {name} --scope {scope} --period 2025"):
                 put_next(name, {}, scope=scope, date=days[0])
