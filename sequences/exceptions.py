@@ -15,7 +15,7 @@
     |-- ItemExists              an item with the caller's own key is already stored
     |-- IdempotencyMismatch     the token was used for another item
     |-- SequenceExhausted       the next value would pass MAXIMUM
-    |-- SequenceWentBack        the counter is lower than a value it handed out
+    |-- SequenceWentBack        the scope is lower than a value that was handed out
     |-- SequenceUnsound         its table cannot keep the numbers right here, or takes no transactions
     |-- SequenceFrozen          somebody has frozen the scope: nothing is numbered until it is thawed
     |-- GaveUp
@@ -161,7 +161,7 @@ class SequenceExhausted(SequenceError):
 
 
 class SequenceWentBack(SequenceError):
-    """The counter is lower than a value it handed out; going on would hand out duplicates."""
+    """The scope is lower than a value that was handed out in it; going on would hand out duplicates."""
 
 
 class SequenceUnsound(SequenceError):

@@ -24,6 +24,7 @@ from sequences import (
     get_last_value,
     get_next_value,
     get_next_values,
+    guarded,
     put_next,
     put_next_many,
     put_next_together,
@@ -776,12 +777,11 @@ class TestEveryScope:
 
     def test_a_repeat_after_a_failure(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A run that fails midway says how many scopes are done, and a repeat does the rest."""
-        make = changes.make
 
         def fail(sequence: str, scope: str, *given: Any, **named: Any) -> Change:
             if scope == "c":
                 raise StorageRefused("the engine says no")
-            return make(sequence, scope, *given, **named)
+            return guarded.make(sequence, scope, *given, **named)
 
         with monkeypatch.context() as patch:
             patch.setattr(changes, "make", fail)

@@ -201,14 +201,13 @@ class TestWords:
         clock.now += 1
         assert "end at nothing, but 1 was handed out" in str(refused(name, scope, []))
 
-    @pytest.mark.parametrize("change", ["advance", "seed"])
-    def test_a_move(self, name: str, scope: str, change: str) -> None:
+    @pytest.mark.parametrize("change", [partial(changes.advance, to=50), partial(changes.seed, source=50)])
+    def test_a_move(self, name: str, scope: str, change: Callable[..., Any]) -> None:
         """A scope that went back is recovered before it is moved."""
         put_some(name, scope, 6)
         delete_newest(name, scope, 3)
-        move = {"advance": partial(changes.advance, to=50), "seed": partial(changes.seed, source=50)}[change]
         with pytest.raises(SequenceWentBack, match="--past 6"):
-            move(name, scope=scope, **WHO)
+            change(name, scope=scope, **WHO)
 
     def test_recovered_by_what_the_host_remembers(self, name: str, scope: str) -> None:
         """`recover` goes past the numbers that this host remembers, without being told."""
