@@ -347,7 +347,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         status=409,
         code="went_back",
         title="Out of order",
-        detail="The counter was set back below numbers that it handed out. It hands out no more.",
+        detail="Numbers that were handed out are missing, as after a restore. No more are handed out.",
         remedy=Remedy.TELL,
     ),
     SequenceUnsound: Problem(

@@ -17,7 +17,7 @@ from django.test import override_settings
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import aput_next, dynamodb, get_last_value, get_next_value, put_next, put_next_many
-from sequences.exceptions import GaveUp, SequenceError
+from sequences.exceptions import GaveUp, SequenceError, SequenceWentBack
 from sequences.logs import JSONFormatter
 from sequences.registry import strategies
 from sequences.rest import request_ids
@@ -172,18 +172,21 @@ def test_a_giving_up_is_told(with_credentials: None, proxy: Proxy, records: Reco
 def test_repairs(
     with_credentials: None, records: Records, scope: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is noticed of imported and deleted rows, and of counters that were set back, is logged without content."""
+    """What is noticed of imported and deleted rows, and of counters that were set back, is told without content."""
     if name.startswith("sort-key"):
         put_next_many(name, [item(), item()], scope=scope)
         delete_row(name, scope, max(stored(name, scope)))
+        monkeypatch.setitem(strategies[name].option, "tail_seconds", 0.0)
+        with pytest.raises(SequenceWentBack) as error:
+            put_next(name, item(), scope=scope)
+        records.texts.append(str(error.value))
     else:
         for value in range(1, 10):
             import_row(name, scope, value)
         call_all(name, scope)
         set_counter(name, scope, last_value=1)
-    monkeypatch.setitem(strategies[name].option, "tail_seconds", 0.0)
-    call_all(name, scope)
-    assert records.said("went back" if name.startswith("sort-key") else "moved it to")
+        call_all(name, scope)
+    assert records.said("sequences recover" if name.startswith("sort-key") else "moved it to")
     records.assert_silent()
 
 
