@@ -44,6 +44,7 @@ def test_a_voided_ticket_is_void(ticket: Ticket) -> None:
 def test_a_frozen_timeline(ticket: Ticket) -> None:
     """While the timeline of a ticket is frozen the ticket is not moved, changed or commented on; then it goes on."""
     services.create_project(key="XYZ", name="Rest", by="ann")
+    add_comment(ticket.key, text="first", by="bob")
     freeze("timeline", scope="ABC#1", by="root", reason="Under inquiry.")
     acts: list[Callable[[], object]] = [
         lambda: services.move_ticket(ticket.key, to="XYZ", by="bob"),
@@ -57,7 +58,11 @@ def test_a_frozen_timeline(ticket: Ticket) -> None:
     assert get_ticket(ticket.key) == ticket
     thaw("timeline", scope="ABC#1", by="root", reason="Done.")
     moved = services.move_ticket(ticket.key, to="XYZ", by="bob").ticket
-    assert [(event.number, event.kind) for event in list_events(moved).results] == [(1, "skipped"), (2, "move")]
+    assert [(event.number, event.kind) for event in list_events(moved).results] == [
+        (1, "comment"),
+        (2, "skipped"),
+        (3, "move"),
+    ]
 
 
 def test_a_frozen_project(abc: Project, browser: Client) -> None:

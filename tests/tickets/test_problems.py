@@ -99,7 +99,7 @@ CASES = [
     Case(sequences.IdempotencyMismatch(SECRET), 422, "sent before with other content, which was stored"),
     Case(sequences.SequenceExhausted(SECRET), 409, "used up", tell=True),
     Case(NumberTooLarge("9007199254740992 is larger."), 409, "9007199254740992 is larger.", tell=True),
-    Case(sequences.SequenceWentBack(SECRET), 409, "set back", tell=True),
+    Case(sequences.SequenceWentBack(SECRET), 409, "handed out are missing", tell=True),
     Case(sequences.SequenceUnsound(SECRET), 503, "cannot be given here", tell=True),
     Case(sequences.SequenceFrozen(SECRET), 503, "has frozen these numbers", 60),
     Case(gave_up(sequences.GaveUp), 503, "cannot be reached", 5),
