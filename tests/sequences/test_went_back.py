@@ -11,6 +11,7 @@ import pytest
 
 from sequences import changes, dynamodb, host_memory, put_next
 from sequences.exceptions import SequenceFrozen, SequenceWentBack, StorageRefused
+from sequences.insight import look_at
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.strategies.layout import ItemLayout
@@ -305,6 +306,34 @@ class TestNoFalseAlarm:
         clock.now += 1
         writer(name)
         assert put_some(name, scope, 1) == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"), [("atomic", "GetItem"), ("transactional", "GetItem"), ("sort-key", "Query")]
+)
+def test_others_count_on_meanwhile(
+    name: str, operation: str, scope: str, install: Callable[..., Strategy], wire: Wire
+) -> None:
+    """What another process of the host numbers while this one looks does not seem to be missing."""
+    put_some(name, scope, 2)
+
+    def elsewhere() -> None:
+        own = strategies._made.pop(name)
+        put_some(name, scope, 2)
+        strategies._made[name] = own
+
+    wire.after(operation, elsewhere)
+    assert changes.advance(name, to=50, scope=scope, **WHO).after == 50
+    install(name, group=False)  # without the hints of other processes
+    wire.after(operation, elsewhere)
+    assert put_next(name, {}, scope=scope).value > 50
+
+
+def test_it_is_shown(scope: str) -> None:
+    """The page of a scope says what is wrong, and the command."""
+    put_some("sort-key", scope, 3)
+    delete_newest("sort-key", scope, 1)
+    assert f"sequences recover sort-key --scope {scope} --past 3" in look_at(strategies["sort-key"], scope).trouble
 
 
 def test_a_counter_that_is_deleted(scope: str) -> None:
