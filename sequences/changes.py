@@ -145,7 +145,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     Each time it moves a scope by its margin. A scope that was recovered at the moment `since`, or after it, stays: so
     can a run over many scopes be repeated that failed midway. A note of its error (`__notes__`) has the moment.
     More cost: a query of all markers of the scope, and of the history.
-    Raises SequenceExhausted, and ScopeNotFound for a scope that is named and of which there is no evidence.
+    Raises SequenceExhausted, and ScopeNotFound for a scope that is named and has no evidence at all.
     """
     check_whole("margin", margin)
     if past is not None:

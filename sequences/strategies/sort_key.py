@@ -36,8 +36,7 @@ class SortKeyMaximum(Strategy):
     3. With an idempotency token one request stores one item, across processes and days, and a lost answer costs
        nothing.
     4. Numbers follow time: a put that starts after another has finished gets a higher number.
-
-    5. Where the highest rows are gone, as in a restored table or because somebody deleted them, a put is refused
+    5. Where the highest rows are gone, as in a restored table or because they were deleted, a put is refused
        (SequenceWentBack) as long as a process of the host remembers a higher number. To go on, `recover` the scope.
 
     What it does not do: it cannot hand out a value before the item is stored. It does not know of numbers that no

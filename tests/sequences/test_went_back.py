@@ -195,7 +195,7 @@ class TestWords:
         )
 
     def test_an_empty_scope(self, name: str, scope: str, clock: Clock, writer: Callable[[str], Strategy]) -> None:
-        """A scope of which nothing is left is refused, too."""
+        """A scope in which nothing is left is refused, too."""
         writer(name)
         put_some(name, scope, 1)
         delete_row(name, scope, 1)
@@ -297,7 +297,7 @@ class TestNoFalseAlarm:
         monkeypatch: pytest.MonkeyPatch,
         writer: Callable[[str], Strategy],
     ) -> None:
-        """Where nobody can tell one life of a table from the next, processes leave no values for each other."""
+        """Where the engine does not tell one life of a table from the next, processes leave each other no values."""
         monkeypatch.setattr(TableLives, "are_known", False)
         writer(name)
         put_some(name, scope, 3)
