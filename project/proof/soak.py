@@ -3,11 +3,13 @@
     python -m project.proof.soak --creates 10000 --seed 7
     python -m project.proof.soak --minutes 60
 
-Four of five clients file tickets over HTTP. The fifth stores items by the Python API, in processes of their own. Some
-clients repeat until they succeed, some give up. A proxy between the product and its engine loses answers, rejects
-requests, lets them hang, and delivers them late or twice. Workers, writers and the engine are killed, the engine is cut
-off, the disk is full for a while, and the wall clocks jump. Every client records its requests and their answers. In the
-end `history` checks these records against the tables. If they do not fit, the exit status is 1 and the history is kept.
+Four of five clients file tickets over HTTP. The fifth stores items by the Python API, in processes of their own: by
+every strategy, alone and together, with riders whose conditions change, and under keys of their own. Some clients
+repeat until they succeed, some give up. A proxy between the product and its engine loses answers, rejects requests,
+lets them hang, and delivers them late or twice. It holds many writes of the quiet scopes until after their callers were
+answered. Workers, writers and the engine are killed, the engine is cut off, the disk is full for a while, and the wall
+clocks jump. Every client records its requests and their answers. In the end `history` checks these records against the
+tables. If they do not fit, the exit status is 1 and the history is kept.
 
 The seed is printed. The same seed draws the same faults and the same schedule of incidents.
 """
@@ -24,24 +26,23 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.utils.module_loading import import_string
 
 from project.paths import LOCAL
+from project.proof.faults.api import STRATEGIES, stored_by_api, stored_tickets
 from project.proof.faults.callers import MOST_ATTEMPTS, Caller, ask_web
-from project.proof.faults.clients import bare_client
 from project.proof.faults.control import ProxyLog
 from project.proof.faults.driver import Driver, schedule
-from project.proof.faults.elsewhere import SEQUENCES, create_tables_elsewhere
+from project.proof.faults.elsewhere import HELD, SEQUENCES, create_tables_elsewhere
 from project.proof.faults.history import Asked, History, Recorder, check, read
 from project.proof.faults.incidents import cut_off, fill_disk, jump_clocks, kill_worker, why_no_full_disk
 from project.proof.faults.plans import Rule
 from project.proof.faults.stack import PREFIX, Stack, running_stack
-from project.proof.faults.writers import Writers
+from project.proof.faults.writers import LONGEST_HELD, Writers
 from project.settings import base
-from sequences.lab.engine import Engine
 
 __all__ = ["Settings", "Verdict", "main", "soak"]
 
@@ -49,7 +50,7 @@ LOST = ("lose-close", "lose-reset", "lose-500", "lose-checksum", "lose-truncated
 REJECTED = ("ThrottlingException", "ProvisionedThroughputExceededException", "InternalServerError")
 HELD_SECONDS = (5, 7, 9, 12)
 DOUBLED_SECONDS = (0, 1, 3)
-STORED_BY_API = ("transactional", "atomic")
+QUIET = "held-"
 HASTY_SECONDS = 2
 REPEATS = 50
 KEPT = LOCAL / "soak"
@@ -57,7 +58,8 @@ KEPT = LOCAL / "soak"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The length of a run, and its faults. `lost` to `doubled` are shares of the requests to the engine.
+    """The length of a run, and its faults. `lost` to `doubled` are shares of the requests to the engine, and
+    `quiet` is that of the writes in quiet scopes that are held or doubled.
 
     `worker_kills` to `clock_jumps` count the incidents of the whole run. If `minutes` are given, they set the length of
     the run, and the counts are for each minute.
@@ -73,6 +75,7 @@ class Settings:
     hanging: float = 0.01
     held: float = 0.004
     doubled: float = 0.006
+    quiet: float = 0.6
     worker_kills: int = 6
     writer_kills: int = 2
     engine_kills: int = 2
@@ -87,8 +90,8 @@ class Settings:
 
     @property
     def api_scopes(self) -> list[str]:
-        """The scopes of the Python API: transactional.A, transactional.B and so on."""
-        return [f"{sequence}.{letter}" for sequence in STORED_BY_API for letter in "AB"]
+        """The scopes that the busy clients of the Python API share: sort-key.A, transactional.A and so on."""
+        return [f"{sequence}.A" for sequence in STRATEGIES]
 
     @property
     def api_clients(self) -> int:
@@ -121,6 +124,13 @@ class Settings:
         conflicts = [Rule(fault="cancel-TransactionConflict", probability=self.rejected / len(REJECTED))]
         hanging = [Rule(fault="lose-hang", probability=self.hanging, seconds=30)]
         return [
+            *_in_quiet_scopes(
+                [
+                    *_split(self.quiet / 2, ("late",), (1, 3, LONGEST_HELD)),
+                    *_split(self.quiet / 4, ("delay",), (1.5,)),
+                    *_split(self.quiet / 4, ("duplicate",), (3, LONGEST_HELD)),
+                ]
+            ),
             *lost,
             *rejected,
             *conflicts,
@@ -130,10 +140,16 @@ class Settings:
         ]
 
 
-def _split(share: float, faults: tuple[str, ...], seconds: tuple[int, ...]) -> list[Rule]:
+def _split(share: float, faults: tuple[str, ...], seconds: tuple[float, ...]) -> list[Rule]:
     """Rules for every pair of these faults and lengths. Together they have this share."""
     kinds = list(itertools.product(faults, seconds))
     return [Rule(fault=fault, seconds=length, probability=share / len(kinds)) for fault, length in kinds]
+
+
+def _in_quiet_scopes(rules: list[Rule]) -> list[Rule]:
+    """The same rules for the writes of items in quiet scopes alone."""
+    writes = itertools.product(("TransactWriteItems", "PutItem"), rules)
+    return [replace(rule, operation=operation, contains=QUIET) for operation, rule in writes]
 
 
 @dataclass
@@ -155,7 +171,7 @@ class Verdict:
 
     def judge(self, history: History) -> None:
         """Count the answers in a history, and note its violations."""
-        self.words += history.tally()
+        self.words += history.counts()
         self.reasons += history.reasons
         self.violations += map(str, check(history))
 
@@ -315,18 +331,18 @@ def _repeat_some(settings: Settings, stack: Stack, recorder: Recorder, load: Loa
 
 
 def _judge(settings: Settings, stack: Stack, recorder: Recorder, verdict: Verdict) -> None:
-    """Add the stored items and the promises of the strategy to each history, and check it."""
-    for scope in [*settings.keys, *settings.api_scopes]:
-        strategy = import_string({**base.SEQUENCES, **SEQUENCES}[_sequence(scope)]["STRATEGY"])
+    """Add what is stored and the promises of the strategy to each history, and check it, one after the other."""
+    for scope in sorted(path.stem for path in recorder.path("").parent.iterdir()):
+        is_ticket = scope in settings.keys
+        strategy = import_string({**base.SEQUENCES, **SEQUENCES, **HELD}[_sequence(scope)]["STRATEGY"])
         flags = {"gapless": strategy.gapless, "ordered": strategy.ordered_across_processes}
         recorder.append({"what": "scope", "scope": scope, **flags})
-        for number, title in stored_items(stack.engine, scope):
-            token = title.partition(" ")[0]
-            recorder.append({"what": "stored", "scope": scope, "number": number, "token": token, "content": title})
+        for record in (stored_tickets if is_ticket else stored_by_api)(stack.engine.endpoint, scope):
+            recorder.append({**record, "scope": scope})
         with recorder.path(scope).open() as lines:
             (history,) = read(lines)
         verdict.judge(history)
-        if scope in settings.keys:
+        if is_ticket:
             _compare(history, listed_tickets(stack, scope), verdict)
 
 
@@ -339,22 +355,6 @@ def _compare(history: History, listed: Iterator[tuple[int, str]], verdict: Verdi
 
 def _sequence(scope: str) -> str:
     return scope.partition(".")[0] if "." in scope else "tickets"
-
-
-def stored_items(engine: Engine, scope: str) -> Iterator[tuple[int, str]]:
-    """The number and title of each item of a scope, read from the engine, without the product."""
-    pages = (
-        bare_client(engine.endpoint, read_timeout=60)
-        .get_paginator("query")
-        .paginate(
-            TableName=f"{PREFIX}{'sequence_items' if '.' in scope else 'tickets'}",
-            ConsistentRead=True,
-            KeyConditionExpression="pk = :scope AND sk > :zero",
-            ExpressionAttributeValues={":scope": {"S": scope.replace(".", "#")}, ":zero": {"N": "0"}},
-        )
-    )
-    for item in itertools.chain.from_iterable(page["Items"] for page in pages):
-        yield int(item["sk"]["N"]), item["title"]["S"]
 
 
 def listed_tickets(stack: Stack, project: str) -> Iterator[tuple[int, str]]:

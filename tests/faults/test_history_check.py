@@ -23,20 +23,33 @@ Damage = Callable[[list[Record], st.DataObject], None]
 
 MOMENTS = st.integers(0, 12)
 FAILURES = st.sampled_from(["fail", "unknown"])
-NEW = {"what": "ok", "number": 1}
-AGAIN = {**NEW, "replayed": True}
+NEW: Record = {"what": "ok", "number": 1}
+AGAIN: Record = {**NEW, "replayed": True}
 
 
-def attempt(token: str, began: float, ended: float | None, **told: Any) -> list[Record]:
+def attempt(
+    token: str, began: float, ended: float | None, *, size: int = 1, also: str = "", **told: Any
+) -> list[Record]:
     """The lines of one attempt. Without an end the attempt got no answer."""
     about = {"client": token, "scope": "S", "token": token}
-    invoke = {**about, "what": "invoke", "at": began, "content": f"{token} wants"}
+    invoke = {**about, "what": "invoke", "at": began, "content": f"{token} wants", "size": size, "also": also.split()}
     return [invoke] if ended is None else [invoke, {**about, "at": ended, **told}]
 
 
-def row(number: int, token: str) -> Record:
-    """The line of a stored item."""
-    return {"what": "stored", "scope": "S", "number": number, "token": token, "content": f"{token} wants"}
+def row(number: int, token: str, place: int | None = None) -> Record:
+    """The line of a stored item. With a place it is one of the items that were stored together."""
+    content = f"{token} wants" if place is None else f"{token} wants {place}"
+    return {"what": "stored", "scope": "S", "number": number, "token": token, "content": content}
+
+
+def tally(count: int) -> Record:
+    """The line of the riders that were counted."""
+    return {"what": "tally", "scope": "S", "count": count}
+
+
+def note(number: int, token: str) -> Record:
+    """The line of a note."""
+    return {"what": "note", "scope": "S", "number": number, "content": f"{token} wants"}
 
 
 def checked(records: list[Record]) -> set[str]:
@@ -45,7 +58,11 @@ def checked(records: list[Record]) -> set[str]:
 
 
 BREACHES: dict[str, list[list[Record]]] = {
-    "uniqueness": [[*attempt("a", 0, 1, **NEW), row(1, "a"), row(2, "a")]],
+    "uniqueness": [
+        [*attempt("a", 0, 1, **NEW), row(1, "a"), row(2, "a")],
+        [*attempt("a", 0, 9, **NEW), *attempt("b", 0, None), row(1, "b"), row(1, "a")],
+        [*attempt("a", 0, 9, **NEW, size=2), row(1, "a", 0), row(2, "a", 1), row(3, "a", 0), row(4, "a", 1)],
+    ],
     "no_gap": [[*attempt("a", 0, 9, **NEW), *attempt("b", 0, 9, what="ok", number=3), row(1, "a"), row(3, "b")]],
     "order_in_time": [
         [*attempt("a", 0, 1, what="ok", number=2), *attempt("b", 2, 3, **NEW), row(2, "a"), row(1, "b")],
@@ -76,6 +93,19 @@ BREACHES: dict[str, list[list[Record]]] = {
         [*attempt("a", 0, 1, **NEW), {**row(1, "a"), "content": "a wanted"}],
         [row(1, "nobody")],
     ],
+    "together_is_whole": [
+        [*attempt("a", 0, None, size=2), row(1, "a", 0)],
+        [*attempt("a", 0, None, size=2), row(1, "a", 1), row(2, "a", 0)],
+        [*attempt("a", 0, None, size=2), *attempt("b", 0, None), row(1, "a", 0), row(2, "b"), row(3, "a", 1)],
+    ],
+    "riders_go_with_items": [
+        [*attempt("a", 0, 1, **NEW, also="tally"), row(1, "a"), tally(0)],
+        [*attempt("a", 0, 1, **NEW, also="tally"), row(1, "a"), tally(2)],
+        [*attempt("a", 0, 1, what="fail", also="tally"), tally(1)],
+        [*attempt("a", 0, 1, **NEW, also="note"), row(1, "a"), tally(0)],
+        [*attempt("a", 0, 1, **NEW, also="note"), row(1, "a"), note(1, "b")],
+        [*attempt("a", 0, 1, what="fail", also="note"), note(1, "a")],
+    ],
     "no_wrong_word": [[*attempt("a", 0, 1, what="unknown", wrong=True, why="500")]],
 }
 """Small histories, each of which breaks one law and no other."""
@@ -101,6 +131,12 @@ def test_a_breach_is_found(law: str, records: list[Record]) -> None:
         [*attempt("a", 0, None), row(1, "a")],
         [*attempt("a", 0, 1, what="fail"), *attempt("a", 2, 3, **NEW), row(1, "a")],
         [*attempt("a", 0, 1, what="unknown"), *attempt("a", 2, 3, what="fail"), row(1, "a")],
+        [*attempt("a", 0, 1, **NEW, size=2), row(1, "a", 0), row(2, "a", 1)],
+        [*attempt("a", 0, None, size=2)],
+        [*attempt("a", 0, 1, what="unknown", size=2), row(1, "a", 0), row(2, "a", 1)],
+        [*attempt("a", 0, 1, **NEW, also="tally note"), row(1, "a"), tally(1), note(1, "a")],
+        [*attempt("a", 0, None, also="tally note"), row(1, "a"), tally(1), note(1, "a")],
+        [*attempt("a", 0, 1, what="unknown", also="tally note"), tally(0)],
         [*attempt("a", 0, 1, **NEW, content="a wants"), *attempt("a", 2, 3, **AGAIN, content="a wants"), row(1, "a")],
     ],
 )
@@ -112,6 +148,22 @@ def test_what_may_happen_is_accepted(records: list[Record]) -> None:
 def test_a_number_told_twice_is_found() -> None:
     """Two requests that were told one number break the uniqueness, whatever is stored."""
     assert "uniqueness" in checked([*attempt("a", 0, 1, **NEW), *attempt("b", 0, 1, **NEW), row(1, "b")])
+    together = attempt("a", 0, 9, **NEW, size=2)
+    assert "uniqueness" in checked(
+        [*together, *attempt("b", 0, 9, what="ok", number=2), row(1, "a", 0), row(2, "a", 1)]
+    )
+
+
+def test_a_refusal_whose_items_are_stored_later_is_found() -> None:
+    """Items of a request that was refused for certain are found, alone, together and under whatever number."""
+    for rows in ([row(7, "a")], [row(7, "a", 0), row(8, "a", 1)]):
+        refused = attempt("a", 0, 1, size=len(rows), what="fail", why="AlsoRefused")
+        assert "failed_is_absent" in checked([*refused, *rows])
+
+
+def test_an_answered_item_of_a_group_must_be_there() -> None:
+    """Items that were answered together are each stored under their own number."""
+    assert checked([*attempt("a", 0, 1, **NEW, size=2), row(1, "a", 0)]) == {"stored_as_told", "together_is_whole"}
 
 
 @pytest.mark.parametrize(("promise", "law"), [("gapless", "no_gap"), ("ordered", "order_in_time")])
@@ -147,7 +199,8 @@ def committed(draw: st.DrawFn, token: str, began: int) -> tuple[list[Record], in
             told = draw(
                 st.sampled_from(["ok", "fail", "unknown"]) if place > winner and span[1] >= stored else FAILURES
             )
-        records += attempt(token, *span, what=told, **({"replayed": place != winner} if told == "ok" else {}))
+        about: Record = {"replayed": place != winner} if told == "ok" else {}
+        records += attempt(token, *span, what=told, **about)
     return records, stored
 
 
@@ -345,8 +398,18 @@ def test_the_tally_counts_last_words() -> None:
             ],
         )
     )
-    assert history.tally() == {"ok": 1, "fail": 1, "unknown": 1, "attempts": 4, "replayed": 1, "stored": 1}
+    assert history.counts() == {"ok": 1, "fail": 1, "unknown": 1, "attempts": 4, "replayed": 1, "stored": 1}
     assert history.reasons == {"unknown: hung up": 1, "fail: 503": 1}
+
+
+def test_what_is_asked_for_is_recorded(tmp_path: Path) -> None:
+    """The record of a request has how many items it asks for, and what rides with them."""
+    recorder = Recorder(tmp_path)
+    for asked in (Asked("S", "a", "a 1", size=2, marked=False), Asked("S", "b", "b 1", also=("tally",), own_key=7)):
+        recorder.call("c", asked, lambda asked: Word("unknown"))
+    requests = recorded(recorder.path("S")).requests
+    assert requests["a"].titles == ["a 1 0", "a 1 1"]
+    assert (requests["b"].titles, list(requests["b"].also)) == (["b 1"], ["tally"])
 
 
 @pytest.mark.parametrize(("law", "status"), [(None, 0), ("failed_is_absent", 1)])

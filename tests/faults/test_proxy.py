@@ -199,6 +199,15 @@ def test_duplicate(proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient
         proxy.settle()
 
 
+def test_a_refused_request_is_not_doubled(proxy: Proxy, through: DynamoDBClient, key: str) -> None:
+    """A request whose condition failed is not carried out later: its client has the true answer."""
+    proxy.follow(Rule(fault="duplicate", seconds=60))
+    with pytest.raises(through.exceptions.ConditionalCheckFailedException):
+        through.delete_item(TableName="faults", Key={"pk": {"S": key}}, ConditionExpression="attribute_exists(pk)")
+    assert proxy.log.names == ["duplicate"]
+    assert proxy.log.late == 0
+
+
 @pytest.mark.parametrize("fault", [fault for fault in REJECTIONS if fault != "TransactionInProgressException"])
 def test_rejected_before_commit(
     proxy: Proxy, through: DynamoDBClient, direct: DynamoDBClient, key: str, fault: str

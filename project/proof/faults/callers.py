@@ -1,7 +1,7 @@
 """Clients of the product: how they send a request, what an answer means, and how often they repeat it.
 
-Over HTTP and over the Python API, an answer becomes one word of `history`. It is "fail" only if the product says that
-nothing was stored. It is "unknown" if the product says that it does not know, or does not answer.
+Over HTTP and over the Python API (`api`), an answer becomes one word of `history`. It is "fail" only if the product
+says that nothing was stored. It is "unknown" if the product says that it does not know, or does not answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import urllib3
 from project.proof.faults.history import Asked, Recorder, Word
 from project.proof.faults.stack import Reply, Stack
 
-__all__ = ["MOST_ATTEMPTS", "SAYS_REPLAYED", "Caller", "ask_api", "ask_web", "meaning"]
+__all__ = ["MOST_ATTEMPTS", "SAYS_REPLAYED", "Caller", "ask_web", "meaning"]
 
 MOST_ATTEMPTS = 100
 REPEATED = 0.05
@@ -27,8 +27,9 @@ HEAL = {409, 429}
 class Caller:
     """One client. It sends one request at a time and records it.
 
-    It makes at most `attempts` attempts until a request is "ok", and sometimes repeats an earlier request. `words`
-    counts the last words. `unanswered` lists the requests of a patient client that never became "ok".
+    It makes at most `attempts` attempts until a request is "ok", and sometimes repeats an earlier request. A request
+    that must not be repeated gets one attempt. `words` counts the last words. `unanswered` lists the requests of a
+    patient client that never became "ok".
     """
 
     def __init__(
@@ -47,18 +48,21 @@ class Caller:
         """Send these requests one after the other, and repeat some of them."""
         for asked in wanted:
             self.words[self.ask(asked).what] += 1
-            self._recent.append(asked)
-            if self._draws.random() < REPEATED:
+            if asked.repeatable:
+                self._recent.append(asked)
+            if self._recent and self._draws.random() < REPEATED:
                 self.ask(self._draws.choice(self._recent))
 
     def ask(self, asked: Asked) -> Word:
         """Send a request until the answer is "ok" or wrong, or the attempts are used up."""
-        for attempt in range(1, self._attempts + 1):
+        attempts = self._attempts if asked.repeatable else 1
+        for attempt in range(1, attempts + 1):
             word = self._recorder.call(self.name, asked, self._send)
             if word.what == "ok" or word.wrong:
                 return word
-            time.sleep(self._draws.uniform(0, min(1.0, 0.02 * 2**attempt)))
-        if self._attempts == MOST_ATTEMPTS:
+            if attempt < attempts:
+                time.sleep(self._draws.uniform(0, min(1.0, 0.02 * 2**attempt)))
+        if attempts == MOST_ATTEMPTS:
             self.unanswered.append(f"{asked.token} was not answered in {MOST_ATTEMPTS} attempts: {word}")
         return word
 
@@ -93,20 +97,3 @@ def meaning(reply: Reply) -> Word:
     if 400 <= reply.status < 500:
         return Word("fail", why=why, wrong=reply.status not in HEAL)
     return Word("unknown", why=why, wrong=reply.status == 500)
-
-
-def ask_api(asked: Asked) -> Word:
-    """Store an item by the Python API. `asked.scope` is the sequence, a dot, and the scope in the sequence."""
-    from sequences import put_next
-    from sequences.exceptions import GaveUp, SequenceError
-
-    sequence, _, scope = asked.scope.partition(".")
-    try:
-        allocation = put_next(sequence, {"title": asked.content}, scope=scope, idempotency_token=asked.token)
-    except GaveUp as error:
-        return Word("unknown" if error.outcome_unknown else "fail", why=type(error).__name__)
-    except SequenceError as error:
-        return Word("fail", why=repr(error)[:100], wrong=True)
-    except Exception as error:  # noqa: BLE001 - the product promises no other errors, so this is recorded as wrong
-        return Word("unknown", why=repr(error)[:100], wrong=True)
-    return Word("ok", allocation.value, replayed=allocation.replayed)

@@ -16,6 +16,7 @@ from project.proof.faults.history import Event
 __all__ = [
     "ALONE",
     "HASTY",
+    "HELD",
     "SEQUENCES",
     "begin",
     "create_tables_elsewhere",
@@ -63,6 +64,9 @@ ALONE = varied("alone", group=False)
 HASTY = varied("hasty", deadline=0.2)
 """The same with a short deadline, for tests of giving up."""
 
+HELD = varied("held", deadline=2.0)
+"""The same for the quiet scopes of the soak: it holds their writes beyond this deadline."""
+
 
 def impatient() -> dict[str, dict[str, Any]]:
     """SEQUENCES_CLIENTS as it is, with a default client that waits only for READ_SECONDS."""
@@ -85,7 +89,7 @@ def begin(endpoint: str, prefix: str) -> None:
     from django.conf import settings
 
     django.setup()
-    settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **ALONE, **HASTY}, prefix
+    settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **ALONE, **HASTY, **HELD}, prefix
 
 
 def create_tables_elsewhere(endpoint: str, prefix: str) -> None:

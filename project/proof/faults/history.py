@@ -3,12 +3,13 @@
     python -m project.proof.faults.history FILE...
 
 A history is a file of JSON lines. Every client appends to it: `invoke` before a request, and then `ok`, `fail` (nothing
-was stored) or `unknown`. The end has a line `stored` for each item in the tables, and a line `scope` with the promises
-of the strategy. `LAWS` are the rules that a history must follow.
+was stored) or `unknown`. The end has a line `stored` for each item in the tables, a line `note` for each row that rode
+with an item, a line `tally` with how many riders were counted, and a line `scope` with the promises of the strategy.
+`LAWS` are the rules that a history must follow.
 
-A request is named by its idempotency token, and may have many attempts. Its last word is `ok` if one of its attempts
-was "ok". Otherwise it is `unknown` if one of them was "unknown" or got no answer. Otherwise it is `fail`. So a "fail"
-after an "unknown" settles nothing: the earlier write may still arrive.
+A request is named by its token, and may have many attempts if it sends this token as its idempotency token. Its last
+word is `ok` if one of its attempts was "ok". Otherwise it is `unknown` if one of them was "unknown" or got no answer.
+Otherwise it is `fail`. So a "fail" after an "unknown" settles nothing: the earlier write may still arrive.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 __all__ = [
     "LAWS",
+    "NOTE",
+    "TALLY",
     "Asked",
     "Event",
     "History",
@@ -40,14 +43,45 @@ __all__ = [
 ]
 
 FIRST_FEW: Final = 10
+TALLY: Final = "tally"
+NOTE: Final = "note"
 
 
 class Asked(NamedTuple):
-    """What a client asks for: an item with this content in this scope, with this idempotency token."""
+    """What a client asks for: `size` items with this content in this scope, with this name.
+
+    `marked` says that the name is sent as the idempotency token. `also` names what rides with the item, and `own_key`
+    is the key that the item brings.
+    """
 
     scope: str
     token: str
     content: str
+    size: int = 1
+    marked: bool = True
+    also: tuple[str, ...] = ()
+    own_key: int | None = None
+
+    @property
+    def titles(self) -> list[str]:
+        """The contents of its items."""
+        return _titles(self.content, self.size)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a repeat stores nothing twice, and must succeed in the end."""
+        return self.marked and not self.also and self.own_key is None
+
+
+def _titles(content: str, size: int) -> list[str]:
+    """The contents of the items of a request, in the order of their numbers."""
+    return [content] if size == 1 else [f"{content} {place}" for place in range(size)]
+
+
+def _unlike_defaults(record: Asked | Word) -> dict[str, Any]:
+    """The fields of a record, without those that have their default values."""
+    defaults = record._field_defaults
+    return {name: value for name, value in record._asdict().items() if name not in defaults or value != defaults[name]}
 
 
 class Word(NamedTuple):
@@ -78,10 +112,17 @@ class Recorder:
 
     def call(self, client: str, asked: Asked, send: Callable[[Asked], Word]) -> Word:
         """Call `send`, and record its begin and its end. A client sends one request at a time."""
-        self.append({"what": "invoke", "at": time.monotonic(), "client": client, **asked._asdict()})
+        self.append({"what": "invoke", "at": time.monotonic(), "client": client, **_unlike_defaults(asked)})
         word = send(asked)
-        told = {name: value for name, value in word._asdict().items() if value != Word._field_defaults.get(name)}
-        self.append({**told, "at": time.monotonic(), "client": client, "scope": asked.scope, "token": asked.token})
+        self.append(
+            {
+                **_unlike_defaults(word),
+                "at": time.monotonic(),
+                "client": client,
+                "scope": asked.scope,
+                "token": asked.token,
+            }
+        )
         return word
 
     def append(self, record: Mapping[str, Any]) -> None:
@@ -120,6 +161,8 @@ class Request:
 
     content: str
     began: float
+    size: int = 1
+    also: Sequence[str] = ()
     oks: list[Told] = field(default_factory=list)
     fails: int = 0
     unknowns: int = 0
@@ -130,6 +173,11 @@ class Request:
         if self.oks:
             return "ok"
         return "unknown" if self.unknowns else "fail"
+
+    @property
+    def titles(self) -> list[str]:
+        """The contents of its items."""
+        return _titles(self.content, self.size)
 
     def event(self, number: int) -> Event:
         """The time span in which the number was given. The attempt that was not a replay, if known, narrows it."""
@@ -149,7 +197,9 @@ class Stored(NamedTuple):
 class History:
     """Everything that happened in one scope. `gapless` and `ordered` are the promises of its strategy.
 
-    `reasons` counts the reasons of attempts that were not "ok". `wrong` lists answers that the product must never give.
+    `clashes` lists the numbers of two stored items. `notes` has the content of each note by its number, and `tally` how
+    many riders were counted, if they were. `reasons` counts the reasons of attempts that were not "ok". `wrong` lists
+    answers that the product must never give.
     """
 
     scope: str
@@ -158,6 +208,9 @@ class History:
     requests: dict[str, Request] = field(default_factory=dict)
     stored: dict[int, Stored] = field(default_factory=dict)
     places: dict[str, list[int]] = field(default_factory=dict)
+    clashes: list[int] = field(default_factory=list)
+    notes: dict[int, str] = field(default_factory=dict)
+    tally: int | None = None
     reasons: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     _calls: dict[str, float] = field(default_factory=dict)
@@ -168,11 +221,16 @@ class History:
             case "scope":
                 self.gapless, self.ordered = record["gapless"], record["ordered"]
             case "stored":
+                self.clashes += [record["number"]] if record["number"] in self.stored else []
                 self.stored[record["number"]] = Stored(record["token"], record["content"])
                 self.places.setdefault(record["token"], []).append(record["number"])
+            case "note":
+                self.notes[record["number"]] = record["content"]
+            case "tally":
+                self.tally = record["count"]
             case "invoke":
                 self._calls[record["client"]] = record["at"]
-                asked = Request(record["content"], record["at"])
+                asked = Request(record["content"], record["at"], record.get("size", 1), record.get("also", ()))
                 self.requests.setdefault(record["token"], asked).unknowns += 1
             case _:
                 self._hear(record, self.requests[record["token"]], self._calls.pop(record["client"]))
@@ -189,12 +247,17 @@ class History:
             self.reasons[f"{record['what']}: {record.get('why', '')}"] += 1
             self.wrong += [f"{record['token']}: {record.get('why', '')}"] if record.get("wrong") else []
 
-    def tally(self) -> Counter[str]:
+    def counts(self) -> Counter[str]:
         """The number of requests for each last word, and the numbers of attempts, replays and stored items."""
         words = Counter(request.last_word for request in self.requests.values())
         replays = sum(told.replayed for request in self.requests.values() for told in request.oks)
         attempts = sum(len(request.oks) + request.fails + request.unknowns for request in self.requests.values())
         return words + Counter(attempts=attempts, replayed=replays, stored=len(self.stored))
+
+    def carriers(self, rider: str) -> dict[int, str]:
+        """The numbers and contents of the stored items with which such a rider went."""
+        items = ((number, item, self.requests.get(item.token)) for number, item in self.stored.items())
+        return {number: item.content for number, item, request in items if request and rider in request.also}
 
 
 class Violation(NamedTuple):
@@ -212,9 +275,12 @@ def uniqueness(history: History) -> Iterator[str]:
     """No two requests got the same number, and no request is stored twice."""
     owners: dict[int, str] = {}
     for token, request in history.requests.items():
-        for number in {told.event.value for told in request.oks}:
-            if owners.setdefault(number, token) != token:
-                yield f"{number} was answered to {owners[number]} and to {token}"
+        for first in {told.event.value for told in request.oks}:
+            for number in range(first, first + request.size):
+                if owners.setdefault(number, token) != token:
+                    yield f"{number} was answered to {owners[number]} and to {token}"
+    for number in history.clashes:
+        yield f"{number} is the number of two stored items"
     yield from _stored_twice(history, "ok", "fail")
 
 
@@ -240,7 +306,8 @@ def order_in_time(history: History) -> Iterator[str]:
 def failed_is_absent(history: History) -> Iterator[str]:
     """A request whose attempts all failed for certain is not stored. It was not stored between its attempts, either."""
     for token, numbers in history.places.items():
-        if _last_word(history, token) == "fail":
+        request = history.requests.get(token)
+        if request and request.last_word == "fail":
             yield f"{token} failed, but is stored under {numbers}"
     for token, request in history.requests.items():
         if request.unfounded:
@@ -266,14 +333,36 @@ def stored_as_told(history: History) -> Iterator[str]:
     """Every "ok" is stored under its number with its content, and everything stored was requested."""
     for token, request in history.requests.items():
         for told in request.oks:
-            expected = Stored(token, request.content if told.content is None else told.content)
-            found = history.stored.get(told.event.value)
-            if found != expected:
-                yield f"{told.event.value} was answered to be {expected}, but is {found}"
+            for number, title in enumerate(request.titles, told.event.value):
+                expected = Stored(token, title if told.content is None else told.content)
+                found = history.stored.get(number)
+                if found != expected:
+                    yield f"{number} was answered to be {expected}, but is {found}"
     for number, item in history.stored.items():
         asked = history.requests.get(item.token)
-        if asked is None or asked.content != item.content:
+        if asked is None or item.content not in asked.titles:
             yield f"{number} is {item}, which nobody requested"
+
+
+def together_is_whole(history: History) -> Iterator[str]:
+    """Items that are stored together are all there, under numbers that follow each other in their order."""
+    for token, numbers in history.places.items():
+        request = history.requests.get(token)
+        if request and request.size > 1 and len(numbers) <= request.size:
+            first = min(numbers)
+            found = [history.stored[number].content for number in sorted(numbers)]
+            if found != request.titles or sorted(numbers) != list(range(first, first + request.size)):
+                yield f"{token} asked for {request.size} items, but {found} are stored under {sorted(numbers)}"
+
+
+def riders_go_with_items(history: History) -> Iterator[str]:
+    """What rode with an item is stored if the item is, and only then: the tally counts them, and each has its note."""
+    carriers = history.carriers(TALLY)
+    if history.tally is not None and history.tally != len(carriers):
+        yield f"{len(carriers)} stored items were to be counted, but the tally is {history.tally}"
+    expected = history.carriers(NOTE)
+    for number in sorted(number for number, _ in expected.items() ^ history.notes.items())[:FIRST_FEW]:
+        yield f"the note of {number} is {history.notes.get(number)}, but must be {expected.get(number)}"
 
 
 def no_wrong_word(history: History) -> Iterator[str]:
@@ -289,6 +378,8 @@ LAWS: Final = (
     unknown_at_most_once,
     replays_agree,
     stored_as_told,
+    together_is_whole,
+    riders_go_with_items,
     no_wrong_word,
 )
 
@@ -298,14 +389,10 @@ def check(history: History) -> list[Violation]:
     return [Violation(law.__name__, history.scope, text) for law in LAWS for text in law(history)]
 
 
-def _last_word(history: History, token: str) -> str:
-    request = history.requests.get(token)
-    return request.last_word if request else "nobody asked"
-
-
 def _stored_twice(history: History, *last_words: str) -> Iterator[str]:
     for token, numbers in history.places.items():
-        if len(numbers) > 1 and _last_word(history, token) in last_words:
+        request = history.requests.get(token)
+        if request and len(numbers) > request.size and request.last_word in last_words:
             yield f"{token} is stored under {numbers}"
 
 
@@ -354,7 +441,7 @@ def main() -> int:
             for history in read(lines):
                 violations = check(history)
                 broken += len(violations)
-                print(f"{history.scope}: {dict(history.tally())}", *violations, sep="\n")
+                print(f"{history.scope}: {dict(history.counts())}", *violations, sep="\n")
     print(f"{broken} violations")
     return 1 if broken else 0
 

@@ -35,7 +35,7 @@ CUTS: Final = {
 
 CHANGES: Final = {
     "delay": "the engine sees the request `seconds` later; the answer arrives",
-    "duplicate": "the answer arrives; the engine sees the same bytes again `seconds` later",
+    "duplicate": "the answer arrives; after a success the engine sees the same bytes again `seconds` later",
     "forget-request-token": "the engine does not know the ClientRequestToken again, as after ten minutes",
 }
 """Faults of requests whose answers arrive."""

@@ -56,6 +56,11 @@ class Message(NamedTuple):
     def wire(self) -> bytes:
         return self.head + self.body
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether it is the answer to a request that the engine carried out."""
+        return self.head.startswith(b"HTTP/1.1 200")
+
     def header(self, name: bytes) -> bytes:
         """The value of a header, named in lower case; empty if it is missing."""
         for line in self.head.split(b"\r\n")[1:]:
@@ -179,8 +184,10 @@ class FaultProxy:
         if rule.fault in CUTS:
             return await self._cut(rule, message, client)
         if rule.fault in CHANGES:
-            changed = await self._changed(rule, message, request)
-            return await _send(client, (await self._exchange(changed, upstream)).wire)
+            reply = await self._exchange(await self._changed(rule, message, request), upstream)
+            if rule.fault == "duplicate" and reply.succeeded:
+                self._deliver_later(message, rule.seconds)
+            return await _send(client, reply.wire)
         return await _send(client, answer(*rejection(rule, request)))
 
     async def _limited(self, message: Message, request: Request, client: _Streams, upstream: _Streams) -> bool:
@@ -197,7 +204,7 @@ class FaultProxy:
         stored = False
         try:
             reply = await self._exchange(message, upstream)
-            stored = reply.head.startswith(b"HTTP/1.1 200")
+            stored = reply.succeeded
             await asyncio.sleep(half)
         finally:
             if admission:
@@ -208,9 +215,7 @@ class FaultProxy:
         """The request that the engine gets, for a fault whose answer arrives."""
         if rule.fault == "forget-request-token":
             return with_new_token(message, request)
-        if rule.fault == "duplicate":
-            self._deliver_later(message, rule.seconds)
-        else:
+        if rule.fault == "delay":
             await self._wait(rule.seconds)
         return message
 
