@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from . import dynamodb
 from .actions import Action
+from .dynamodb import TableLife
 from .exceptions import SequenceError, WriteCancelled
 from .retries import Deadline
 from .types import Allocation, Scope
@@ -182,7 +183,7 @@ class PreparedWrite:
     token: str
     signs: frozenset[str] = frozenset()
     roles: tuple[Role, ...] = ()
-    life: object = None
+    life: tuple[TableLife, ...] = ()
 
     def excludes(self, other: PreparedWrite) -> bool:
         """Whether at most one of the two can be stored: both use the same value."""

@@ -80,7 +80,7 @@ class Addition(CounterCommitter):
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         row = answer["Attributes"]
-        if SINCE in row and write.life == self.counter.lives.current:
+        if SINCE in row and self.counter.lives.are_still(write.life):
             self.counter.tallies.learn(scope, row, self.counter.wall())
         self._settle(scope, write, CounterState.of_row(row))
 

@@ -155,7 +155,7 @@ class CounterCommitter(Committer):
 
     def taken(self, scope: Scope, write: PreparedWrite, last_value: int) -> None:
         """Give each request its share of the values up to `last_value`, in the order in which they came."""
-        if write.life == self.counter.lives.current:
+        if self.counter.lives.are_still(write.life):
             self.counter.seen(scope, last_value)
         step, given = self.counter.numbers.step, sum(pending.request.count for pending in write.pendings)
         if metrics.on:

@@ -196,7 +196,7 @@ class ItemWriter(Committer):
         """Answer the requests of a write that is stored."""
         if self.line is not None:
             self.line.won(scope)
-        if write.life == self.lives.current:
+        if self.lives.are_still(write.life):
             self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
         size = sum(len(pending.request.items) for pending in write.pendings)
         for pending, value in zip(write.pendings, write.values, strict=True):

@@ -73,6 +73,10 @@ class TableLives:
         self.takes_transactions = soundness.takes_transactions
         self._sound = lives
 
+    def are_still(self, lives: tuple[TableLife, ...]) -> bool:
+        """Whether the tables are in these lives, as far as that is known."""
+        return not _are_others(lives, self.current)
+
     def changed(self, send: Send) -> bool:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""
         before = self.current

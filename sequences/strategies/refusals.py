@@ -73,7 +73,7 @@ class Refusals:
         lost = {write} if any(_has_passed(write, role, old) for role, old in met) else set()
 
         def is_open(one: PreparedWrite) -> bool:
-            in_this_life = one.life == self._lives.current
+            in_this_life = self._lives.are_still(one.life)
             numbers = {self._number(one, role) for role in one.roles if _is_numbered(one, role)}
             return in_this_life and one not in lost and taken.isdisjoint(numbers) and repeated.isdisjoint(one.pendings)
 
@@ -113,7 +113,7 @@ class Refusals:
         A repeat fails on its marker, and on its item and what rides with it: only the marker counts then, as it has the
         first answer. Markers come first, so that a repeat is answered although its counter went back.
         """
-        if write.life != self._lives.current:
+        if not self._lives.are_still(write.life):
             return
         reasons = [
             (role, reason)

@@ -37,7 +37,7 @@ def test_answers_are_true(strategy: str, shard: int) -> None:
     assert [f"{text}: {scenario}" for scenario in chosen for text in violations(scenario)] == []
 
 
-def late_and_refused(strategy: str, kind: str) -> Iterator[Scenario]:
+def late_and_refused(strategy: str, kind: str, before: str = "") -> Iterator[Scenario]:
     """A first send that arrives late, and whose repeat is refused because of the first request."""
     of_the_counter = (("ok",),) if strategy in TAKES_FIRST else ()
     for fates in product(*of_the_counter, ("late", "later", "last"), ("ok",), ("ok", "busy", "conflict")):
@@ -48,13 +48,13 @@ def late_and_refused(strategy: str, kind: str) -> Iterator[Scenario]:
                     kinds=kinds,
                     tokens=(False,) * len(kinds),
                     fates=fates,
-                    events=("",) * (len(fates) - 2) + events,
+                    events=("",) * (len(fates) - 3) + (before, *events),
                 )
 
 
-def found(strategy: str, kind: str) -> set[str]:
+def found(strategy: str, kind: str, before: str = "") -> set[str]:
     """What the model finds there, without numbers and the rest of the error."""
-    texts = (text for scenario in late_and_refused(strategy, kind) for text in violations(scenario))
+    texts = (text for scenario in late_and_refused(strategy, kind, before) for text in violations(scenario))
     return {re.sub(r"\(['\"].*|: \[.*", "", text) for text in texts}
 
 
@@ -81,6 +81,12 @@ class TestBrokenRules:
         """If others are written under numbers that the undecided write does not have, they are stored twice."""
         monkeypatch.setattr(PreparedWrite, "excludes", lambda self, other: True)
         assert "B is stored 2 times" in found(strategy, "check")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_table_life_that_becomes_known(strategy: str) -> None:
+    """A write that was prepared before the life of the tables was known stays undecided when it is known."""
+    assert found(strategy, "check", "known") == set()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 from sequences import dynamodb
 from sequences.actions import Action, Check, Put, Update
 from sequences.commits import Pending
+from sequences.dynamodb import TableLife
 from sequences.exceptions import CancellationReason, NotWritten, OutcomeUnknown, SequenceError, WriteCancelled
 from sequences.leader import Leader
 from sequences.registry import parse_config
@@ -76,7 +77,8 @@ class Scenario:
     an Update that is invalid while an attribute is missing, "own" one with a key of its own that another item may have,
     and "pair" two items together. `tokens` says whether it has an idempotency token. `joins` is the send before
     which the last request comes; 0 for together with the others. `events` come before the send of their place: what the
-    requests depend on turns true ("turn") or false ("back"), or another process stores an item ("rival").
+    requests depend on turns true ("turn") or false ("back"), another process stores an item ("rival"), or the life of
+    the tables becomes known ("known").
     """
 
     strategy: str
@@ -134,6 +136,7 @@ class World:
         timing = Timing(clock=self.clock, sleep=self.clock.sleep, uniform=lambda low, high: high)
         strategy: Strategy = import_string(path)(config, timing=timing, wall=self.clock)
         strategy.lives.bind = lambda send: None  # type: ignore[method-assign]  # there is one life
+        strategy.lives.current = (TableLife("here", "", 0),)
         strategy.item_writer.line = None
         if isinstance(strategy, BlockAllocator):
             strategy.prefetch = lambda scope, count: None  # type: ignore[method-assign]  # no threads
@@ -207,6 +210,8 @@ class World:
                 rows.pop(counted, None)
                 if own not in items:
                     items[own] = dynamodb.marshal({**OWN, "who": "foreign", "value": 0})
+            case "known":
+                self.strategy.lives.current = (TableLife("here", "the only life", 0),)
             case "rival":
                 self._rival()
 
