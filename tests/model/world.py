@@ -20,10 +20,20 @@ from sequences import dynamodb
 from sequences.actions import Action, Check, Put, Update
 from sequences.commits import Pending
 from sequences.dynamodb import TableLife
-from sequences.exceptions import CancellationReason, NotWritten, OutcomeUnknown, SequenceError, WriteCancelled
+from sequences.exceptions import (
+    AlsoRefused,
+    CancellationReason,
+    GaveUp,
+    InvalidItem,
+    ItemExists,
+    NotWritten,
+    OutcomeUnknown,
+    SequenceError,
+    WriteCancelled,
+)
 from sequences.leader import Leader
 from sequences.registry import parse_config
-from sequences.retries import Timing
+from sequences.retries import Timing, new_token
 from sequences.strategies import Strategy
 from sequences.strategies.block import BlockAllocator
 from sequences.types import Allocation
@@ -50,6 +60,9 @@ TAKES_FIRST = ("atomic", "optimistic", "block")
 KEYS = {"items": ("pk", "sk"), "sequences": ("sequence", "scope"), "rows": ("pk", "sk")}
 FLAG, COUNTED = {"pk": "flag", "sk": 0}, {"pk": "counted", "sk": 0}
 OWN = {"pk": "own", "sk": 0}
+
+EXPECTED = (AlsoRefused, GaveUp, InvalidItem, ItemExists)
+"""What a request may be refused with."""
 
 LOST_SECONDS = 1.0  # until a lost answer is given up
 
@@ -122,6 +135,7 @@ class World:
         self.scenario = scenario
         self.engine = Engine(KEYS)
         self.clock = _Clock()
+        self.place = f"world {new_token()}"  # of which the processes of this host remember nothing yet
         self.on_their_way: list[tuple[int, str, Mapping[str, Any]]] = []
         self.sends = itertools.count()
         self.quiet = False  # the wire does no harm, and nothing is counted
@@ -136,7 +150,7 @@ class World:
         timing = Timing(clock=self.clock, sleep=self.clock.sleep, uniform=lambda low, high: high)
         strategy: Strategy = import_string(path)(config, timing=timing, wall=self.clock)
         strategy.lives.bind = lambda send: None  # type: ignore[method-assign]  # there is one life
-        strategy.lives.current = (TableLife("here", "", 0),)
+        strategy.lives.current = (TableLife(self.place, "", 0),)
         strategy.item_writer.line = None
         if isinstance(strategy, BlockAllocator):
             strategy.prefetch = lambda scope, count: None  # type: ignore[method-assign]  # no threads
@@ -211,7 +225,7 @@ class World:
                 if own not in items:
                     items[own] = dynamodb.marshal({**OWN, "who": "foreign", "value": 0})
             case "known":
-                self.strategy.lives.current = (TableLife("here", "the only life", 0),)
+                self.strategy.lives.current = (TableLife(self.place, "the only life", 0),)
             case "rival":
                 self._rival()
 
@@ -330,6 +344,8 @@ def _about(world: World, each: Asked, stored: Sequence[Mapping[str, Any]], rider
         told = [answer.value, *(one.value for one in each.pending.rest)]
         if numbers != told:
             yield f"{each.name} was told {told}, and is stored as {numbers}"
+    elif not isinstance(answer, EXPECTED):
+        yield f"{each.name} has an unexpected answer: {answer!r}"
     elif not getattr(answer, "outcome_unknown", False) and stored:
         yield f"{each.name} was refused for certain ({answer!r}), and is stored as {numbers}"
     if each.kind in ("check", "grow") and (f"rider {each.name}" in riders) is not bool(stored):
