@@ -45,26 +45,35 @@ class BlockAllocator(CounterStrategy):
     Guarantees:
 
     1. A value is handed out once, across threads, processes and forks: a block belongs to one process.
-    2. Within one process values increase. Exception: a request larger than a block goes straight to the counter.
+    2. Within one process values increase. Exception: what goes straight to the counter, which is a request for more
+       than a block, or for several values with a token.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
 
     5. A process that stops in order gives back what it did not use, within a second, and the next one that begins in
-       the scope goes on there.
+       the scope goes on there. A process takes of it only what is higher than its own values; also at the end of the
+       sequence, before it raises SequenceExhausted.
 
     What it does not do: across processes values do not follow time. The values that a killed process did not use are a
     gap, and so are those that could not be given back, whose count it logs. `last_value` is the end of the last block
     reserved; it never goes back.
 
     A process follows the guarded changes of others within `watch_seconds` and the time of one request: while it holds
-    blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. While looks fail, it
-    serves its blocks, and follows when one succeeds.
+    blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. If the last look that
+    succeeded is older than `watch_seconds` and the deadline, because looks fail or the process was stopped, the caller
+    looks before a value is served, and gets the error of a look that fails.
+
+    The same look compares the counters of the scopes that were used since with what was reserved, and drops the blocks
+    of one that went back; the next call then raises SequenceWentBack. One look compares 100 scopes at the most.
+
+    It holds blocks of 4,096 scopes. With more, the scope that was used least recently loses its block.
 
     If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 
     Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Beside that, for each process 1
     request and 1 read unit when it begins in a scope, and 1 more write unit if there is something to take; 1 read and 1
-    write unit when it gives something back; 1 request and 1 read unit every `watch_seconds` while it holds blocks.
+    write unit when it gives something back; 1 request and 1 read unit every `watch_seconds` while it holds blocks, and
+    with it 1 request and a read unit for each scope in which values were taken since.
     """
 
     idea = "a block of values, served from memory"
@@ -152,6 +161,7 @@ class BlockAllocator(CounterStrategy):
         deleted = super().delete_counter(scope)
         self._drop(scope)
         self._handed_out.forget(scope)
+        self._given_back.forget_scope(scope)
         return deleted
 
     def _drop(self, scope: Scope) -> None:

@@ -3,6 +3,8 @@
 The counter itself never goes back. The values wait in one attribute of its row, with the life of the table: a restored
 row must not give them again. Both writes are on the condition that the row is as it was read, by the token that every
 write of a counter leaves in it, so that one process gets the values, once, even if a write arrives twice.
+
+A process remembers what it took: a row that offers it again went back.
 """
 
 from __future__ import annotations
@@ -46,6 +48,10 @@ class GivenBack:
     def forget(self) -> None:
         """Forget what was taken in every scope."""
         self._taken.clear()
+
+    def forget_scope(self, scope: Scope) -> None:
+        """Forget what was taken in one scope."""
+        self._taken.forget(scope)
 
     def take(self, scope: Scope, deadline: Deadline, *, above: int | None = None) -> Beginning:
         """Take what was given back in a scope and is higher than `above`, in ascending order.

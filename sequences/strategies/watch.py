@@ -32,11 +32,12 @@ LATE_SECONDS = 60.0  # how long after the time in it a line may appear, beside t
 
 
 class Watch:
-    """Calls `follow` with the scope of every new line of a history, within `seconds`, from `start` to `stop`.
+    """Calls `follow` with the scope of every new line of a history, within `seconds`, from `start` to `stop`, and then
+    `compare`, which looks at what the history does not tell.
 
     Lines of the minute before the start count as new, too. What a look misses because it fails is seen by a later one;
     of several failures in a row the first is logged. The thread does not delay the end of the process, and ends when
-    nobody uses the watch any more. Cost: 1 request and 1 read unit every `seconds`.
+    nobody uses the watch any more. Cost: 1 request and 1 read unit every `seconds`, beside what `compare` costs.
     """
 
     def __init__(

@@ -171,8 +171,7 @@ def test_a_limit_while_a_leader_is_appointed() -> None:
     """At any point of appointing a leader, a time limit may end it: the longest-waiting caller leads."""
     for number in itertools.count(1):
         gone, left, waiting = (
-            Waiter([Pending(PutRequest(item={}))], Deadline(timing=Timing(), seconds=DEADLINE))
-            for _ in range(3)
+            Waiter([Pending(PutRequest(item={}))], Deadline(timing=Timing(), seconds=DEADLINE)) for _ in range(3)
         )
         queue = Queue(gone)
         queue.waiting.extend([left, waiting])

@@ -210,6 +210,7 @@ class TestFaults:
         before = read_counter("block", scope)
         taker = begin()
         assert take_some("block", scope, 4) == [4, 5, 6, 7]
+        wait_until(lambda: all(fetch.done for fetch in taker._fetches))
         set_counter("block", scope, **{GIVEN_BACK: before[GIVEN_BACK], "token": before["token"]})
         taker._watch.look()
         for _ in range(2):
@@ -226,6 +227,15 @@ class TestFaults:
             assert taker.next_value(scope) == value
             taker._watch.look()
             taker.give_back()
+
+    def test_a_counter_that_begins_again(self, begin: Begin, scope: str) -> None:
+        """After its own `delete_counter` a process takes values that it took before from the earlier counter."""
+        stop_after(begin, scope, 3)
+        taker = begin()
+        assert take_some("block", scope, 2) == [4, 5]
+        assert taker.delete_counter(scope)
+        stop_after(begin, scope, 3)
+        assert taker.next_value(scope) == 4
 
     def test_taken_between_the_lost_answer_and_the_repeat(self, begin: Begin, scope: str, wire: Wire) -> None:
         """Values that another process took, after their giver lost the answer, are not given back again."""
