@@ -13,7 +13,8 @@ The guarantees, each with a test:
 
 1. A call that is cancelled while it gathers stores nothing. One that a thread has begun is stored whole, or refused.
 2. Cancelling one call, or closing its event loop, does not harm the others.
-3. An event loop waits neither for the engine nor for a lock that somebody holds while waiting for it.
+3. An event loop waits neither for the engine nor for a lock that somebody holds while waiting for it. Exception: where
+   no thread can be started and none is there, it serves its callers itself.
 4. Every caller has its own deadline, and gets its answer by then or `LATE_SECONDS` later.
 5. A slow scope leaves threads to the others.
 6. A scope takes no memory when nobody waits for it. A forked child begins without callers and threads.
@@ -26,10 +27,11 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -131,7 +133,10 @@ class Gatherings:
         """Begin without callers and threads: a forked child has none of its parent's."""
         self._lock = threading.Lock()  # never held while anybody waits for something else
         self._by_key: dict[_Key, Gathering] = {}
-        self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="sequences")
+        self._has_threads = threading.Event()
+        self._threads = ThreadPoolExecutor(
+            MOST_THREADS, thread_name_prefix="sequences", initializer=self._has_threads.set
+        )
 
     async def serve(self, call: Call) -> None:
         """Return when the call is answered. At its deadline give up: at once if no thread has begun with it."""
@@ -157,15 +162,16 @@ class Gatherings:
             starts = gathering.threads < (1 if call.most_together else MOST_THREADS_A_SCOPE)
             gathering.threads += starts
         if starts:
-            self._start(gathering)
+            self._hand_over(partial(self._serve_group, gathering))
 
-    def _start(self, gathering: Gathering) -> None:
+    def _hand_over(self, work: Callable[[], object]) -> None:
+        """Have a thread do it, or do it here if there is none and none can be started."""
+        waiting = [work]
         try:
-            self._threads.submit(self._serve_group, gathering)
-        except RuntimeError:  # no thread can be started now
-            with self._lock:
-                gathering.threads -= 1
-            raise
+            self._threads.submit(_do, waiting)
+        except RuntimeError:  # it may be in the queue all the same, where a thread that is busy now finds it
+            if not self._has_threads.is_set() or not threading.main_thread().is_alive():  # or the interpreter ends
+                _do(waiting)
 
     def _withdraw(self, call: Call) -> bool:
         """Take a call back; return False if a thread has begun with it."""
@@ -177,7 +183,7 @@ class Gatherings:
         """Answer a call with an error. A thread logs it: the one that has begun with the call, or another."""
         call.fail(call.deadline.give_up(TOOK_TOO_LONG, outcome_unknown=call.taken))
         if not call.taken:
-            self._threads.submit(call.context.run, call.report)
+            self._hand_over(partial(call.context.run, call.report))
 
     def _serve_group(self, gathering: Gathering) -> None:
         """Serve one group, in a thread. If there are more, they queue for a thread behind other scopes."""
@@ -198,7 +204,16 @@ class Gatherings:
                 if not gathering.threads:
                     del self._by_key[gathering.key]
                 return
-        self._start(gathering)
+        self._hand_over(partial(self._serve_group, gathering))
+
+
+def _do(waiting: list[Callable[[], object]]) -> None:
+    """Do what waits, unless it has been done."""
+    try:
+        work = waiting.pop()
+    except IndexError:
+        return
+    work()
 
 
 def _answer(group: Sequence[Call]) -> None:

@@ -55,7 +55,7 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
     """Begin an audit of a scope in a thread, and return at once.
 
     Cost: one read and one write at the start, one write every PROGRESS_SECONDS and one at the end, beside what `audit`
-    reads. Raises AuditRefused while another audit of the scope runs or this process has MOST_AUDITS;
+    reads. Raises AuditRefused while another audit of the scope runs, this process has MOST_AUDITS or no thread for one;
     OperationNotSupported for items that are not in collections, SequenceUnavailable and StorageRefused.
     """
     require_collections(strategy)
@@ -66,8 +66,12 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
         kept = KeptAudits(strategy)
         run = kept.begin(scope_text(scope), by)
         thread = threading.Thread(target=_run, args=(kept, scope, run), name=f"audit of {strategy.alias}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # there are too many threads, or the interpreter ends
+            _stop(kept, run, "no thread could be started")
+            raise AuditRefused("This process cannot start a thread for an audit now: try again later.") from error
         _running.threads.add(thread)
-        thread.start()
     return run
 
 

@@ -9,7 +9,8 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from functools import partial
-from operator import length_hint
+from heapq import nsmallest
+from operator import itemgetter
 from typing import Any
 
 from ..commits import Committer, Pending, ReserveRequest
@@ -21,7 +22,10 @@ from ..waiters import TOOK_TOO_LONG
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
 from .given_back import Beginning, GivenBack
+from .layout import Send
+from .lru import LRU
 from .options import positive, whole
+from .stored_counter import SCOPES_CHECKED, CounterState
 from .supply import Block, Fetch, Supply
 from .watch import Watch
 
@@ -31,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 BLOCKS_HELD = 4096
 MOST_FETCHES = 8
+SCOPES_A_LOOK = 100  # as many as one BatchGetItem takes
 STOP_SECONDS = 1.0 - GRACE_SECONDS  # for giving back, so that nothing of it is under way after a second
 
 
@@ -40,26 +45,35 @@ class BlockAllocator(CounterStrategy):
     Guarantees:
 
     1. A value is handed out once, across threads, processes and forks: a block belongs to one process.
-    2. Within one process values increase. Exception: a request larger than a block goes straight to the counter.
+    2. Within one process values increase. Exception: what goes straight to the counter, which is a request for more
+       than a block, or for several values with a token.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
 
     5. A process that stops in order gives back what it did not use, within a second, and the next one that begins in
-       the scope goes on there.
+       the scope goes on there. A process takes of it only what is higher than its own values; also at the end of the
+       sequence, before it raises SequenceExhausted.
 
     What it does not do: across processes values do not follow time. The values that a killed process did not use are a
     gap, and so are those that could not be given back, whose count it logs. `last_value` is the end of the last block
     reserved; it never goes back.
 
     A process follows the guarded changes of others within `watch_seconds` and the time of one request: while it holds
-    blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. While looks fail, it
-    serves its blocks, and follows when one succeeds.
+    blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. If the last look that
+    succeeded is older than `watch_seconds` and the deadline, because looks fail or the process was stopped, the caller
+    looks before a value is served, and gets the error of a look that fails.
+
+    The same look compares the counters of the scopes that were used since with what was reserved, and drops the blocks
+    of one that went back; the next call then raises SequenceWentBack. One look compares 100 scopes at the most.
+
+    It holds blocks of 4,096 scopes. With more, the scope that was used least recently loses its block.
 
     If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 
     Cost: 1 request and 1 write unit a block; for an item the same as AtomicCounter. Beside that, for each process 1
     request and 1 read unit when it begins in a scope, and 1 more write unit if there is something to take; 1 read and 1
-    write unit when it gives something back; 1 request and 1 read unit every `watch_seconds` while it holds blocks.
+    write unit when it gives something back; 1 request and 1 read unit every `watch_seconds` while it holds blocks, and
+    with it 1 request and a read unit for each scope in which values were taken since.
     """
 
     idea = "a block of values, served from memory"
@@ -78,15 +92,16 @@ class BlockAllocator(CounterStrategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self._serving: dict[Scope, Iterator[int]] = {}
         self._supplies: dict[Scope, Supply] = {}
         self._lock = threading.RLock()
         self._fetches: list[Fetch] = []
         self._given_back = GivenBack(self.counter)
+        self._handed_out: LRU[int] = LRU(SCOPES_CHECKED)  # the highest value, of blocks that are held no more
         self._process = os.getpid()
         self._watch = Watch(
             self.history,
             self._drop,
+            self._compare,
             seconds=self.option["watch_seconds"],
             wall=self.wall,
             new_deadline=self.deadline,
@@ -104,17 +119,27 @@ class BlockAllocator(CounterStrategy):
         return self._next(scope)
 
     def _next(self, scope: Scope, deadline: Deadline | None = None) -> int:
-        try:
-            # `next` on a range's iterator is atomic under the interpreter's lock: two threads never get the same value.
-            return next(self._serving[scope])
-        except (KeyError, StopIteration):
-            return self._refill(scope, deadline or self.deadline())
+        watch = self._watch
+        while True:
+            try:
+                supply = self._supplies[scope]
+                # Atomic for the iterator of a range, under the interpreter's lock: no two threads get the same value.
+                value = next(supply.serving)
+            except (KeyError, StopIteration):
+                deadline = deadline or self.deadline()
+                supply, value = self._refill(scope, deadline)
+            # After the value is taken, so that a process that is stopped in between sees it, too.
+            supply.used = now = watch.clock()
+            if now < watch.blind_at:
+                return value
+            supply.hold_back(value)
 
     def forget(self) -> None:
         super().forget()
         with self._lock:
             self._supplies.clear()
-            self._serving.clear()
+            self._handed_out.clear()
+            self._given_back.forget()
             self.stop()
 
     def stop(self) -> None:
@@ -135,28 +160,60 @@ class BlockAllocator(CounterStrategy):
         """Delete the counter and drop this process's block."""
         deleted = super().delete_counter(scope)
         self._drop(scope)
+        self._handed_out.forget(scope)
+        self._given_back.forget_scope(scope)
         return deleted
 
     def _drop(self, scope: Scope) -> None:
         with self._lock:
-            self._supplies.pop(scope, None)
-            self._serving.pop(scope, None)
+            if supply := self._supplies.pop(scope, None):
+                supply.cease()
+                self._hands_out(scope, supply.last)
             if not self._supplies:
                 self.stop()
 
-    def _refill(self, scope: Scope, deadline: Deadline) -> int:
+    def _hands_out(self, scope: Scope, value: int | None) -> None:
+        """Remember the highest value, so that no lower one is taken of what others give back."""
+        if value is not None and value > (self._handed_out.get(scope) or 0):
+            self._handed_out.put(scope, value)
+
+    def _take_given_back(self, scope: Scope, last: int | None, deadline: Deadline) -> Beginning:
+        self._hands_out(scope, last)
+        return self._given_back.take(scope, deadline, above=self._handed_out.get(scope))
+
+    def _compare(self, send: Send) -> None:
+        """Drop the blocks whose counters went back. One request, and a read unit for each scope, at most SCOPES_A_LOOK.
+
+        Those come first that were compared longest ago; scopes in which no value was taken since are left out.
+        """
+        now, counter = self._watch.clock(), self.counter
+        used = [
+            (supply.compared, scope) for scope, supply in list(self._supplies.items()) if supply.used > supply.compared
+        ]
+        scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
+        seen = {scope: counter.highest_seen(scope) for scope in scopes}  # before the read: the counters go on meanwhile
+        for scope, row in counter.rows(scopes, send).items():
+            state = CounterState.of(row)
+            if state.should_be(seen[scope]) is not None or self._given_back.offers_again(scope, row):
+                logger.warning("sequence %s scope %r: the counter went back; its block is dropped", self.alias, scope)
+                self._drop(scope)
+            elif supply := self._supplies.get(scope):
+                supply.compared = now
+
+    def _refill(self, scope: Scope, deadline: Deadline) -> tuple[Supply, int]:
         self.lives.bind(deadline.send)
+        self._watch.catch_up(deadline)
         supply = self._supply(scope)
         try:
             if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
                 raise deadline.give_up(TOOK_TOO_LONG)
-            for value in self._serving.get(scope, ()):  # if another thread has refilled it meanwhile
-                return value
-            before = self._serving.get(scope)
+            for value in supply.serving:  # if another thread has refilled it meanwhile
+                return supply, value
+            before = supply.serving
             serving = iter(supply.next_half(deadline))
             value = next(serving)
             self._serve(scope, supply, serving, before)
-            return value
+            return supply, value
         finally:
             if supply.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 supply.lock.release()
@@ -174,31 +231,33 @@ class BlockAllocator(CounterStrategy):
     def _new_supply(self, scope: Scope) -> Supply:
         size: int = self.option["block_size"]
         return Supply(
-            partial(self._given_back.take, scope),
+            partial(self._take_given_back, scope),
             partial(self.fetch, scope),
             partial(self.prefetch, scope),
             block_size=size,
             most=self.option["max_block_size"] or 100 * size,
+            step=self.numbers.step,
             clock=self.timing.clock,
+            now=self._watch.clock(),
         )
 
-    def _serve(self, scope: Scope, supply: Supply, values: Iterator[int], before: Iterator[int] | None) -> None:
+    def _serve(self, scope: Scope, supply: Supply, values: Iterator[int], before: Iterator[int]) -> None:
         """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
         with self._lock:
-            if self._supplies.get(scope) is supply and self._serving.get(scope) is before:
-                self._serving[scope] = values
+            if self._supplies.get(scope) is supply and supply.serving is before:
+                supply.serving = values
 
     def _bound_memory(self) -> None:
-        """Drop the block that was held longest; its unused values become a gap."""
+        """Drop the block that was used least recently; its unused values become a gap."""
         if len(self._supplies) > BLOCKS_HELD:
-            oldest = next(iter(self._supplies))
-            del self._supplies[oldest]
-            self._serving.pop(oldest, None)
+            self._drop(min(self._supplies, key=lambda scope: self._supplies[scope].used))
 
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take values from memory, or from the counter if they are more than a block."""
         if count > self.option["block_size"]:
-            return super().take(scope, count, deadline)
+            taken = super().take(scope, count, deadline)
+            self._hands_out(scope, values_of(taken)[-1])
+            return taken
         values = [self._next(scope, deadline) for _ in range(count)]
         pending, supply = Pending(ReserveRequest(count=count)), self._supplies.get(scope)
         if supply:
@@ -221,13 +280,14 @@ class BlockAllocator(CounterStrategy):
         return Block(values, taken.write_units)
 
     def prefetch(self, scope: Scope, count: int) -> Fetch | None:
-        """Reserve a block in another thread, before anybody needs it; None if many fetches are under way."""
+        """Reserve a block in another thread, before anybody needs it; None if many are, or no thread can be started."""
         self._fetches = [fetch for fetch in self._fetches if not fetch.done]
         if len(self._fetches) >= MOST_FETCHES:
             return None
         fetch = Fetch(partial(self.fetch, scope, count), self.deadline)
+        if not fetch.start():
+            return None
         self._fetches.append(fetch)
-        fetch.start()
         return fetch
 
     def give_back(self) -> None:
@@ -249,10 +309,9 @@ class BlockAllocator(CounterStrategy):
         """Take out what this process still holds of a scope, so that none of its threads gets it any more."""
         with self._lock:
             self._supplies.pop(scope, None)
-            serving = self._serving.pop(scope, iter(()))
-        rest = list(serving)  # all at once, under the interpreter's lock, as `next` is
-        first = [range(rest[0], rest[-1] + self.numbers.step, self.numbers.step)] if rest else []
-        return _joined([*first, *supply.withdraw(deadline)])
+        unused = _joined(supply.withdraw(deadline))
+        self._hands_out(scope, supply.last)
+        return unused
 
     def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
         try:
@@ -269,7 +328,7 @@ class BlockAllocator(CounterStrategy):
     def held(self, scope: Scope) -> int:
         """How many reserved values of a scope this process serves from memory."""
         supply = self._supplies.get(scope)
-        return length_hint(self._serving.get(scope, ())) + (supply.unserved if supply else 0)
+        return supply.unserved if supply else 0
 
 
 def _give_back(reference: weakref.ref[BlockAllocator]) -> None:

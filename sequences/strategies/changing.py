@@ -31,6 +31,7 @@ from .tallies import ALWAYS, SINCE, known_from_start
 __all__ = ["Plan", "Scene", "Signature"]
 
 Action = Mapping[str, Any]
+CLOCK_SECONDS = 2.0  # by so much two readings of the engine's clock may be wrong, which tells whole seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -332,9 +333,10 @@ class Scene:
 
     @property
     def _seconds_to_follow(self) -> float:
-        """How long other processes may take to follow a change: they look every so often, by one request."""
-        seconds: float = self.strategy.option.get("watch_seconds", 0.0) + self.strategy.option["deadline"]
-        return seconds
+        """How long after the time in a change others may serve blocks: it is stored by its deadline, and a process with
+        an older look than `watch_seconds` and its deadline looks first."""
+        seconds: float = self.strategy.option.get("watch_seconds", 0.0) + 2 * self.strategy.option["deadline"]
+        return seconds + CLOCK_SECONDS
 
     def _key_of(self, value: int) -> Mapping[str, Any]:
         key = self.layout.key(self.scope, value)

@@ -3,12 +3,14 @@
 The counter itself never goes back. The values wait in one attribute of its row, with the life of the table: a restored
 row must not give them again. Both writes are on the condition that the row is as it was read, by the token that every
 write of a counter leaves in it, so that one process gets the values, once, even if a write arrives twice.
+
+A process remembers what it took: a row that offers it again went back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +19,9 @@ from ..exceptions import WriteCancelled
 from ..expressions import CHANGED, GIVEN_BACK
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Scope
-from .stored_counter import StoredCounter
+from . import remedies
+from .lru import LRU
+from .stored_counter import SCOPES_CHECKED, StoredCounter
 
 __all__ = ["Beginning", "GivenBack"]
 
@@ -39,46 +43,80 @@ class GivenBack:
 
     def __init__(self, counter: StoredCounter) -> None:
         self._counter = counter
+        self._taken: LRU[Beginning] = LRU(SCOPES_CHECKED)
 
-    def take(self, scope: Scope, deadline: Deadline) -> Beginning:
-        """Take all that was given back in a scope, in ascending order. One read, and one write if there is something.
+    def forget(self) -> None:
+        """Forget what was taken in every scope."""
+        self._taken.clear()
 
-        Raises what the next reservation would raise, such as SequenceFrozen.
+    def forget_scope(self, scope: Scope) -> None:
+        """Forget what was taken in one scope."""
+        self._taken.forget(scope)
+
+    def take(self, scope: Scope, deadline: Deadline, *, above: int | None = None) -> Beginning:
+        """Take what was given back in a scope and is higher than `above`, in ascending order.
+
+        The rest stays for other processes. One read, and one write if there is something. Raises what the next
+        reservation would raise, such as SequenceFrozen, and SequenceWentBack if the row offers again what was taken.
         """
         counter, send = self._counter, partial(read, deadline=deadline)
         counter.check_items(scope, send)
         while True:
             row = dynamodb.unmarshal(counter.state(scope, send).row or {})
             life = self._life(deadline)
-            begun = Beginning(row.get(CHANGED), life, tuple(self._usable(row, life)))
+            if self.offers_again(scope, row):
+                raise remedies.offered_again(counter.alias, scope, known=row["last_value"])
+            usable = self._usable(row, life)
+            ranges = tuple(one for one in usable if above is None or one.start > above)
+            begun = Beginning(row.get(CHANGED), life, ranges)
             if not begun.ranges:
                 return begun
             token = new_token()
+            left = [_text(one) for one in usable if one not in ranges]
             try:
-                self._write(scope, row, deadline, token, removes=[GIVEN_BACK])
+                self._write(scope, row, deadline, token, **_kept(life, left))
             except WriteCancelled as error:
                 if error.after_unknown:  # perhaps they were taken: nobody may take them from here
                     return Beginning(begun.changed, begun.life)
                 deadline.try_again(error)
             else:
+                self._remember(scope, begun)
                 return begun
+
+    def offers_again(self, scope: Scope, row: Mapping[str, Any]) -> bool:
+        """Whether a row offers values that this process took from it and did not give back: then the row went back."""
+        taken = self._taken.get(scope)
+        offered = [_range(text) for text in self._texts(row, taken.life)] if taken else []
+        return any(_overlap(one, other) for one in offered for other in (taken.ranges if taken else ()))
+
+    def _remember(self, scope: Scope, begun: Beginning) -> None:
+        before = self._taken.get(scope)
+        earlier = before.ranges if before and before.life == begun.life else ()
+        self._taken.put(scope, replace(begun, ranges=(*earlier, *begun.ranges)[-MOST_RANGES:]))
+
+    def _forget_given(self, scope: Scope, ranges: Sequence[range]) -> None:
+        """Remember of what was taken only what is not given back: the beginnings of its ranges."""
+        if taken := self._taken.get(scope):
+            first = min(one.start for one in ranges)
+            kept = (range(one.start, min(one.stop, max(one.start, first)), one.step) for one in taken.ranges)
+            self._taken.put(scope, replace(taken, ranges=tuple(filter(len, kept))))
 
     def give(self, scope: Scope, ranges: Sequence[range], since: Beginning, deadline: Deadline) -> bool:
         """Give values back that nobody got. Returns whether they are: not after a change by an operator, in another
         life of the table, or beside too many others. Two requests and a `DescribeTable`, for 1 read and 1 write unit.
         """
+        self._forget_given(scope, ranges)
         while True:
             request = expressions.read_item(self._counter.table, self._counter.key(scope))
             row = dynamodb.unmarshal(read("get_item", request, deadline=deadline).get("Item", {}))
             # After the read: in a table that is made again later, no row has this token.
             life = self._life(deadline, anew=True)
-            texts = [*self._texts(row, life), *(f"{one.start}:{one.stop}:{one.step}" for one in ranges)]
+            texts = [*self._texts(row, life), *map(_text, ranges)]
             is_same = life and life == since.life and row.get(CHANGED) == since.changed and "token" in row
             if not is_same or len(texts) > MOST_RANGES:
                 return False
             try:
-                kept = {GIVEN_BACK: {"life": life, "ranges": texts}}
-                self._write(scope, row, deadline, new_token(), sets=kept)
+                self._write(scope, row, deadline, new_token(), **_kept(life, texts))
             except WriteCancelled as error:
                 if error.after_unknown:  # they may be given back, and even taken: never twice
                     return False
@@ -106,6 +144,23 @@ class GivenBack:
     def _usable(self, row: Mapping[str, Any], life: str) -> list[range]:
         """The ranges in a row that are values of the sequence as it is configured now, without those that are not."""
         numbers = self._counter.numbers
-        found = [range(*map(int, text.split(":"))) for text in self._texts(row, life)]
+        found = map(_range, self._texts(row, life))
         fitting = (one for one in found if one.step == numbers.step and not numbers.problem(one[0]))
         return sorted((one for one in fitting if one[-1] <= numbers.maximum), key=lambda one: one.start)
+
+
+def _kept(life: str, texts: Sequence[str]) -> dict[str, Any]:
+    """The change of a row after which it offers these values alone."""
+    return {"sets": {GIVEN_BACK: {"life": life, "ranges": texts}}} if texts else {"removes": [GIVEN_BACK]}
+
+
+def _text(one: range) -> str:
+    return f"{one.start}:{one.stop}:{one.step}"
+
+
+def _range(text: str) -> range:
+    return range(*map(int, text.split(":")))
+
+
+def _overlap(one: range, other: range) -> bool:
+    return max(one.start, other.start) < min(one.stop, other.stop)

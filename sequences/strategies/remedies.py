@@ -9,7 +9,7 @@ from typing import Any
 from ..exceptions import SequenceFrozen, SequenceWentBack
 from ..types import Scope, parted, scope_text
 
-__all__ = ["command", "frozen", "items_went_back", "signature", "went_back"]
+__all__ = ["command", "frozen", "items_went_back", "offered_again", "signature", "went_back"]
 
 
 def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
@@ -37,7 +37,7 @@ def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen
 
 def went_back(alias: str, scope: Scope, *, found: int | None, known: int) -> SequenceWentBack:
     """The error for a counter that is lower than a value it handed out."""
-    remedy = command("recover", alias, scope, "--past", str(known))
+    remedy = _recover(alias, scope, known)
     return SequenceWentBack(
         f"The counter of {alias!r}, scope {scope!r}, says {found}, but {known} was handed out: it was set back, or "
         f"restored, or its items were numbered without it. To go on: {remedy}. While two strategies number the same "
@@ -50,5 +50,17 @@ def items_went_back(alias: str, scope: Scope, *, found: int | None, known: int) 
     return SequenceWentBack(
         f"The items of {alias!r}, scope {scope!r}, end at {'nothing' if found is None else found}, but {known} was "
         "handed out: rows were deleted, or the table was restored. To go on: "
-        f"{command('recover', alias, scope, '--past', str(known))}."
+        f"{_recover(alias, scope, known)}."
     )
+
+
+def offered_again(alias: str, scope: Scope, *, known: int) -> SequenceWentBack:
+    """The error for a counter that offers values of blocks again that this process has taken from it."""
+    return SequenceWentBack(
+        f"The counter of {alias!r}, scope {scope!r}, offers values again that this process took because others had "
+        f"given them back: it was set back, or restored. To go on: {_recover(alias, scope, known)}."
+    )
+
+
+def _recover(alias: str, scope: Scope, known: int) -> str:
+    return command("recover", alias, scope, "--past", str(known))

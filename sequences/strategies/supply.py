@@ -5,12 +5,13 @@ from __future__ import annotations
 import _thread
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import length_hint
 
 from ..commit_queues import GLANCE_SECONDS
-from ..exceptions import SequenceError
+from ..exceptions import SequenceError, SequenceExhausted
 from ..retries import Deadline
 from ..waiters import TOOK_TOO_LONG
 from .given_back import Beginning
@@ -42,9 +43,14 @@ class Fetch:
         self.blocks: list[Block] = []
         self.done = False
 
-    def start(self) -> None:
+    def start(self) -> bool:
+        """Begin; return False if no thread can be started now."""
         self._running.acquire()
-        _thread.start_new_thread(self._run, ())
+        try:
+            _thread.start_new_thread(self._run, ())
+        except RuntimeError:  # there are too many threads, or the interpreter ends
+            return False
+        return True
 
     def _run(self) -> None:
         try:
@@ -70,18 +76,26 @@ class Fetch:
 
 
 class Supply:
-    """The supply of values of one scope: the half block that comes next, and the block that is being fetched."""
+    """The supply of values of one scope: those that are served now, the half block that comes next, and the block that
+    is being fetched."""
 
     def __init__(
         self,
-        begin: Callable[[Deadline], Beginning],
+        begin: Callable[[int | None, Deadline], Beginning],
         fetch: Callable[[int, Deadline], Block],
         prefetch: Callable[[int], Fetch | None],
         *,
         block_size: int,
         most: int,
+        step: int,
         clock: Callable[[], float],
+        now: float,
     ) -> None:
+        self.serving: Iterator[int] = iter(())
+        self.last: int | None = None
+        """The highest value that was handed out; while some are served, the last of them."""
+        self.used = self.compared = now
+        """When a value was taken, and when the counter was last compared with them (seconds of the watch)."""
         self.lock = threading.RLock()  # a signal handler may take a value while its thread refills
         self.units_per_value = 0.0
         self.begun: Beginning | None = None
@@ -92,38 +106,81 @@ class Supply:
         self._fetching: Fetch | None = None
         self._size = self._least = block_size
         self._most = most
+        self._step = step
         self._clock = clock
         self._began = clock()
 
     @property
     def unserved(self) -> int:
         fetched = list(self._fetching.blocks) if self._fetching else []
-        return sum(len(block.values) for block in fetched) + sum(len(half) for half in self._halves)
+        served = length_hint(self.serving)
+        return served + sum(len(block.values) for block in fetched) + sum(len(half) for half in self._halves)
 
     def next_half(self, deadline: Deadline) -> range:
         """The next values to serve: first what others gave back, which is lower than what the counter gives.
 
-        When the last half begins, starts to fetch the next block.
+        When the last half begins, starts to fetch the next block. When the counter is used up, takes what others have
+        given back since.
         """
         if self.begun is None:
-            self.begun = self._begin(deadline)
-            self._halves.extend(self.begun.ranges)
+            self._take_given_back(deadline)
+        half = self._waiting_half() or self._half_of_block(deadline)
+        self.last = half[-1]
+        return half
+
+    def _take_given_back(self, deadline: Deadline) -> None:
+        self.begun = self._begin(self.last, deadline)
+        self._halves.extend(self.begun.ranges)
+
+    def _waiting_half(self) -> range | None:
         with suppress(IndexError):
             half = self._halves.popleft()
-            if not self._halves:
+            if not self._halves and not self._fetching:
                 if self.units_per_value:  # not of what others gave back: it says nothing of the rate
                     self._resize()
                 self._fetching = self._prefetch(self._size)
             return half
-        block = self._fetched(deadline)
+        return None
+
+    def _half_of_block(self, deadline: Deadline) -> range:
+        try:
+            block = self._fetched(deadline)
+        except SequenceExhausted:
+            self._take_given_back(deadline)
+            if half := self._waiting_half():
+                return half
+            raise
         middle = (len(block) + 1) // 2
         if len(block) > 1:
             self._halves.append(block[middle:])
         return block[:middle]
 
+    def cease(self) -> range:
+        """Take out what is served now."""
+        rest = list(self.serving)  # all at once, under the interpreter's lock, as `next` is
+        if not rest:
+            return range(0)
+        self.last = rest[0] - self._step
+        return range(rest[0], rest[-1] + self._step, self._step)
+
+    def hold_back(self, value: int) -> None:
+        """Serve nothing before the next half is asked for, which begins with this value that nobody got.
+
+        If a later value was taken meanwhile, this one stays unused.
+        """
+        with self.lock:
+            if rest := self.cease():
+                self._halves.appendleft(rest)
+            if value != self.last:
+                return
+            follows = self._halves and self._halves[0].start == value + self._step
+            stop = self._halves.popleft().stop if follows else value + self._step
+            self._halves.appendleft(range(value, stop, self._step))
+            self.last = value - self._step
+
     def withdraw(self, deadline: Deadline) -> list[range]:
         """Take out what is not served, also the block that is being fetched, if it comes in time."""
-        ranges = []
+        ranges = [self.cease()]
         with suppress(IndexError):
             while True:
                 ranges.append(self._halves.popleft())
@@ -137,6 +194,7 @@ class Supply:
         if fetching and not fetching.wait(deadline):
             raise deadline.give_up(TOOK_TOO_LONG)
         block = fetching.take() if fetching else None
+        self._fetching = None
         block = block or self._fetch(self._size, deadline)
         self.units_per_value = block.write_units / len(block.values)
         return block.values

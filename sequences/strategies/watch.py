@@ -5,34 +5,46 @@ from __future__ import annotations
 import _thread
 import logging
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
+from math import inf
 
-from ..retries import Deadline
+from ..exceptions import TableMissing
+from ..retries import Deadline, read
 from ..types import Scope
+from ..waiters import TOOK_TOO_LONG
 from .history import History
+from .layout import Send
 
 __all__ = ["Watch"]
 
 logger = logging.getLogger(__name__)
 
+# Seconds that go on while a process is stopped or its machine sleeps; on Linux the monotonic clock stops then.
+elapsed: Callable[[], float] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+)
 LATE_SECONDS = 60.0  # how long after the time in it a line may appear, beside the deadline of its change
 
 
 class Watch:
-    """Calls `follow` with the scope of every new line of a history, within `seconds`, from `start` to `stop`.
+    """Calls `follow` with the scope of every new line of a history, within `seconds`, from `start` to `stop`, and then
+    `compare`, which looks at what the history does not tell.
 
     Lines of the minute before the start count as new, too. What a look misses because it fails is seen by a later one;
     of several failures in a row the first is logged. The thread does not delay the end of the process, and ends when
-    nobody uses the watch any more. Cost: 1 request and 1 read unit every `seconds`.
+    nobody uses the watch any more. Cost: 1 request and 1 read unit every `seconds`, beside what `compare` costs.
     """
 
     def __init__(
         self,
         history: History,
         follow: Callable[[Scope], None],
+        compare: Callable[[Send], None],
         *,
         seconds: float,
         wall: Callable[[], float],
@@ -40,19 +52,28 @@ class Watch:
     ) -> None:
         self._history = history
         self._follow = follow
+        self._compare = compare
         self._seconds = min(seconds, threading.TIMEOUT_MAX)
         self._wall = wall
         self._new_deadline = new_deadline
         self._running: threading.Lock | None = None  # held while the thread is to run
+        self._begun = False
+        self._looking = threading.RLock()  # a signal handler may look while its thread does
+        self.clock = elapsed
+        self.blind_at = inf
+        """When the last look is too old to serve from memory (seconds of the clock)."""
         self._looked_at = 0.0
         self._seen: frozenset[str] = frozenset()
         self._fails = False
 
     def start(self) -> None:
-        """Begin, unless it is running. If no thread can be started now, the next call tries again."""
+        """Begin, unless it is running. If no thread can be started now, the next call tries again, and `catch_up` looks
+        meanwhile."""
         if self._running is not None:
             return
-        self._looked_at = self._wall()
+        if not self._begun:  # nothing is held yet: what comes later was reserved later than the changes before
+            self._looked_at, self._begun = self._wall(), True
+            self.blind_at = self.clock() + self._patience
         running, started = threading.Lock(), False
         running.acquire()
         try:
@@ -68,6 +89,7 @@ class Watch:
     def stop(self) -> None:
         """End the thread. Never waits, so that a forked child, in which the thread is not, may call it."""
         running, self._running = self._running, None
+        self._begun, self.blind_at = False, inf
         if running is not None:
             with suppress(RuntimeError):  # another thread has stopped it meanwhile
                 running.release()
@@ -77,9 +99,12 @@ class Watch:
         return self._running is running
 
     def look(self) -> None:
-        """Follow the lines that no look has seen yet. One query, or one for each MB of lines."""
+        """Follow the lines that no look has seen yet, and compare. One query, or one for each MB of lines."""
+        send = self._new_deadline().send
         try:
-            self._look()
+            with self._looking:
+                self._look(send)
+            self._compare(send)
         except Exception as error:  # noqa: BLE001 - whatever fails here, values go on
             logger.log(
                 logging.DEBUG if self._fails else logging.WARNING,
@@ -90,13 +115,45 @@ class Watch:
         else:
             self._fails = False
 
-    def _look(self) -> None:
-        now, deadline = self._wall(), self._new_deadline()
-        since = datetime.fromtimestamp(max(0.0, self._looked_at - LATE_SECONDS - deadline.seconds), UTC)
-        lines = self._history.scopes_since(since, deadline.send)
+    def catch_up(self, deadline: Deadline) -> None:
+        """Look now if the last look is too old. Raises what the look raises: then nothing may be served from memory.
+
+        holder:    look | stopped ........................... | goes on: looks, and finds the freeze
+        operator:         freeze | waits until all have looked, or serve nothing | void
+        """
+        if self.clock() < self.blind_at:
+            return
+        try:
+            if not self._looking.acquire(timeout=max(deadline.left, 0.0)):
+                raise deadline.give_up(TOOK_TOO_LONG)
+            if self.clock() >= self.blind_at:  # no other thread has looked meanwhile
+                with suppress(TableMissing):
+                    self._look(partial(read, deadline=deadline))
+        finally:
+            if self._looking._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
+                self._looking.release()
+
+    def _look(self, send: Send) -> None:
+        began, now = self.clock(), self._wall()
+        since = datetime.fromtimestamp(max(0.0, self._looked_at - LATE_SECONDS - self._new_deadline().seconds), UTC)
+        try:
+            lines = self._history.scopes_since(since, send)
+        except TableMissing:  # and no change can be stored without it
+            self._saw(began)
+            raise
         for scope in {lines[key] for key in lines.keys() - self._seen}:
             self._follow(scope)
         self._looked_at, self._seen = now, frozenset(lines)
+        self._saw(began)
+
+    def _saw(self, began: float) -> None:
+        if self._begun:
+            self.blind_at = began + self._patience
+
+    @property
+    def _patience(self) -> float:
+        """How old the last look may be: by then the next one has been made, or has failed."""
+        return self._seconds + self._new_deadline().seconds
 
 
 def _run(reference: weakref.ref[Watch], running: threading.Lock, seconds: float) -> None:

@@ -35,7 +35,7 @@ from sequences.exceptions import TableMissing
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import parse_config, strategies
 from sequences.retries import Deadline, Timing, new_token
-from sequences.strategies import Strategy, block, item_writer, stored_counter
+from sequences.strategies import Strategy, block, given_back, item_writer, stored_counter
 from sequences.strategies.lru import LRU
 from sequences.strategies.stored_counter import StoredCounter
 from sequences.tables import create_tables
@@ -281,6 +281,8 @@ def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
     patch.setattr(stored_counter, "SCOPES_CHECKED", scopes)
     patch.setattr(block, "BLOCKS_HELD", scopes)
+    patch.setattr(block, "SCOPES_CHECKED", scopes)
+    patch.setattr(given_back, "SCOPES_CHECKED", scopes)
     strategies.reset()
 
 

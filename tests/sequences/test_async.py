@@ -639,16 +639,38 @@ class TestDeadlines:
         assert titles("sort-key", scope) == []
 
     def test_without_a_thread(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """If no thread can be started, the caller is told so, and the next one of the scope gets a number."""
+        """If no thread can be started, callers are served all the same, each once, and the next ones by a thread."""
+        gatherings.reset()
 
         def full(*_: object) -> None:
             raise RuntimeError("can't start new thread")
 
         with monkeypatch.context() as patch:
-            patch.setattr(gatherings._threads, "submit", full)
-            with pytest.raises(RuntimeError, match="new thread"):
-                asyncio.run(aput_next("sort-key", {}, scope=scope))
-        assert asyncio.run(asyncio.wait_for(aput_next("sort-key", {}, scope=scope), 10)).value == 1
+            patch.setattr(threading.Thread, "start", full)
+            assert [asyncio.run(aput_next("sort-key", {}, scope=scope)).value for _ in range(2)] == [1, 2]
+            assert asyncio.run(aget_next_value("atomic", scope=scope)) == 1
+        assert asyncio.run(asyncio.wait_for(aput_next("sort-key", {}, scope=scope), 10)).value == 3
+        assert [*stored("sort-key", scope)] == [1, 2, 3]
+        assert gatherings._by_key == {}
+
+    def test_without_another_thread(self, scope: str, monkeypatch: pytest.MonkeyPatch, wire: Wire) -> None:
+        """If no more threads can be started, a caller is served by the thread that is there when it has ended."""
+        gatherings.reset()
+        asyncio.run(aput_next("sort-key", {}, scope=scope))
+
+        async def callers() -> list[int]:
+            with Held(wire, "PutItem") as request:
+                first = put(scope)
+                await request.reached()
+                monkeypatch.setattr(threading.Thread, "start", full)
+                second = put(f"{scope}-other")
+                await asyncio.sleep(0)
+            return [await first, await second]
+
+        def full(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        assert asyncio.run(asyncio.wait_for(callers(), 20)) == [2, 1]
 
     def test_each_its_own(
         self, scope: str, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch

@@ -74,6 +74,21 @@ def test_its_result_is_kept(strategy: Strategy, scope: str) -> None:
     assert result in latest_audits(ALIAS, limit=1000)
 
 
+def test_without_a_thread(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If no thread can be started an audit is refused, and another one may begin at once."""
+
+    def full(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    fill(scope, 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", full)
+        with pytest.raises(AuditRefused, match="cannot start a thread"):
+            start_audit(strategy, scope, "ada")
+    start_audit(strategy, scope, "ada")
+    end_of(strategy, scope)
+
+
 def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it runs, everybody sees how far it is; when the process ends it says where it stopped."""
     monkeypatch.setattr(background, "PROGRESS_SECONDS", 0)

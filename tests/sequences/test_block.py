@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import logging
 import threading
 import time
@@ -17,7 +18,7 @@ from sequences.retries import Deadline
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.strategies import block as block_module
 from sequences.testing.callers import at_once, take_some
-from tests.sequences.support import Clock, Meeting, Processes, Wire, read_counter, wait_until
+from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -180,6 +181,21 @@ class TestFetching:
         assert put_next("block", {}, scope=scope).write_units == pytest.approx(1.1)
 
 
+class TestWithoutThreads:
+    def test_values_go_on(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where no thread can be started callers fetch the blocks themselves, without a gap; later threads do again."""
+
+        def full(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_thread, "start_new_thread", full)
+            assert take_some("block", scope, 200) == list(range(1, 201))
+        assert allocator._fetches == []
+        take_some("block", scope, 60)
+        wait_until(lambda: bool(allocator._fetches) and all(fetch.done for fetch in allocator._fetches))
+
+
 class TestForks:
     def test_nothing_twice(self, allocator: BlockAllocator, scope: str, forked: Processes) -> None:
         """What a process has left of a block stays its own: children fetch blocks themselves."""
@@ -267,8 +283,19 @@ class TestUnused:
         monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
         for n in range(10):
             assert take_some("block", f"{scope}-{n}", 2) == [1, 2]
-        assert len(allocator._supplies) == len(allocator._serving) == 4
+        assert len(allocator._supplies) == 4
         assert take_some("block", f"{scope}-0", 1) == [11]
+
+    def test_the_scope_used_least_recently(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The block that goes is of the scope that was used least recently, not of the one that began first."""
+        monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
+        for n in range(10):
+            assert take_some("block", scope, 1) == [n + 1]
+            take_some("block", f"{scope}-{n}", 1)
+        assert take_some("block", f"{scope}-8", 1) == [2]
+        assert take_some("block", f"{scope}-1", 1) == [11]
 
 
 def test_the_registry_serves_one_allocator() -> None:
@@ -294,6 +321,20 @@ def test_near_the_maximum(install: Callable[..., Strategy], scope: str, maximum:
         get_next_value("block", scope=scope)
 
 
+def test_given_back_before_the_end(install: Callable[..., Strategy], scope: str) -> None:
+    """At the end of the sequence a running process takes what others have given back since, and then refuses."""
+    other = install("block", block_size=10, MAXIMUM=20)
+    assert isinstance(other, BlockAllocator)
+    running = make("block", block_size=10, MAXIMUM=20)
+    assert [running.next_value(scope) for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert [other.next_value(scope) for _ in range(3)] == [11, 12, 13]
+    other.give_back()
+    assert [running.next_value(scope) for _ in range(12)] == [*range(6, 11), *range(14, 21)]
+    for _ in range(2):
+        with pytest.raises(SequenceExhausted):
+            running.next_value(scope)
+
+
 def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
     """A block is served before what is remembered is forgotten, or after it, and not meanwhile."""
     held, go_on = threading.Event(), threading.Event()
@@ -309,7 +350,7 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
         assert held.wait(30)
         wait_until(lambda: "UpdateItem" in wire.operations)
         time.sleep(0.2)
-        assert scope not in allocator._serving
+        assert not any(supply.unserved > 5 for supply in allocator._supplies.values())
         go_on.set()
         assert taking.result() == 1
 

@@ -899,11 +899,11 @@ class TestVoid:
         install("block", wall=clock, watch_seconds=10)
         other = make("block")
         assert other.next_value(scope) == 1
-        words = r"^value is 5; no item has it yet, and a process may hold it in its block: freeze the scope, wait 20 s"
+        words = r"^value is 5; no item has it yet, and a process may hold it in its block: freeze the scope, wait 32 s"
         with pytest.raises(InvalidChange, match=words):
             changes.void("block", 5, scope=scope, **WHO)
         changes.freeze("block", scope=scope, **WHO)
-        clock.now += 19
+        clock.now += 31
         with pytest.raises(InvalidChange, match=words):
             changes.void("block", 5, scope=scope, **WHO)
         clock.now += 2

@@ -13,11 +13,11 @@ import pytest
 
 from project.paths import ROOT
 from sequences import changes, dynamodb, get_last_value, get_next_value, put_next
-from sequences.exceptions import SequenceFrozen, WriteCancelled
+from sequences.exceptions import SequenceFrozen, SequenceWentBack, WriteCancelled
 from sequences.expressions import GIVEN_BACK
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
-from sequences.strategies import BlockAllocator, Strategy
+from sequences.strategies import BlockAllocator, Strategy, block
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.testing.callers import take_some
 from tests.sequences.support import Clock, Processes, Wire, read_counter, set_counter, wait_until
@@ -137,6 +137,50 @@ class TestGoingOn:
         assert len(read_counter("block", scope)[GIVEN_BACK]["ranges"]) == MOST_RANGES
 
 
+class TestOrder:
+    """Two processes hold 1..10 and 11..20, and the first one gives back 4..10 while the second one goes on."""
+
+    @pytest.fixture
+    def held(self, begin: Begin, scope: str) -> BlockAllocator:
+        """The second process, which got 11, 12 and 13."""
+        other, own = begin(), begin()
+        assert [other.next_value(scope) for _ in range(3)] == [1, 2, 3]
+        assert [own.next_value(scope) for _ in range(3)] == [11, 12, 13]
+        other.give_back()
+        return own
+
+    def test_after_a_drop(self, held: BlockAllocator, begin: Begin, scope: str) -> None:
+        """A process that has dropped its block gets higher values than before; lower ones are left to others."""
+        held._drop(scope)
+        wait_until(lambda: all(fetch.done for fetch in held._fetches))
+        assert held.next_value(scope) == 21
+        assert read_counter("block", scope)[GIVEN_BACK]["ranges"] == ["4:11:1"]
+        begin()
+        assert take_some("block", scope, 1) == [4]
+
+    def test_after_many_other_scopes(self, held: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same holds after its block had to go because of other scopes."""
+        monkeypatch.setattr(block, "BLOCKS_HELD", 2)
+        for n in range(3):
+            held.next_value(f"{scope}-{n}")
+        assert held.next_value(scope) > 13
+
+    def test_after_more_than_a_block(self, held: BlockAllocator, begin: Begin, scope: str) -> None:
+        """The same holds for a process that got more than a block at once."""
+        own = begin()
+        assert own.reserve(scope, 25, own.deadline())[0] == 21
+        assert own.next_value(scope) > 45
+
+    def test_higher_ones(self, held: BlockAllocator, begin: Begin, scope: str) -> None:
+        """What is higher than all that a process got is taken, also its own, and the rest stays."""
+        held.give_back()
+        assert read_counter("block", scope)[GIVEN_BACK]["ranges"] == ["4:11:1", "14:21:1"]
+        assert [held.next_value(scope) for _ in range(7)] == [*range(14, 21)]
+        assert read_counter("block", scope)[GIVEN_BACK]["ranges"] == ["4:11:1"]
+        begin()
+        assert take_some("block", scope, 7) == [*range(4, 11)]
+
+
 class TestFaults:
     def test_a_write_that_arrives_twice(self, begin: Begin, scope: str, wire: Wire) -> None:
         """A copy of the request, which arrives when another process has taken the values, does nothing."""
@@ -159,6 +203,39 @@ class TestFaults:
         begin()
         wire.lose(lost)
         assert take_some("block", scope, 9) == list(range(4, 13))
+
+    def test_a_row_that_offers_them_again(self, begin: Begin, scope: str) -> None:
+        """A process that took values refuses when a restored row offers them again, until it is recovered."""
+        stop_after(begin, scope, 3)
+        before = read_counter("block", scope)
+        taker = begin()
+        assert take_some("block", scope, 4) == [4, 5, 6, 7]
+        wait_until(lambda: all(fetch.done for fetch in taker._fetches))
+        set_counter("block", scope, **{GIVEN_BACK: before[GIVEN_BACK], "token": before["token"]})
+        taker._watch.look()
+        for _ in range(2):
+            with pytest.raises(SequenceWentBack, match="offers values again"):
+                taker.next_value(scope)
+        changes.recover("block", scope=scope, past=10, **SIGNED)
+        assert taker.next_value(scope) > 10
+
+    def test_what_was_given_back_twice(self, begin: Begin, scope: str) -> None:
+        """A process may take what it has taken and given back itself before, as often as it likes."""
+        stop_after(begin, scope, 3)
+        taker = begin()
+        for value in (4, 5, 6, 7):
+            assert taker.next_value(scope) == value
+            taker._watch.look()
+            taker.give_back()
+
+    def test_a_counter_that_begins_again(self, begin: Begin, scope: str) -> None:
+        """After its own `delete_counter` a process takes values that it took before from the earlier counter."""
+        stop_after(begin, scope, 3)
+        taker = begin()
+        assert take_some("block", scope, 2) == [4, 5]
+        assert taker.delete_counter(scope)
+        stop_after(begin, scope, 3)
+        assert taker.next_value(scope) == 4
 
     def test_taken_between_the_lost_answer_and_the_repeat(self, begin: Begin, scope: str, wire: Wire) -> None:
         """Values that another process took, after their giver lost the answer, are not given back again."""

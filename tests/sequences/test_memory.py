@@ -15,7 +15,7 @@ from sequences.registry import strategies
 from sequences.strategies.lru import LRU, SCOPES_REMEMBERED
 from tests.sequences.support import Meeting, remember_at_most
 
-MANY = 1_000
+MANY = 2_000
 BOUND = 400
 
 

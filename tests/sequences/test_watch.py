@@ -5,6 +5,8 @@ from __future__ import annotations
 import _thread
 import gc
 import logging
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -20,15 +22,22 @@ import pytest
 
 from project.paths import ROOT
 from sequences import changes, get_last_value, get_next_value
-from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, TableMissing
+from sequences.exceptions import (
+    AccessRefused,
+    OutcomeUnknown,
+    SequenceFrozen,
+    SequenceWentBack,
+    TableMissing,
+)
+from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.retries import Deadline
-from sequences.strategies import BlockAllocator, Strategy, history, watch
+from sequences.strategies import BlockAllocator, Strategy, block, history, watch
 from sequences.strategies.supply import Block
 from sequences.strategies.watch import Watch
-from sequences.testing.callers import take_some
+from sequences.testing.callers import at_once, take_some
 from sequences.types import Dated
-from tests.sequences.support import Clock, Processes, Wire, make, wait_until
+from tests.sequences.support import Clock, Processes, Wire, delete_counter, make, set_counter, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -217,6 +226,194 @@ class TestLooks:
         assert allocator.unused == 0
 
 
+class TestStopped:
+    """A process that did not run for longer than `watch_seconds` and the deadline, and what it does first."""
+
+    @pytest.fixture
+    def time_passes(self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        """The clock by which it knows how old its last look is."""
+        clock = Clock()
+        monkeypatch.setattr(allocator._watch, "clock", clock, raising=False)
+        return clock
+
+    @pytest.mark.parametrize("taken", [1, 4, 5, 10])
+    def test_a_freeze(self, allocator: BlockAllocator, scope: str, time_passes: Clock, taken: int) -> None:
+        """It hands out no value of a scope that was frozen meanwhile, wherever in its block it is."""
+        take_some("block", scope, taken)
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        time_passes.now += allocator.option["watch_seconds"] + allocator.option["deadline"]
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
+    def test_a_stop_at_the_last_moment(
+        self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same holds if it is stopped after the value has left the block."""
+        take_some("block", scope, 2)
+
+        def stopped() -> Iterator[int]:
+            with elsewhere():
+                changes.freeze("block", scope=scope, **WHO)
+            time_passes.now += 10_000
+            yield 3
+
+        allocator._supplies[scope].serving = stopped()
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
+    def test_no_change(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
+        """It goes on with its block after one look, which is one query."""
+        take_some("block", scope, 2)
+        wire.clear()
+        time_passes.now += 10_000
+        assert take_some("block", scope, 3) == [3, 4, 5]
+        assert wire.operations == ["Query"]
+
+    def test_a_look_that_fails(
+        self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without a look it refuses, and loses no value by that."""
+        take_some("block", scope, 2)
+        time_passes.now += 10_000
+        with monkeypatch.context() as patch:
+            patch.setattr(allocator.history, "scopes_since", partial(fail, AccessRefused("no")))
+            for _ in range(3):
+                with pytest.raises(AccessRefused):
+                    get_next_value("block", scope=scope)
+        assert take_some("block", scope, 8) == [3, 4, 5, 6, 7, 8, 9, 10]
+
+    def test_threads(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
+        """Of many threads that find the look too old one looks, and no value comes twice or is lower than before."""
+        take_some("block", scope, 2)
+        time_passes.now += 10_000
+        wire.clear()
+        values = at_once(8, lambda _: get_next_value("block", scope=scope))
+        assert len(set(values)) == 8
+        assert min(values) > 2
+        assert wire.operations.count("Query") == 1
+
+    def test_a_process(self, scope: str, configured: str, engine: Engine) -> None:
+        """A process that is stopped by a signal hands out no value that an operator has made void meanwhile."""
+        with subprocess.Popen(
+            [sys.executable, "-c", TAKES, scope], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "PREFIX": configured},
+        ) as process:  # fmt: skip
+            assert process.stdout
+            assert process.stdout.readline() == "1\n"
+            process.send_signal(signal.SIGSTOP)
+            try:
+                with elsewhere():
+                    changes.freeze("block", scope=scope, **WHO)
+                with elsewhere(wall=Clock(time.time() + 3600), watch_seconds=0.1):
+                    changes.void("block", 2, scope=scope, **WHO)
+                time.sleep(STOPPED_SECONDS)
+            finally:
+                process.send_signal(signal.SIGCONT)
+            assert process.communicate("\n", timeout=60)[0] == "SequenceFrozen\n"
+
+
+STOPPED_SECONDS = 2.5  # more than its watch_seconds and deadline
+TAKES = """
+import _thread, os, sys, django
+django.setup()
+from django.conf import settings
+from tests.sequences.support import SEQUENCES, make
+settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, os.environ["PREFIX"]
+def full(*_):
+    raise RuntimeError("can't start new thread")
+_thread.start_new_thread = full  # the caller has to look
+block = make("block", watch_seconds=0.1, deadline=2.0)
+print(block.next_value(sys.argv[1]), flush=True)
+sys.stdin.readline()
+try:
+    print(block.next_value(sys.argv[1]), flush=True)
+except Exception as error:
+    print(type(error).__name__, flush=True)
+"""
+
+
+class TestCounters:
+    """A counter that goes back while a process holds a block of it."""
+
+    def test_a_restored_counter(self, allocator: BlockAllocator, scope: str) -> None:
+        """After the next look its block is refused, as a new one would be."""
+        take_some("block", scope, 2)
+        set_counter("block", scope, last_value=5, highest=5)
+        allocator._watch.look()
+        for _ in range(2):
+            with pytest.raises(SequenceWentBack):
+                get_next_value("block", scope=scope)
+
+    def test_a_deleted_counter(self, allocator: BlockAllocator, scope: str) -> None:
+        """The same holds for a counter that is gone."""
+        take_some("block", scope, 2)
+        delete_counter("block", scope)
+        allocator._watch.look()
+        with pytest.raises(SequenceWentBack):
+            get_next_value("block", scope=scope)
+
+    def test_a_counter_that_goes_on(self, allocator: BlockAllocator, scope: str) -> None:
+        """Blocks stay while other processes reserve blocks of the same counter."""
+        take_some("block", scope, 2)
+        make("block").next_value(scope)
+        allocator._watch.look()
+        assert take_some("block", scope, 3) == [3, 4, 5]
+
+    def test_the_price(
+        self, allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A look compares the counters from which a value was taken since, by one request for a bounded number."""
+        monkeypatch.setattr(block, "SCOPES_A_LOOK", 2, raising=False)
+        for n in range(3):
+            take_some("block", f"{scope}-{n}", 2)
+        compared = []
+        for _ in range(3):
+            wire.clear()
+            allocator._watch.look()
+            compared.append([len(keys_in(body)) for body in wire.bodies("BatchGetItem")])
+        assert compared == [[2], [1], []]
+        take_some("block", f"{scope}-1", 1)
+        wire.clear()
+        allocator._watch.look()
+        assert wire.operations == ["Query", "BatchGetItem"]
+        assert wire.units <= 2
+
+    def test_what_the_engine_leaves_out(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A counter that the engine did not read keeps its block until the next look."""
+        take_some("block", scope, 2)
+
+        def send(operation: str, request: Any) -> Any:
+            return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
+
+        allocator._compare(send)
+        assert take_some("block", scope, 1) == [3]
+        set_counter("block", scope, last_value=5, highest=5)
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+    def test_without_the_permission(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """If the counters cannot be read, changes are followed all the same, and one warning is logged."""
+        take_some("block", scope, 1)
+        monkeypatch.setattr(allocator.counter, "rows", partial(fail, AccessRefused("no")), raising=False)
+        for _ in range(2):
+            allocator._watch.look()
+        assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+
+def keys_in(body: Any) -> list[object]:
+    """The keys that a BatchGetItem asks for."""
+    return [key for wanted in body["RequestItems"].values() for key in wanted["Keys"]]
+
+
 class TestFailures:
     @pytest.mark.parametrize("error", [TableMissing("none"), AccessRefused("no"), OutcomeUnknown("away"), KeyError("")])
     def test_looks_that_fail(
@@ -227,7 +424,7 @@ class TestFailures:
         monkeypatch: pytest.MonkeyPatch,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        """While looks fail values go on and one warning is logged; the next look that succeeds makes up for all."""
+        """While a few looks fail values go on and one warning is logged; the next that succeeds makes up for all."""
         wall = Clock(time.time())
         allocator = installed(install, wall=wall)
         take_some("block", scope, 1)
@@ -374,8 +571,8 @@ class TestThreads:
     def test_the_end_of_the_process(self) -> None:
         """The thread does not hold up the end of the process."""
         program = (
-            "from sequences.strategies.watch import Watch\n"
-            "Watch(None, print, seconds=3600, wall=lambda: 0, new_deadline=None).start()\n"
+            "from sequences.retries import Deadline\nfrom sequences.strategies.watch import Watch\n"
+            "Watch(None, print, print, seconds=3600, wall=lambda: 0, new_deadline=Deadline).start()\n"
             "print('the end')"
         )
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, capture_output=True, check=False)
