@@ -307,7 +307,9 @@ class Strategy(ABC):
         """
         deadline = self.deadline()
         self.lives.bind(deadline.send)
-        return self.stored_counter.advance_to(scope, value, deadline, only_new=only_new)
+        return self.stored_counter.advance_to(
+            scope, value, deadline, only_new=only_new, drops=not self.ordered_across_processes
+        )
 
     def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""

@@ -12,7 +12,7 @@ from functools import partial
 from operator import length_hint
 from typing import Any
 
-from ..commits import Committer, Pending, ReserveRequest
+from ..commits import Committer, Pending, PreparedWrite, ReserveRequest
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..retries import GRACE_SECONDS, Deadline
@@ -21,7 +21,9 @@ from ..waiters import TOOK_TOO_LONG
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
 from .given_back import Beginning, GivenBack
+from .lru import LRU
 from .options import positive, whole
+from .stored_counter import CounterState, StoredCounter
 from .supply import Block, Fetch, Supply
 from .watch import Watch
 
@@ -98,7 +100,8 @@ class BlockAllocator(CounterStrategy):
         return 1.0 + 1.0 / self.option["block_size"], 0.0
 
     def committer(self) -> Committer:
-        return Addition(self.counter)
+        self._births: LRU[str] = LRU()
+        return _Reservation(self.counter, self._births)
 
     def next_value(self, scope: Scope) -> int:
         return self._next(scope)
@@ -139,6 +142,7 @@ class BlockAllocator(CounterStrategy):
 
     def _drop(self, scope: Scope) -> None:
         with self._lock:
+            self._births.forget(scope)
             self._supplies.pop(scope, None)
             self._serving.pop(scope, None)
             if not self._supplies:
@@ -218,7 +222,7 @@ class BlockAllocator(CounterStrategy):
         assert isinstance(values, range)
         if metrics.on:
             metrics.reserved_block(self.alias)
-        return Block(values, taken.write_units)
+        return Block(values, taken.write_units, self._births.get(scope))
 
     def prefetch(self, scope: Scope, count: int) -> Fetch | None:
         """Reserve a block in another thread, before anybody needs it; None if many fetches are under way."""
@@ -270,6 +274,19 @@ class BlockAllocator(CounterStrategy):
         """How many reserved values of a scope this process serves from memory."""
         supply = self._supplies.get(scope)
         return length_hint(self._serving.get(scope, ())) + (supply.unserved if supply else 0)
+
+
+class _Reservation(Addition):
+    """An addition that notes the birth of the counter that its values come from: of two in one scope, the first."""
+
+    def __init__(self, counter: StoredCounter, births: LRU[str]) -> None:
+        super().__init__(counter)
+        self._births = births
+
+    def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState, born: str | None) -> None:
+        if born and self._births.get(scope) is None:
+            self._births.put(scope, born)
+        super()._settle(scope, write, state, born)
 
 
 def _give_back(reference: weakref.ref[BlockAllocator]) -> None:

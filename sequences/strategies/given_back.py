@@ -8,13 +8,13 @@ write of a counter leaves in it, so that one process gets the values, once, even
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import WriteCancelled
-from ..expressions import CHANGED, GIVEN_BACK
+from ..expressions import BORN, CHANGED, GIVEN_BACK
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Scope
 from .stored_counter import StoredCounter
@@ -27,11 +27,15 @@ MOST_RANGES = 8  # so that the row of a counter stays below 1 KB
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """How a process found a counter when it began to hold blocks: the mark of the last change by an operator, the life
-    of the table, and the values that it took because others had given them back."""
+    of the table, the values that it took because others had given them back, and the mark of the counter's birth.
+
+    Without a counter, or with one of an older version, the first block tells its birth.
+    """
 
     changed: str | None
     life: str
     ranges: tuple[range, ...] = ()
+    born: str | None = None
 
 
 class GivenBack:
@@ -50,7 +54,7 @@ class GivenBack:
         while True:
             row = dynamodb.unmarshal(counter.state(scope, send).row or {})
             life = self._life(deadline)
-            begun = Beginning(row.get(CHANGED), life, tuple(self._usable(row, life)))
+            begun = Beginning(row.get(CHANGED), life, tuple(self._usable(row, life)), row.get(BORN))
             if not begun.ranges:
                 return begun
             token = new_token()
@@ -58,14 +62,15 @@ class GivenBack:
                 self._write(scope, row, deadline, token, removes=[GIVEN_BACK])
             except WriteCancelled as error:
                 if error.after_unknown:  # perhaps they were taken: nobody may take them from here
-                    return Beginning(begun.changed, begun.life)
+                    return replace(begun, ranges=())
                 deadline.try_again(error)
             else:
-                return begun
+                return replace(begun, born=begun.born or token)
 
     def give(self, scope: Scope, ranges: Sequence[range], since: Beginning, deadline: Deadline) -> bool:
-        """Give values back that nobody got. Returns whether they are: not after a change by an operator, in another
-        life of the table, or beside too many others. Two requests and a `DescribeTable`, for 1 read and 1 write unit.
+        """Give values back that nobody got. Returns whether they are: not after a change by an operator, to another
+        counter than theirs, in another life of the table, or beside too many others. Two requests and a
+        `DescribeTable`, for 1 read and 1 write unit.
         """
         while True:
             request = expressions.read_item(self._counter.table, self._counter.key(scope))
@@ -73,8 +78,8 @@ class GivenBack:
             # After the read: in a table that is made again later, no row has this token.
             life = self._life(deadline, anew=True)
             texts = [*self._texts(row, life), *(f"{one.start}:{one.stop}:{one.step}" for one in ranges)]
-            is_same = life and life == since.life and row.get(CHANGED) == since.changed and "token" in row
-            if not is_same or len(texts) > MOST_RANGES:
+            is_same = life == since.life and row.get(CHANGED) == since.changed and row.get(BORN) == since.born
+            if not (life and since.born and is_same) or len(texts) > MOST_RANGES:
                 return False
             try:
                 kept = {GIVEN_BACK: {"life": life, "ranges": texts}}
@@ -90,7 +95,11 @@ class GivenBack:
         """Change the row if it is as it was read. A freeze leaves the token alone."""
         changes["sets"] = {**changes.get("sets", {}), "token": token}
         request = expressions.change_row(
-            self._counter.table, self._counter.key(scope), unchanged={"token": row["token"], "frozen": None}, **changes
+            self._counter.table,
+            self._counter.key(scope),
+            unchanged={"token": row["token"], "frozen": None},
+            if_missing={BORN: token},
+            **changes,
         )
         write_once("update_item", request, token=token, deadline=deadline)
 

@@ -44,7 +44,7 @@ def counter_schema(table: str, client: str) -> KeySchema:
     return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S", client=client)
 
 
-_COUNTING = ("last_value", "highest", "frozen", "thawed")
+_COUNTING = ("last_value", "highest", "frozen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,6 @@ class CounterState:
 
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
-    `thawed` is the mark of the last thaw, which stays: a freeze from before it must not come into force any more.
     `row` is the counter as it is stored, if it was read.
     """
 
@@ -63,7 +62,6 @@ class CounterState:
     at: float = 0.0
     stored: int | None = None
     frozen: Mapping[str, Any] | None = None
-    thawed: str | None = None
     row: Wire | None = field(default=None, repr=False)
 
     @classmethod
@@ -79,7 +77,7 @@ class CounterState:
         last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
-        return cls(last_value, highest, read_units, frozen=frozen, thawed=item.get("thawed"), row=row)
+        return cls(last_value, highest, read_units, frozen=frozen, row=row)
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.
@@ -312,9 +310,12 @@ class StoredCounter:
             except WriteCancelled:
                 self.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
-    def advance_to(self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
+    def advance_to(
+        self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False, drops: bool = False
+    ) -> int | None:
         """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
 
+        What was given back is not given any more. If it `drops`, that is so, too, where the counter stays.
         With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
         followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM.
         """
@@ -322,7 +323,9 @@ class StoredCounter:
             state = self.state(scope, partial(read, deadline=deadline))
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
-            if row.last_value == last_value or (only_new and state.last_value is not None):
+            if (row.last_value == last_value and not (drops and value >= self.numbers.start)) or (
+                only_new and state.last_value is not None
+            ):
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()

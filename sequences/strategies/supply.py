@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..commit_queues import GLANCE_SECONDS
 from ..exceptions import SequenceError
@@ -22,10 +22,11 @@ BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block that lasts less is doubled, o
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Reserved values, and the write units that they cost."""
+    """Reserved values, the write units that they cost, and the mark of the birth of their counter."""
 
     values: range
     write_units: float
+    born: str | None = None
 
 
 class Fetch:
@@ -138,6 +139,8 @@ class Supply:
             raise deadline.give_up(TOOK_TOO_LONG)
         block = fetching.take() if fetching else None
         block = block or self._fetch(self._size, deadline)
+        if self.begun and not self.begun.born:
+            self.begun = replace(self.begun, born=block.born)
         self.units_per_value = block.write_units / len(block.values)
         return block.values
 
