@@ -132,8 +132,9 @@ class Scene:
         counted = self.numbers.before_start if self.state.last_value is None else self.state.last_value
         base = counted if self.last is None else self.numbers.reaching(self.last, counted)
         reached = self.numbers.up_to(value, base)
-        drops = not self.strategy.ordered_across_processes and value >= self.numbers.start
-        if drops and reached == base <= self.numbers.maximum - self.numbers.step:
+        behind = self.state.last_value is None or reached > self.state.last_value
+        drops = not behind and not self.strategy.ordered_across_processes and value >= self.numbers.start
+        if drops and reached <= self.numbers.maximum - self.numbers.step:
             reached += self.numbers.step  # no process gives lower values any more, also not of a block that it holds
         if reached > self.numbers.maximum:
             raise self.numbers.exhausted()
@@ -142,7 +143,6 @@ class Scene:
         elif self._frozen_row:
             raise remedies.frozen(self.strategy.alias, self.scope, self._frozen_row)
         else:
-            behind = self.state.last_value is None or reached > self.state.last_value
             moves = (behind or drops) and reached > self.numbers.before_start
             actions = (self.counter_to(reached, sign),) if moves else ()
         return Plan(before=self.last, after=reached if actions else self.last, actions=tuple(actions))

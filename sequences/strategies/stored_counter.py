@@ -35,7 +35,7 @@ COUNTER_OPTIONS: Mapping[str, Option] = {
     "counter_table": Option("sequences", lambda v: isinstance(v, str) and v != "", "the name of a table"),
     "check_items": boolean(True),
 }
-SCOPES_CHECKED = 65_536  # more scopes than have remembered values: checking the items of a scope again costs a query
+SCOPES_CHECKED = 65_536  # checking the items of a scope again costs a query
 NEWEST_ITEMS = 100
 
 
@@ -127,7 +127,7 @@ class StoredCounter:
         self._checks_items = check_items
         self.wall = wall
         self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
-        self._highest_seen: LRU[int] = LRU()
+        self._highest_seen: LRU[int] = LRU(SCOPES_CHECKED)  # no shorter than `_checked`, which spares the look at items
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
         self.tallies = TallyMemory()
 
