@@ -88,6 +88,7 @@ def seed(
     dry_run: bool = False,
 ) -> list[Change]:
     """Make every new number higher than those of a source. A scope that is further already stays: its `after` tells.
+    Where processes hold blocks (`BlockAllocator`) it moves on by one value, and they drop them within `watch_seconds`.
 
     The source is a number, "items" for what the sequence's own table holds in a scope (or in EVERY_SCOPE), or a query
     set of rows that have numbers in `field`. `scope` is then that of a `SequenceField`: None, the name of a field, or a

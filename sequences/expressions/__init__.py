@@ -5,6 +5,7 @@ values exact.
 """
 
 from .counters import (
+    BORN,
     CHANGED,
     GIVEN_BACK,
     OWN_KEYS,
@@ -42,6 +43,7 @@ from .key_schema import KeySchema, KeyType
 from .lines import give_place_back, take_place
 
 __all__ = [
+    "BORN",
     "CHANGED",
     "FIRST_VERSION",
     "GIVEN_BACK",

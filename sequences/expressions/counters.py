@@ -9,6 +9,7 @@ from ..dynamodb import marshal
 from .items import OLD_ITEM, REPORT_UNITS, Wire
 
 __all__ = [
+    "BORN",
     "CHANGED",
     "GIVEN_BACK",
     "OWN_KEYS",
@@ -60,9 +61,19 @@ OWN_KEYS = "own_keys"
 OWN_KEYS_AFTER = "own_keys_after"
 """The attribute with the value above which they are counted."""
 
+BORN = "born"
+"""The attribute with the token of the first write of a counter, which tells it from a later one with the same key."""
+
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
-_NAMES = {"#last_value": "last_value", "#highest": "highest", "#updated_at": "updated_at", "#token": "token"}
+_NAMES = {
+    "#last_value": "last_value",
+    "#highest": "highest",
+    "#updated_at": "updated_at",
+    "#token": "token",
+    "#born": BORN,
+}
+_SIGNED = "#updated_at = :now, #token = :token, #born = if_not_exists(#born, :token)"
 
 
 def add_to_counter(
@@ -94,7 +105,7 @@ def add_to_counter(
         "TableName": table,
         "Key": key,
         "UpdateExpression": "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
-        "#highest = if_not_exists(#last_value, :before_start) + :amount, #updated_at = :now, #token = :token",
+        f"#highest = if_not_exists(#last_value, :before_start) + :amount, {_SIGNED}",
         "ConditionExpression": condition,
         "ExpressionAttributeNames": _NAMES,
         "ExpressionAttributeValues": values,
@@ -165,8 +176,7 @@ def advance_counter(
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": "SET #last_value = :last_value, #highest = :last_value, "
-        f"#updated_at = :now, #token = :token{noted}{dropped}",
+        "UpdateExpression": f"SET #last_value = :last_value, #highest = :last_value, {_SIGNED}{noted}{dropped}",
         "ConditionExpression": condition,
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": {
@@ -180,22 +190,23 @@ def advance_counter(
 
 
 def put_counter(
-    table: str, key: Wire, row: CounterRow, *, seen: int | None, thawed: str | None, tallies: Wire | None = None
+    table: str, key: Wire, row: CounterRow, *, seen: int | None, read: Wire, tallies: Wire | None = None
 ) -> dict[str, Any]:
-    """The write of `advance_counter`, as a put of the whole counter, with these tallies.
+    """The write of `advance_counter`, as a put of the whole counter: as it was `read`, with these tallies.
 
-    It keeps the mark of the last thaw.
+    It needs the same last token: all that changes a mark in the row leaves a token of its own, or moves `highest`, as
+    a freeze does.
     """
     condition, values = _still(seen)
+    same_token = "#token = :token" if "token" in read else "attribute_not_exists(#token)"
+    if "token" in read:
+        values[":token"] = read["token"]
     fields = {"last_value": row.last_value, "highest": row.last_value, "updated_at": row.updated_at, "token": row.token}
-    same_thaw = "attribute_not_exists(#thawed)" if thawed is None else "#thawed = :thawed"
-    mark = {} if thawed is None else {"thawed": {"S": thawed}}
-    values |= {f":{name}": value for name, value in mark.items()}
     return {
         "TableName": table,
-        "Item": {**key, **(tallies or {}), **marshal(fields), **mark},
-        "ConditionExpression": f"{condition} AND {same_thaw}",
-        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#thawed": "thawed"},
+        "Item": {BORN: {"S": row.token}, **read, **key, **(tallies or {}), **marshal(fields)},
+        "ConditionExpression": f"{condition} AND {same_token}",
+        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#token": "token"},
         **({"ExpressionAttributeValues": values} if values else {}),
         **OLD_ITEM,
     }

@@ -155,18 +155,20 @@ def change_row(
     removes: Sequence[str] = (),
     at_least: Mapping[str, int] = {},
     below: Mapping[str, int] = {},
+    if_missing: Mapping[str, Any] = {},
 ) -> dict[str, Any]:
     """An update of a row in which the attributes in `unchanged` have these values (None: they are missing).
 
-    Those in `at_least` have these values or higher ones, those in `below` lower ones. A name with a dot is a member of
-    a map.
+    Those in `at_least` have these values or higher ones, those in `below` lower ones. Those in `if_missing` are set
+    only where they are missing. A name with a dot is a member of a map.
     """
-    alias, names = _aliases((*unchanged, *at_least, *below, *sets, *removes))
+    alias, names = _aliases((*unchanged, *at_least, *below, *sets, *if_missing, *removes))
     values = {
         **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
         **{f":least_{n}": value for n, value in enumerate(at_least.values())},
         **{f":below_{n}": value for n, value in enumerate(below.values())},
         **{f":new_{n}": value for n, value in enumerate(sets.values())},
+        **{f":first_{n}": value for n, value in enumerate(if_missing.values())},
     }
     conditions = [
         *_unchanged(alias, unchanged),
@@ -176,7 +178,7 @@ def change_row(
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": _update(alias, sets, removes),
+        "UpdateExpression": _update(alias, sets, if_missing, removes),
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": names,
         **({"ExpressionAttributeValues": marshal(values)} if values else {}),
@@ -196,8 +198,9 @@ def _unchanged(alias: Mapping[str, str], unchanged: Mapping[str, Any]) -> Iterat
         yield f"attribute_not_exists({alias[path]})" if value is None else f"{alias[path]} = :old_{n}"
 
 
-def _update(alias: Mapping[str, str], sets: Iterable[str], removes: Iterable[str]) -> str:
-    settings = ", ".join(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets))
+def _update(alias: Mapping[str, str], sets: Iterable[str], if_missing: Iterable[str], removes: Iterable[str]) -> str:
+    first = (f"{alias[path]} = if_not_exists({alias[path]}, :first_{n})" for n, path in enumerate(if_missing))
+    settings = ", ".join([*(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets)), *first])
     removals = ", ".join(alias[path] for path in removes)
     return " ".join(filter(None, [settings and f"SET {settings}", removals and f"REMOVE {removals}"]))
 

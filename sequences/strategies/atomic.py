@@ -8,6 +8,7 @@ from typing import Any
 from .. import expressions
 from ..commits import Committer, Pending, PreparedWrite
 from ..exceptions import WriteCancelled
+from ..expressions import BORN
 from ..retries import Deadline, new_token
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
@@ -82,9 +83,10 @@ class Addition(CounterCommitter):
         row = answer["Attributes"]
         if SINCE in row and self.counter.lives.are_still(write.life):
             self.counter.tallies.learn(scope, row, self.counter.wall())
-        self._settle(scope, write, CounterState.of_row(row))
+        self._settle(scope, write, CounterState.of_row(row), row.get(BORN, {}).get("S"))
 
-    def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState) -> None:
+    def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState, born: str | None) -> None:
+        """Give the values of an addition to a counter with this mark of its birth."""
         assert state.last_value is not None
         self.taken(scope, write, state.last_value)
 
@@ -92,7 +94,7 @@ class Addition(CounterCommitter):
         """If the counter has our own token, an earlier send was stored. Otherwise it went back or is used up."""
         old = error.reasons[0].old or {}
         if old.get("token") == write.token:
-            self._settle(scope, write, CounterState.of(old))
+            self._settle(scope, write, CounterState.of(old), old.get(BORN))
             return
         numbers, last_value = self.counter.numbers, self.counter.last_value(self.counter.state(scope, deadline.send))
         if len(numbers.fitting(write.pendings, last_value)) < len(write.pendings):

@@ -311,11 +311,15 @@ class Strategy(ABC):
         """
         deadline = self.deadline()
         self.lives.bind(deadline.send)
-        return self.stored_counter.advance_to(scope, value, deadline, only_new=only_new)
+        return self.stored_counter.advance_to(
+            scope, value, deadline, only_new=only_new, drops=not self.ordered_across_processes
+        )
 
     def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""
-        return self.stored_counter.delete(scope, self.deadline())
+        deadline = self.deadline()
+        self.lives.bind(deadline.send)  # what the host remembers has a name that they are in
+        return self.stored_counter.delete(scope, deadline)
 
     def held(self, scope: Scope) -> int | None:
         """How many reserved values of a scope this process serves from memory; None if it never reserves any."""

@@ -13,7 +13,7 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
-from ..commits import Committer, Pending, ReserveRequest
+from ..commits import Committer, Pending, PreparedWrite, ReserveRequest
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..retries import GRACE_SECONDS, Deadline
@@ -25,7 +25,7 @@ from .given_back import Beginning, GivenBack
 from .layout import Send
 from .lru import LRU
 from .options import positive, whole
-from .stored_counter import SCOPES_CHECKED, CounterState
+from .stored_counter import SCOPES_CHECKED, CounterState, StoredCounter
 from .supply import Block, Fetch, Supply
 from .watch import Watch
 
@@ -113,7 +113,8 @@ class BlockAllocator(CounterStrategy):
         return 1.0 + 1.0 / self.option["block_size"], 0.0
 
     def committer(self) -> Committer:
-        return Addition(self.counter)
+        self._births: LRU[str] = LRU()
+        return _Reservation(self.counter, self._births)
 
     def next_value(self, scope: Scope) -> int:
         return self._next(scope)
@@ -166,6 +167,7 @@ class BlockAllocator(CounterStrategy):
 
     def _drop(self, scope: Scope) -> None:
         with self._lock:
+            self._births.forget(scope)
             if supply := self._supplies.pop(scope, None):
                 supply.cease()
                 self._hands_out(scope, supply.last)
@@ -277,7 +279,7 @@ class BlockAllocator(CounterStrategy):
         assert isinstance(values, range)
         if metrics.on:
             metrics.reserved_block(self.alias)
-        return Block(values, taken.write_units)
+        return Block(values, taken.write_units, self._births.get(scope))
 
     def prefetch(self, scope: Scope, count: int) -> Fetch | None:
         """Reserve a block in another thread, before anybody needs it; None if many are, or no thread can be started."""
@@ -329,6 +331,19 @@ class BlockAllocator(CounterStrategy):
         """How many reserved values of a scope this process serves from memory."""
         supply = self._supplies.get(scope)
         return supply.unserved if supply else 0
+
+
+class _Reservation(Addition):
+    """An addition that notes the birth of the counter that its values come from: of two in one scope, the first."""
+
+    def __init__(self, counter: StoredCounter, births: LRU[str]) -> None:
+        super().__init__(counter)
+        self._births = births
+
+    def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState, born: str | None) -> None:
+        if born and self._births.get(scope) is None:
+            self._births.put(scope, born)
+        super()._settle(scope, write, state, born)
 
 
 def _give_back(reference: weakref.ref[BlockAllocator]) -> None:

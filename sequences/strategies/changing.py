@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidChange, OperationNotSupported, ScopeNotFound
-from ..expressions import CHANGED, GIVEN_BACK
+from ..expressions import BORN, CHANGED, GIVEN_BACK
 from ..types import Scope
 from . import remedies
 from .base import Strategy
@@ -147,6 +147,10 @@ class Scene:
         counted = self.numbers.before_start if self.state.last_value is None else self.state.last_value
         base = counted if self.last is None else self.numbers.reaching(self.last, counted)
         reached = self.numbers.up_to(value, base)
+        behind = self.state.last_value is None or reached > self.state.last_value
+        drops = not behind and not self.strategy.ordered_across_processes and value >= self.numbers.start
+        if drops and reached <= self.numbers.maximum - self.numbers.step:
+            reached += self.numbers.step  # no process gives lower values any more, also not of a block that it holds
         if reached > self.numbers.maximum:
             raise self.numbers.exhausted()
         if self.by_rows:
@@ -154,8 +158,8 @@ class Scene:
         elif self._frozen_row:
             raise remedies.frozen(self.strategy.alias, self.scope, self._frozen_row)
         else:
-            behind = self.state.last_value is None or reached > self.state.last_value
-            actions = (self.counter_to(reached, sign),) if behind and reached > self.numbers.before_start else ()
+            moves = (behind or drops) and reached > self.numbers.before_start
+            actions = (self.counter_to(reached, sign),) if moves else ()
         return Plan(before=self.last, after=reached if actions else self.last, actions=tuple(actions))
 
     def counter_to(self, value: int, sign: Signature, **more: Any) -> Action:
@@ -167,7 +171,8 @@ class Scene:
         assert self.counter is not None
         frozen, last_value = self.state.frozen, self.state.last_value
         kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
-        moves = not self.strategy.gapless and not frozen and last_value is not None and self.state.highest == last_value
+        is_busy = not self.strategy.gapless and not frozen and self.state.highest == last_value
+        moves = is_busy and last_value is not None and last_value < value
         exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
         return expressions.change_row(
             self.counter.table,
@@ -183,6 +188,7 @@ class Scene:
                 **self._written(sign),
                 **more,
             },
+            if_missing={BORN: sign.token},
             removes=[GIVEN_BACK],
         )
 
@@ -258,6 +264,7 @@ class Scene:
                 "highest": LARGEST,
                 CHANGED: sign.token,
             },
+            if_missing={BORN: sign.token},
             removes=[GIVEN_BACK],
         )
 

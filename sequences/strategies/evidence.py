@@ -21,11 +21,13 @@ class Evidence:
     one life of a table from the next, nothing is left: it would be held against a table that was made anew.
     """
 
-    def __init__(self, numbers: Numbers, lives: TableLives, place: Callable[[Scope], str]) -> None:
+    def __init__(
+        self, numbers: Numbers, lives: TableLives, place: Callable[[Scope], str], *, own: LRU[int] | None = None
+    ) -> None:
         self._numbers = numbers
         self._lives = lives
         self._place = place
-        self._own: LRU[int] = LRU()
+        self._own: LRU[int] = LRU() if own is None else own
 
     def known(self, scope: Scope) -> int | None:
         """The highest value that was handed out, as far as the processes of this host know."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import WriteCancelled
-from ..expressions import CHANGED, GIVEN_BACK
+from ..expressions import BORN, CHANGED, GIVEN_BACK
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Scope
 from . import remedies
@@ -31,11 +31,15 @@ MOST_RANGES = 8  # so that the row of a counter stays below 1 KB
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """How a process found a counter when it began to hold blocks: the mark of the last change by an operator, the life
-    of the table, and the values that it took because others had given them back."""
+    of the table, the values that it took because others had given them back, and the mark of the counter's birth.
+
+    Without a counter, or with one of an older version, the first block tells its birth.
+    """
 
     changed: str | None
     life: str
     ranges: tuple[range, ...] = ()
+    born: str | None = None
 
 
 class GivenBack:
@@ -68,7 +72,7 @@ class GivenBack:
                 raise remedies.offered_again(counter.alias, scope, known=row["last_value"])
             usable = self._usable(row, life)
             ranges = tuple(one for one in usable if above is None or one.start > above)
-            begun = Beginning(row.get(CHANGED), life, ranges)
+            begun = Beginning(row.get(CHANGED), life, ranges, row.get(BORN))
             if not begun.ranges:
                 return begun
             token = new_token()
@@ -77,17 +81,20 @@ class GivenBack:
                 self._write(scope, row, deadline, token, **_kept(life, left))
             except WriteCancelled as error:
                 if error.after_unknown:  # perhaps they were taken: nobody may take them from here
-                    return Beginning(begun.changed, begun.life)
+                    return replace(begun, ranges=())
                 deadline.try_again(error)
             else:
+                begun = replace(begun, born=begun.born or token)
                 self._remember(scope, begun)
                 return begun
 
     def offers_again(self, scope: Scope, row: Mapping[str, Any]) -> bool:
         """Whether a row offers values that this process took from it and did not give back: then the row went back."""
         taken = self._taken.get(scope)
-        offered = [_range(text) for text in self._texts(row, taken.life)] if taken else []
-        return any(_overlap(one, other) for one in offered for other in (taken.ranges if taken else ()))
+        if taken is None or row.get(BORN) != taken.born:
+            return False
+        offered = map(_range, self._texts(row, taken.life))
+        return any(_overlap(one, other) for one in offered for other in taken.ranges)
 
     def _remember(self, scope: Scope, begun: Beginning) -> None:
         before = self._taken.get(scope)
@@ -102,8 +109,9 @@ class GivenBack:
             self._taken.put(scope, replace(taken, ranges=tuple(filter(len, kept))))
 
     def give(self, scope: Scope, ranges: Sequence[range], since: Beginning, deadline: Deadline) -> bool:
-        """Give values back that nobody got. Returns whether they are: not after a change by an operator, in another
-        life of the table, or beside too many others. Two requests and a `DescribeTable`, for 1 read and 1 write unit.
+        """Give values back that nobody got. Returns whether they are: not after a change by an operator, to another
+        counter than theirs, in another life of the table, or beside too many others. Two requests and a
+        `DescribeTable`, for 1 read and 1 write unit.
         """
         self._forget_given(scope, ranges)
         while True:
@@ -112,8 +120,8 @@ class GivenBack:
             # After the read: in a table that is made again later, no row has this token.
             life = self._life(deadline, anew=True)
             texts = [*self._texts(row, life), *map(_text, ranges)]
-            is_same = life and life == since.life and row.get(CHANGED) == since.changed and "token" in row
-            if not is_same or len(texts) > MOST_RANGES:
+            is_same = life == since.life and row.get(CHANGED) == since.changed and row.get(BORN) == since.born
+            if not (life and since.born and is_same) or len(texts) > MOST_RANGES:
                 return False
             try:
                 self._write(scope, row, deadline, new_token(), **_kept(life, texts))
@@ -128,7 +136,11 @@ class GivenBack:
         """Change the row if it is as it was read. A freeze leaves the token alone."""
         changes["sets"] = {**changes.get("sets", {}), "token": token}
         request = expressions.change_row(
-            self._counter.table, self._counter.key(scope), unchanged={"token": row["token"], "frozen": None}, **changes
+            self._counter.table,
+            self._counter.key(scope),
+            unchanged={"token": row["token"], "frozen": None},
+            if_missing={BORN: token},
+            **changes,
         )
         write_once("update_item", request, token=token, deadline=deadline)
 

@@ -14,7 +14,7 @@ from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
 from .options import one_of
 from .stored_counter import CounterState, StoredCounter
-from .tallies import put_again
+from .tallies import put_again, tallies_in
 
 __all__ = ["OptimisticCounter"]
 
@@ -89,8 +89,10 @@ class _ReadThenWrite(CounterCommitter):
         tally = self.counter.tally(scope, now, given, state)
         if not self._by_put:
             return expressions.with_tally(expressions.advance_counter(table, key, row, seen=state.last_value), tally)
-        tallies = put_again(state.row or {}, tally, now)
-        return expressions.put_counter(table, key, row, seen=state.last_value, thawed=state.thawed, tallies=tallies)
+        stored = state.row or {}
+        tallies, counted = put_again(stored, tally, now), set(tallies_in(stored))
+        read = {name: value for name, value in stored.items() if name not in counted}
+        return expressions.put_counter(table, key, row, seen=state.last_value, read=read, tallies=tallies)
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])

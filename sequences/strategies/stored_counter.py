@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import dynamodb, expressions
 from ..exceptions import InvalidSequence, SequenceError, StorageRefused, WriteCancelled
-from ..expressions import GIVEN_BACK, CounterRow, KeySchema, Tally, Wire
+from ..expressions import BORN, GIVEN_BACK, CounterRow, KeySchema, Tally, Wire
 from ..retries import Deadline, new_token, read, write_once
 from ..types import Counter, Scope, parted
 from . import remedies
@@ -36,7 +36,7 @@ COUNTER_OPTIONS: Mapping[str, Option] = {
     "counter_table": Option("sequences", lambda v: isinstance(v, str) and v != "", "the name of a table"),
     "check_items": boolean(True),
 }
-SCOPES_CHECKED = 65_536  # more scopes than have remembered values: checking the items of a scope again costs a query
+SCOPES_CHECKED = 65_536  # checking the items of a scope again costs a query
 NEWEST_ITEMS = 100
 
 
@@ -45,7 +45,7 @@ def counter_schema(table: str, client: str) -> KeySchema:
     return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S", client=client)
 
 
-_COUNTING = ("last_value", "highest", "frozen", "thawed")
+_COUNTING = ("last_value", "highest", "frozen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,6 @@ class CounterState:
 
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
-    `thawed` is the mark of the last thaw, which stays: a freeze from before it must not come into force any more.
     `row` is the counter as it is stored, if it was read.
     """
 
@@ -64,7 +63,6 @@ class CounterState:
     at: float = 0.0
     stored: int | None = None
     frozen: Mapping[str, Any] | None = None
-    thawed: str | None = None
     row: Wire | None = field(default=None, repr=False)
 
     @classmethod
@@ -80,7 +78,7 @@ class CounterState:
         last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
-        return cls(last_value, highest, read_units, frozen=frozen, thawed=item.get("thawed"), row=row)
+        return cls(last_value, highest, read_units, frozen=frozen, row=row)
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.
@@ -129,8 +127,10 @@ class StoredCounter:
         lives.tables = [table, *(lives.tables if check_items else [])]
         self._checks_items = check_items
         self.wall = wall
-        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
-        self.evidence = Evidence(numbers, lives, lambda scope: f"counter {self.name} {scope_text(scope)}")
+        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)  # no longer than `evidence`, which a look at the items feeds
+        self.evidence = Evidence(
+            numbers, lives, lambda scope: f"counter {self.name} {scope_text(scope)}", own=LRU(SCOPES_CHECKED)
+        )
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
         self.tallies = TallyMemory()
 
@@ -194,7 +194,7 @@ class StoredCounter:
         if not scopes:
             return {}
         keys = [self.key(scope) for scope in scopes]
-        attributes = [*keys[0], *_COUNTING, GIVEN_BACK]
+        attributes = [*keys[0], *_COUNTING, GIVEN_BACK, BORN]
         answer = send("batch_get_item", expressions.read_keys(self.table, keys, attributes=attributes))
         left_out = answer.get("UnprocessedKeys", {}).get(self.table, {}).get("Keys", ())
         found = {str({name: row[name] for name in keys[0]}): row for row in answer["Responses"].get(self.table, ())}
@@ -326,9 +326,12 @@ class StoredCounter:
             except WriteCancelled:
                 self.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
-    def advance_to(self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False) -> int | None:
+    def advance_to(
+        self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False, drops: bool = False
+    ) -> int | None:
         """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
 
+        What was given back is not given any more. If it `drops`, that is so, too, where the counter stays.
         With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
         followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM.
         """
@@ -336,7 +339,9 @@ class StoredCounter:
             state = self.state(scope, partial(read, deadline=deadline))
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
-            if row.last_value == last_value or (only_new and state.last_value is not None):
+            if (row.last_value == last_value and not (drops and value >= self.numbers.start)) or (
+                only_new and state.last_value is not None
+            ):
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()

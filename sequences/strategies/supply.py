@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import length_hint
 
 from ..commit_queues import GLANCE_SECONDS
@@ -23,10 +23,11 @@ BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block that lasts less is doubled, o
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Reserved values, and the write units that they cost."""
+    """Reserved values, the write units that they cost, and the mark of the birth of their counter."""
 
     values: range
     write_units: float
+    born: str | None = None
 
 
 class Fetch:
@@ -196,6 +197,8 @@ class Supply:
         block = fetching.take() if fetching else None
         self._fetching = None
         block = block or self._fetch(self._size, deadline)
+        if self.begun and not self.begun.born:
+            self.begun = replace(self.begun, born=block.born)
         self.units_per_value = block.write_units / len(block.values)
         return block.values
 

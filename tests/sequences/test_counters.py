@@ -24,8 +24,10 @@ from sequences.exceptions import (
 )
 from sequences.host_lock import hold_host_lock
 from sequences.registry import strategies
+from sequences.retries import new_token
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import CounterStrategy, values_of
+from sequences.strategies.lru import SCOPES_REMEMBERED
 from sequences.testing.callers import put_some, take_some
 from sequences.types import Allocation, Counter, Dated
 from tests.sequences.support import (
@@ -678,3 +680,17 @@ def test_who_holds_a_counter() -> None:
     for name in HOLDING:
         assert counter_of(name).table
     assert set(WRITES) == set(COUNTERS)
+
+
+@pytest.mark.parametrize("name", ["atomic", "optimistic-update"])
+def test_many_other_scopes(configured: str, name: str, scope: str) -> None:
+    """A counter that was set back is refused, also when this process has counted in thousands of other scopes since."""
+    for _ in range(6):
+        put_next(name, {}, scope=scope, idempotency_token=new_token())
+    counter = counter_of(name)
+    for other in range(SCOPES_REMEMBERED + 1):
+        counter.seen(f"other {other}", counter.numbers.start)
+    second = counter.numbers.start + counter.numbers.step
+    set_counter(name, scope, last_value=second, highest=second)
+    with pytest.raises(SequenceWentBack):
+        get_next_value(name, scope=scope)

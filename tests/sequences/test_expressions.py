@@ -18,6 +18,7 @@ SCHEMA = KeySchema(table="items")
 PADDED = KeySchema(table="items", padded_width=4, sort_type="S")
 KEY = {"sequence": {"S": "orders"}, "scope": {"S": "a"}}
 ROW = CounterRow(last_value=7, token="t", updated_at=99)
+READ = {"token": {"S": "s"}, "later": {"S": "kept"}}
 TITLE = {"title": {"S": "Smoke"}}
 ADDITION: dict[str, Any] = {"amount": 1, "before_start": 0, "room": 10, "token": "t", "now": 99}
 
@@ -40,8 +41,8 @@ REQUESTS = {
     "addition": expressions.add_to_counter("counters", KEY, highest_seen=3, **ADDITION),
     "first advance": expressions.advance_counter("counters", KEY, ROW, seen=None),
     "advance": expressions.advance_counter("counters", KEY, ROW, seen=6),
-    "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None, thawed=None),
-    "put of a counter": expressions.put_counter("counters", KEY, ROW, seen=6, thawed="t"),
+    "first put of a counter": expressions.put_counter("counters", KEY, ROW, seen=None, read={}),
+    "put of a counter": expressions.put_counter("counters", KEY, ROW, seen=6, read=READ),
 }
 WRITES = {name: request for name, request in REQUESTS.items() if "query" not in name}
 
@@ -201,7 +202,8 @@ class TestCounters:
         request = expressions.add_to_counter("counters", KEY, highest_seen=None, **ADDITION)
         assert request["UpdateExpression"] == (
             "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
-            "#highest = if_not_exists(#last_value, :before_start) + :amount, #updated_at = :now, #token = :token"
+            "#highest = if_not_exists(#last_value, :before_start) + :amount, #updated_at = :now, #token = :token, "
+            "#born = if_not_exists(#born, :token)"
         )
         assert request["ReturnValues"] == "UPDATED_NEW"
 
@@ -234,25 +236,26 @@ class TestCounters:
             f"(({missing}) OR ({in_order})) AND {ours}",
         ]
 
-    @pytest.mark.parametrize("build", [expressions.advance_counter, partial(expressions.put_counter, thawed="t")])
+    @pytest.mark.parametrize("build", [expressions.advance_counter, partial(expressions.put_counter, read=READ)])
     def test_optimistic_writes(self, build: Any) -> None:
-        """A counter is written if it is still as it was seen, or still not there. A put needs the same last thaw."""
-        thawed = " AND #thawed = :thawed" if isinstance(build, partial) else ""
+        """A counter is written if it is still as it was seen, or still not there. A put needs the same last token."""
+        same = " AND #token = :token" if isinstance(build, partial) else ""
         still = "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)"
-        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == still + thawed
-        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == still + thawed
+        assert build("counters", KEY, ROW, seen=6)["ConditionExpression"] == still + same
+        assert build("counters", KEY, ROW, seen=0)["ConditionExpression"] == still + same
         missing = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
-        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == missing + thawed
+        assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == missing + same
 
     def test_a_counters_fields(self) -> None:
         """A counter holds its last value twice, who wrote it, and when."""
-        item = expressions.put_counter("counters", KEY, ROW, seen=None, thawed=None)["Item"]
+        item = expressions.put_counter("counters", KEY, ROW, seen=None, read={})["Item"]
         assert unmarshal(item) == {
             "sequence": "orders",
             "scope": "a",
             "last_value": 7,
             "highest": 7,
             "token": "t",
+            "born": "t",
             "updated_at": 99,
         }
 

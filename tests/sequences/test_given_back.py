@@ -7,24 +7,27 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from project.paths import ROOT
-from sequences import changes, dynamodb, get_last_value, get_next_value, put_next
-from sequences.exceptions import SequenceFrozen, SequenceWentBack, WriteCancelled
-from sequences.expressions import GIVEN_BACK
+from sequences import changes, dynamodb, expressions, get_last_value, get_next_value, put_next
+from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
+from sequences.expressions import BORN, GIVEN_BACK
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.strategies import BlockAllocator, Strategy, block
 from sequences.strategies.given_back import MOST_RANGES
+from sequences.strategies.optimistic import OptimisticCounter
 from sequences.testing.callers import take_some
 from tests.sequences.support import Clock, Processes, Wire, read_counter, set_counter, wait_until
 
 pytestmark = [pytest.mark.usefixtures("configured"), pytest.mark.needs_engine]
 
 Begin = Callable[..., BlockAllocator]
+ONE = {"last_value": 1}
 SIGNED: Any = {"by": "Ann", "reason": "a test"}
 PROGRAM = """
 import os, sys, django
@@ -338,6 +341,83 @@ class TestChanges:
         stop_after(begin, scope, 3)
         allocator = begin(**changed)
         assert allocator._given_back.take(scope, allocator.deadline()).ranges == ()
+
+    def test_a_counter_that_was_deleted(self, begin: Begin, scope: str) -> None:
+        """Values of a deleted counter are not given back to the one that begins after it, nor are later ones."""
+        old = begin()
+        take_some("block", scope, 3)
+        new = begin()
+        assert new.delete_counter(scope)
+        assert take_some("block", scope, 25) == list(range(1, 26))
+        old.give_back()
+        assert GIVEN_BACK not in read_counter("block", scope)
+
+    def test_a_counter_of_an_older_version(self, begin: Begin, scope: str) -> None:
+        """A counter without a mark of its birth gets one at its next write; what is given back goes on, too."""
+        stop_after(begin, scope, 3)
+        counter = strategies["block"].stored_counter
+        request = expressions.change_row(counter.table, counter.key(scope), unchanged={}, at_least=ONE, removes=[BORN])
+        dynamodb.call("update_item", request)
+        stop_after(begin, scope, 2)
+        assert BORN in read_counter("block", scope)
+        begin()
+        assert take_some("block", scope, 2) == [6, 7]
+
+    def test_a_counter_that_is_put_whole(self, begin: Begin, scope: str) -> None:
+        """A put of the whole counter keeps every mark in its row, also those that it does not know."""
+        holder = begin()
+        take_some("block", scope, 3)
+        begin().advance_to(scope, 500)
+        set_counter("block", scope, later="kept")
+        before = read_counter("block", scope)
+        assert OptimisticCounter(replace(holder.config, options={"write": "put"})).next_value(scope) == 501
+        marks = ("changed", "born", "later")
+        assert [read_counter("block", scope).get(name) for name in marks] == [before[name] for name in marks]
+        holder.give_back()
+        assert GIVEN_BACK not in read_counter("block", scope)
+
+    def test_a_counter_that_is_put_whole_in_a_race(self, begin: Begin, scope: str, wire: Wire) -> None:
+        """What is given back between the read and the put of a whole counter is not lost."""
+        holder = begin()
+        take_some("block", scope, 3)
+        putter = OptimisticCounter(replace(holder.config, options={"write": "put"}))
+        wire.before("PutItem", holder.give_back)
+        assert putter.next_value(scope) == 11
+        assert read_counter("block", scope)[GIVEN_BACK]["ranges"] == ["4:11:1"]
+
+    @pytest.mark.parametrize("when", ["before", "after"])
+    @pytest.mark.parametrize("change", ["seed", "recover", "advance_to"])
+    def test_what_is_said_to_be_in_use(self, begin: Begin, scope: str, when: str, change: str) -> None:
+        """Values below a number that is in use elsewhere are not given any more, though the counter is past it."""
+        holder = begin()
+        take_some("block", scope, 3)
+        changing = begin()
+        steps: dict[str, Callable[[], object]] = {
+            "seed": lambda: changes.seed("block", 8, scope=scope, **SIGNED),
+            "recover": lambda: changes.recover("block", scope=scope, past=7, margin=0, **SIGNED),
+            "advance_to": lambda: changing.advance_to(scope, 8),
+        }
+        in_order(when, holder.give_back, steps[change])
+        begin()
+        assert get_next_value("block", scope=scope) > 10
+
+    def test_a_seed_drops_blocks(self, begin: Begin, scope: str) -> None:
+        """A seed below the counter stands in the history, by which every process drops its blocks, its own at once."""
+        holder = begin()
+        take_some("block", scope, 3)
+        (change,) = changes.seed("block", 8, scope=scope, **SIGNED)
+        assert (change.before, change.after) == (10, 11)
+        assert [line.kind for line in changes.history("block", scope=scope)[0]] == ["seed"]
+        assert holder.next_value(scope) == 12
+
+    def test_a_seed_at_the_end(self, begin: Begin, scope: str) -> None:
+        """Where the counter is at MAXIMUM, a seed drops the blocks and leaves the counter there."""
+        begin(MAXIMUM=10)
+        take_some("block", scope, 3)
+        (change,) = changes.seed("block", 8, scope=scope, **SIGNED)
+        assert (change.before, change.after) == (10, 10)
+        with pytest.raises(SequenceExhausted):
+            get_next_value("block", scope=scope)
 
     def test_another_item_under_a_value(self, begin: Begin, scope: str) -> None:
         """Items go on, too: none is stored over another."""
