@@ -216,7 +216,7 @@ class TestRegistry:
         with override_settings(SEQUENCES={"mine": {"STRATEGY": "sequences.strategies.BlockAllocator"}}):
             mine, client = strategies["mine"], dynamodb.shared_client()
             assert isinstance(mine, BlockAllocator)
-            with strategies._lock, dynamodb.client._client("default")._lock:
+            with strategies._lock:
                 child = os.fork()
                 if child == 0:
                     os._exit(0 if _is_anew(mine, client) else 1)
