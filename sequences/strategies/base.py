@@ -258,7 +258,7 @@ class Strategy(ABC):
     def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
         self.layout.check_scope(scope)
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         self.items.submit(scope, self.takeable(pendings), deadline)
 
     def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
@@ -310,7 +310,7 @@ class Strategy(ABC):
         Raises OperationNotSupported without a counter.
         """
         deadline = self.deadline()
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         return self.stored_counter.advance_to(scope, value, deadline, only_new=only_new)
 
     def delete_counter(self, scope: Scope) -> bool:

@@ -145,7 +145,7 @@ class BlockAllocator(CounterStrategy):
                 self.stop()
 
     def _refill(self, scope: Scope, deadline: Deadline) -> int:
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         supply = self._supply(scope)
         try:
             if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
