@@ -103,14 +103,14 @@ class ItemWriter(Committer):
         if self.line is None:
             yield False
             return
-        wanted_at = self.clock()
-        with hold_host_lock(f"{self.lives}|{self.layout.partition(scope)}", deadline.left) as lock:
+        wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.partition(scope)}"
+        with hold_host_lock(counted_in, deadline.left) as lock:
             if metrics.on:
                 metrics.had_turn(self.markers.alias, self.clock() - wanted_at)
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))
-            with self.line.turn(scope, wanted_at, deadline) as turn:
+            with self.line.turn(scope, counted_in, wanted_at, deadline) as turn:
                 if turn.last_value is not None:
                     self.assigner.accept_hint(scope, Hint(turn.last_value, self.clock()))
                 self._turns[scope] = turn
