@@ -117,7 +117,7 @@ class ItemWriter(Committer):
                 yield turn.place > 0
                 self._turns.pop(scope, None)
                 own = self.assigner.hint(scope)
-                turn.last_value = own.last_value if own else None
+                turn.last_value = own.last_value if own and own.at >= wanted_at else None
             if own:
                 lock.leave_hint(own.last_value, own.at)
 
