@@ -197,9 +197,7 @@ class TestRegistry:
         with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
             assert len({id(strategy) for strategy in at_once(16, lambda _: strategies["mine"])}) == 1
 
-    def test_a_strategy_that_another_thread_makes(
-        self, unconfigured: None, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_strategy_that_another_thread_makes(self, unconfigured: None, monkeypatch: pytest.MonkeyPatch) -> None:
         """A caller waits for it no longer than a call may take, and is told that nothing was stored."""
         monkeypatch.setattr(registry, "DEADLINE_SECONDS", 0.01)
         begun, finish = threading.Event(), threading.Event()
