@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from sequences import (
-    aget_last_value,
     aget_next_value,
     aput_next,
     dynamodb,
@@ -177,7 +176,6 @@ FIRST_CALLS: dict[str, tuple[str, Call]] = {
     "take many": ("atomic", TAKES["take many"]),
     "await a put": ("sort-key", lambda name, scope: asyncio.run(aput_next(name, {}, scope=scope))),
     "await a value": ("atomic", lambda name, scope: asyncio.run(aget_next_value(name, scope=scope))),
-    "await the last value": ("atomic", lambda name, scope: asyncio.run(aget_last_value(name, scope=scope))),
 }
 
 
