@@ -6,6 +6,7 @@ Event loops must not wait, so threads make the calls for them: see `gatherings`.
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,7 @@ async def aget_next_values(
     date: datetime.date | None = None,
 ) -> range | list[int]:
     """Await `get_next_values`: the same guarantee, cost and errors. Values of a cancelled call may stay unused."""
+    began = time.monotonic()
     check_count(count)
     check_scope(scope)
     check_token(idempotency_token)
@@ -58,9 +60,9 @@ async def aget_next_values(
     counted, day = strategy.dated(scope, date)
     with metrics.call("take", sequence) if metrics.on else NOTHING:
         if idempotency_token is None:
-            call = _Reserve(strategy, counted, count)
+            call = _Reserve(strategy, counted, count, began)
         else:
-            call = _ReserveOnce(strategy, counted, count, idempotency_token, day)
+            call = _ReserveOnce(strategy, counted, count, began, idempotency_token, day)
         await gatherings.serve(call)
         return call.values()
 
@@ -69,9 +71,10 @@ async def aget_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
     """Await `get_last_value`: the same guarantee and errors. Callers that await at the same time share one read."""
+    began = time.monotonic()
     check_scope(scope)
     strategy = strategies[sequence]
-    call = _LastValue(strategy, strategy.dated(scope, date, period)[0])
+    call = _LastValue(strategy, strategy.dated(scope, date, period)[0], began)
     await gatherings.serve(call)
     return call.last_value
 
@@ -168,8 +171,8 @@ class _Put(Call):
 
 
 class _Reserve(Call):
-    def __init__(self, strategy: Strategy, scope: Scope, count: int) -> None:
-        deadline = strategy.deadline()
+    def __init__(self, strategy: Strategy, scope: Scope, count: int, began: float) -> None:
+        deadline = strategy.deadline(began)
         self.pending = Pending(ReserveRequest(count=count), deadline)
         super().__init__(strategy, scope, deadline, [self.pending])
         if not strategy.option["group"]:
@@ -194,8 +197,10 @@ class _ReserveOnce(_Reserve):
     most_together = 0
     replayed = False
 
-    def __init__(self, strategy: Strategy, scope: Scope, count: int, token: str, day: datetime.date | None) -> None:
-        super().__init__(strategy, scope, count)
+    def __init__(
+        self, strategy: Strategy, scope: Scope, count: int, began: float, token: str, day: datetime.date | None
+    ) -> None:
+        super().__init__(strategy, scope, count, began)
         self.token, self.day = token, day
 
     @classmethod
@@ -212,8 +217,8 @@ class _ReserveOnce(_Reserve):
 class _LastValue(Call):
     last_value: int | None
 
-    def __init__(self, strategy: Strategy, scope: Scope) -> None:
-        super().__init__(strategy, scope, strategy.deadline())
+    def __init__(self, strategy: Strategy, scope: Scope, began: float) -> None:
+        super().__init__(strategy, scope, strategy.deadline(began))
 
     @classmethod
     def serve(cls, calls: Sequence[_LastValue]) -> None:

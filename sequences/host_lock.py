@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from weakref import WeakSet
+from weakref import ReferenceType, ref
 
 from .host_memory import TURNS_BYTES, shared_memory
 
@@ -52,13 +52,16 @@ _HINT = struct.Struct("<32sqdI")
 _SLOT_BYTES = 64
 SLOTS = TURNS_BYTES // _SLOT_BYTES
 
-_places: WeakSet[socket.socket] = WeakSet()
+# The sockets by their descriptors. They are references without a callback: in that of a WeakSet the exception of
+# a signal's handler is lost. A dead one is replaced when its descriptor is used again.
+_places: dict[int, ReferenceType[socket.socket]] = {}
 
 
 def _close_in_child() -> None:
     """Close a forked child's copies: a place is given back when no process has it open."""
-    for place in list(_places):
-        place.close()
+    for known in list(_places.values()):
+        if place := known():
+            place.close()
 
 
 os.register_at_fork(after_in_child=_close_in_child)
@@ -105,6 +108,10 @@ class HostLock:
         """Give back the turn, or the place in the line."""
         if self._memory is not None and self._number is not None:
             _NUMBER.pack_into(self._memory, self._offset, self._number)  # before the next one goes on
+        self._close()
+
+    def _close(self) -> None:
+        """Close the socket. If a signal's exception strikes in between, it is closed with this object."""
         if self._place is not None:
             self._place.close()
 
@@ -121,17 +128,19 @@ class HostLock:
                 self._number = number
                 return
             else:
+                self._close()
                 number = self._given_back() + 1
 
     def _bind(self, number: int) -> bool:
         """Whether the number was free and is now held."""
         place = self._place = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        _places.add(place)
+        _places[place.fileno()] = ref(place)
         try:
             place.bind(self._address(number))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
+            self._close()
             return False
         place.listen()
         return True

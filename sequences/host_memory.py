@@ -1,6 +1,8 @@
 """A small memory that the processes of one user on one host share: a file in the temporary directory, mapped.
 
-To read and write it takes no call of the system, before which another thread would run first.
+To read and write it takes no call of the system, before which another thread would run first. A descriptor in place of
+the mapping could also lead elsewhere one day, after a program has closed all of its files, as a daemon does. The price:
+the system ends every process that uses the file after somebody has made it shorter, which only this user can.
 """
 
 from __future__ import annotations

@@ -18,9 +18,10 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
 from . import dynamodb
-from .exceptions import InvalidSequence
+from .exceptions import InvalidSequence, SequenceUnavailable
 from .periods import Period
 from .regions import accepted_risks, home_region, start_here, starts_of
+from .retries import DEADLINE_SECONDS
 from .strategies.base import COSTS, FLAGS, Strategy
 from .strategies.numbers import LARGEST, whole_number
 from .types import SequenceConfig
@@ -93,7 +94,10 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
 
 
 class Registry:
-    """The strategies by alias: `strategies["tickets"]` makes the strategy on first use. Raises InvalidSequence."""
+    """The strategies by alias: `strategies["tickets"]` makes the strategy on first use.
+
+    Raises InvalidSequence, and SequenceUnavailable if another thread makes it for DEADLINE_SECONDS.
+    """
 
     def __init__(self) -> None:
         self._made: dict[str, Strategy] = {}
@@ -113,11 +117,22 @@ class Registry:
             strategy.forget()
 
     def __getitem__(self, alias: str) -> Strategy:
-        made = self._made.get(alias)
-        if made is None:
-            with self._lock:
-                made = self._made.get(alias) or self._make(alias)
-                self._made[alias] = made
+        return self._made.get(alias) or self._first(alias)
+
+    def has(self, alias: str) -> bool:
+        """Whether the strategy is made already."""
+        return alias in self._made
+
+    def _first(self, alias: str) -> Strategy:
+        """Make it, or wait for the thread that makes it, no longer than a call may take."""
+        lock = self._lock  # `reset` puts another one in its place
+        if not lock.acquire(timeout=DEADLINE_SECONDS):
+            message = f"The sequence {alias!r} is still being made by another thread."
+            raise SequenceUnavailable(message, attempts=0, seconds=DEADLINE_SECONDS)
+        try:
+            made = self._made[alias] = self._made.get(alias) or self._make(alias)
+        finally:
+            lock.release()
         return made
 
     def __iter__(self) -> Iterator[str]:

@@ -111,7 +111,8 @@ class Deadline:
     def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Send one request, which may take until GRACE_SECONDS after the deadline.
 
-        Raises NotWritten, without sending, when that moment has passed.
+        Raises NotWritten, without sending, when that moment has passed; SequenceUnavailable if no client was made by
+        then.
         """
         seconds = self.left + GRACE_SECONDS
         if seconds <= 0:
@@ -122,6 +123,8 @@ class Deadline:
             if self.failure is None:
                 raise
             raise self.give_up(self.failure) from error  # it says why the time is over
+        except dynamodb.ClientNotMade as error:
+            raise self.give_up(error) from error
         except StorageError as error:
             self.failure = error
             raise

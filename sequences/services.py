@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import time
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def get_next_value(
     IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
     SequenceContention, SequenceUnavailable and StorageRefused.
     """
-    if idempotency_token is not None or metrics.on:
+    if idempotency_token is not None or metrics.on or not strategies.has(sequence):
         return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date)[0]
     if scope is not None:
         check_scope(scope)
@@ -113,13 +114,14 @@ def reserve_values(
     date: datetime.date | None = None,
 ) -> Reservation:
     """Take values as `get_next_values` does, and tell whether they were taken by an earlier request."""
+    began = time.monotonic()
     check_count(count)
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
     counted, day = strategy.dated(scope, date)
     values: range | list[int]
-    replayed, deadline = False, strategy.deadline()
+    replayed, deadline = False, strategy.deadline(began)
     try:
         with metrics.call("take", sequence) if metrics.on else NOTHING:
             if idempotency_token is None:
@@ -270,6 +272,7 @@ class Puts:
 
         Raises InvalidScope, InvalidToken, InvalidSequence, InvalidItem, and ValueError for a wrong date.
         """
+        began = time.monotonic()
         tokens = [None] * len(items) if idempotency_tokens is None else list(idempotency_tokens)
         if isinstance(idempotency_tokens, str) or len(tokens) != len(items):
             raise InvalidToken(
@@ -280,7 +283,7 @@ class Puts:
             check_token(token)
         strategy = strategies[sequence]
         counted, day = strategy.dated(scope, date)
-        deadline, request = strategy.deadline(), strategy.item_writer.request
+        deadline, request = strategy.deadline(began), strategy.item_writer.request
         pendings = [
             Pending(request(item, token, also, day), deadline) for item, token in zip(items, tokens, strict=True)
         ]
@@ -296,12 +299,13 @@ class Puts:
         date: datetime.date | None,
     ) -> Puts:
         """Check the arguments of a call that stores all of its items or none. Raises what `of` raises."""
+        began = time.monotonic()
         check_scope(scope)
         check_token(idempotency_token)
         strategy = strategies[sequence]
         counted, day = strategy.dated(scope, date)
         request = strategy.item_writer.request(items[0], idempotency_token, (), day, items[1:])
-        deadline = strategy.deadline()
+        deadline = strategy.deadline(began)
         return cls(strategy=strategy, scope=counted, pendings=[Pending(request, deadline)], deadline=deadline)
 
     def allocations(self) -> list[Allocation]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import os
 import resource
 import statistics
@@ -239,9 +240,10 @@ def _after_a_shortage() -> dict[str, float]:
     """What 64 writers over 4 processes do when a partition that hardly took anything takes its budget again."""
     crowd = Crowd(writers=64, processes=4, shortage=50)
     measured = run(crowd, Limits(latency=0.005)).figures()
+    speed = measured["per second"]
     return {
         "shortage of the budget": measured["of the budget"],
-        "shortage requests": measured["requests per second"] / measured["per second"],
+        "shortage requests": measured["requests per second"] / speed if speed else math.inf,
     }
 
 

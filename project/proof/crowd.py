@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import multiprocessing
 import os
 import tempfile
@@ -84,9 +85,9 @@ class Outcome:
 
         `over queueing` is the p99 over the time that callers would take if nothing but queueing cost time: their number
         over the items that the budget allows, but at least a round trip for the write of each process and one more for
-        that under way.
+        that under way. Times are infinite if nobody got a number.
         """
-        waits = sorted(wait for share in self.latencies for wait in share)
+        waits = sorted(wait for share in self.latencies for wait in share) or [math.inf]
         counts = [len(share) for share in self.latencies]
         used = self.units("stored", "refused", "conflicts")
         queueing = max(
@@ -94,15 +95,15 @@ class Outcome:
         )
         p99 = waits[int(0.99 * len(waits))]
         return {
-            "per second": len(waits) / self.crowd.seconds,
+            "per second": sum(counts) / self.crowd.seconds,
             "of the budget": self.units("stored") / (self.limits.units * self.crowd.seconds),
-            "wasted": 1 - self.units("stored") / used,
+            "wasted": 1 - self.units("stored") / used if used else 0.0,
             "throttled per second": self.units("throttled") / self.crowd.seconds,
             "requests per second": self.requests / self.crowd.seconds,
             "p50": waits[len(waits) // 2] * 1000,
             "p99": p99 * 1000,
             "over queueing": p99 / queueing,
-            "slowest over fastest": min(counts) / max(counts),
+            "slowest over fastest": min(counts) / max(counts) if any(counts) else 0.0,
             "errors": sum(self.errors.values()),
         }
 

@@ -16,7 +16,18 @@ callers retry (see `retries` and `leader`). In the folder:
 """
 
 from .budgets import Budget, at_most, count_apart
-from .client import account, call, caller, now, plain_client, region, reset, shared_client, try_client
+from .client import (
+    ClientNotMade,
+    account,
+    call,
+    caller,
+    now,
+    plain_client,
+    region,
+    reset,
+    shared_client,
+    try_client,
+)
 from .configuration import DEFAULT_CLIENT, client_options, clients
 from .connections import in_request
 from .errors import ERROR_FATES, Fate, translate_errors
@@ -42,6 +53,7 @@ __all__ = [
     "ERROR_FATES",
     "PLAIN",
     "Budget",
+    "ClientNotMade",
     "Copies",
     "Fate",
     "TableLife",

@@ -6,12 +6,15 @@ too.
 
 from __future__ import annotations
 
+import _thread
 import math
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +24,7 @@ import botocore.config
 import botocore.credentials
 import botocore.exceptions
 
-from ..exceptions import OutcomeUnknown, TableMissing
+from ..exceptions import NotWritten, OutcomeUnknown, TableMissing
 from ..metrics import metrics
 from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 __all__ = [
+    "ClientNotMade",
     "account",
     "call",
     "caller",
@@ -47,13 +51,95 @@ __all__ = [
     "try_client",
 ]
 
-MAKING_SECONDS = 1.0
+GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether the client is made
+MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
 MOST_STEP = 10.0
 """By how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS."""
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # The member that each answer must have; an answer without it is damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
+
+
+class ClientNotMade(NotWritten):
+    """Never sent, because the client was not made in the time of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A client that is made, and how requests go through it."""
+
+    client: DynamoDBClient
+    send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    account: str
+    read_seconds: float
+
+    @classmethod
+    def of(cls, alias: str) -> _Made:
+        """Make one, as the settings say. Raises NotConfigured and InvalidSequence."""
+        with translate_errors("connect"):
+            options = client_options(alias)
+            client = _make_client(options)
+            send = LeanClient(client).call if options.lean else partial(_send, client)
+            account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
+            return cls(client, send, account, options.read_timeout)
+
+
+class _Making:
+    """A client that a thread of its own makes: who waits for it may give up, and the next caller finds it.
+
+        caller A   --starts----------------- gives up
+        thread        --makes the client--------------------> made
+        caller B               --waits---------- gives up
+        caller C                                --waits----- sends
+
+    A signal handler may raise an exception in a thread that waits here, or may make a call itself. So the thread takes
+    the task itself, each step is one atomic operation, and nobody waits for a lock that an interrupted thread holds.
+    """
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+        self._tasks = deque([alias])
+        self._running = threading.Lock()
+        self._running.acquire()
+        self.made: _Made | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.made is not None or self.error is not None
+
+    def begin(self) -> None:
+        """Begin, unless a thread has begun."""
+        if self._tasks:
+            try:
+                _thread.start_new_thread(self._run, ())
+            except RuntimeError:  # there are too many threads, or the interpreter ends
+                self._run()
+
+    def _run(self) -> None:
+        try:
+            alias = self._tasks.pop()
+        except IndexError:
+            return
+        try:
+            self.made = _Made.of(alias)
+        except BaseException as error:  # noqa: BLE001 - who waits raises it
+            self.error = error
+        finally:
+            self._running.release()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it is made, or has failed, at most so many seconds."""
+        until = time.monotonic() + seconds
+        while not self.is_over and (left := until - time.monotonic()) > 0:
+            if self._running.acquire(timeout=min(left, GLANCE_SECONDS)):
+                self._running.release()
+
+    def here(self) -> _Made:
+        """Make another one in this thread, for a caller without a deadline: the first may wait for what he holds."""
+        self.made = made = _Made.of(self._alias)
+        return made
 
 
 class _Client:
@@ -64,40 +150,33 @@ class _Client:
         self.reset()
 
     def reset(self) -> None:
-        self._lock = threading.RLock()  # a signal handler may send a request while its thread is making the client
-        self._client: DynamoDBClient | None = None
-        self.send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
-        self.account = ""
-        self.read_seconds = READ_SECONDS
+        self._making = _Making(self.alias)
         self.lives = KnownLives()
         self.clock = _EngineClock()
 
-    def get(self) -> DynamoDBClient:
-        """The client. Raises NotConfigured and InvalidSequence."""
-        return self._client or self._made()
+    @property
+    def made(self) -> _Made | None:
+        """The client; None until it is made."""
+        return self._making.made
 
-    def _made(self) -> DynamoDBClient:
-        """Make it, or wait a while for the thread that makes it.
+    def get(self, seconds: float = math.inf) -> _Made:
+        """The client. The first callers wait for it, at most so many seconds.
 
-        That thread may need what the caller holds, if a signal handler calls. So after a while each makes its own.
+        Raises ClientNotMade after that time, NotConfigured and InvalidSequence.
         """
-        lock = self._lock  # `reset` puts another one in its place
-        locked = lock.acquire(timeout=MAKING_SECONDS)
-        try:
-            with translate_errors("connect"):
-                return self._client or self._make()
-        finally:
-            if locked:
-                lock.release()
-
-    def _make(self) -> DynamoDBClient:
-        options = client_options(self.alias)
-        client = _make_client(options)
-        self.account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
-        self.read_seconds = options.read_timeout
-        self.send = LeanClient(client).call if options.lean else partial(_send, client)
-        self._client = client
-        return client
+        making = self._making  # `reset` puts another one in its place
+        if making.made is None:
+            making.begin()
+            making.wait(MAKING_SECONDS if seconds == math.inf else seconds)
+        if making.made is not None:
+            return making.made
+        if making.error is None and seconds < math.inf:
+            raise ClientNotMade("The client is still being made.")
+        if making.error is None:
+            return making.here()
+        if self._making is making:
+            self._making = _Making(self.alias)  # the next call tries again
+        raise making.error
 
 
 def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,7 +267,7 @@ def reset() -> None:
 
 def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
     """A client of this process, for code that counts its requests. Raises NotConfigured and InvalidSequence."""
-    return _client(alias).get()
+    return _client(alias).get().client
 
 
 def plain_client() -> DynamoDBClient:
@@ -210,9 +289,7 @@ def try_client(alias: str = DEFAULT_CLIENT) -> None:
 
 def account(alias: str = DEFAULT_CLIENT) -> str:
     """Identifies where the tables are without a request: the endpoint and the Region."""
-    chosen = _client(alias)
-    chosen.get()
-    return chosen.account
+    return _client(alias).get().account
 
 
 def region(alias: str = DEFAULT_CLIENT) -> str:
@@ -277,12 +354,16 @@ def call(
 
 
 def _call(operation: str, request: Mapping[str, Any], seconds: float, client: str) -> dict[str, Any]:
-    chosen = _client(client)
-    chosen.get()
-    with within(min(granted(seconds), chosen.read_seconds)) as limit:
+    chosen, seconds = _client(client), granted(seconds)
+    made = chosen.made
+    if made is None:
+        began = time.monotonic()
+        made = chosen.get(seconds)
+        seconds -= time.monotonic() - began
+    with within(min(seconds, made.read_seconds)) as limit:
         try:
             with translate_errors(operation, limit):
-                answer = chosen.send(operation, request)
+                answer = made.send(operation, request)
         except TableMissing:
             chosen.lives.forget()
             raise

@@ -58,7 +58,7 @@ def life_of(
     known, until = lives.by_table.get(table, (None, 0.0))
     if known and not anew and time.monotonic() < until:
         return known
-    place, epoch = f"{client.account(alias)}|{table}", lives.epoch
+    epoch = lives.epoch
     try:
         about = send("describe_table", {"TableName": table})["Table"]
     except (NotConfigured, TableMissing):
@@ -71,13 +71,13 @@ def life_of(
                 table,
                 error,
             )
-        life, until = known or TableLife(place, "", epoch), time.monotonic() + ASK_AGAIN_SECONDS
+        life = known or TableLife(f"{client.account(alias)}|{table}", "", epoch)
+        until = time.monotonic() + ASK_AGAIN_SECONDS
     else:
         identity = about.get("TableId") or about.get("CreationDateTime")
-        life, until = (
-            TableLife(place, f"{about.get('TableArn', table)}|{identity}", epoch, copies_in(about)),
-            float("inf"),
-        )
+        place = f"{client.account(alias)}|{table}"
+        life = TableLife(place, f"{about.get('TableArn', table)}|{identity}", epoch, copies_in(about))
+        until = float("inf")
     lives.by_table[table] = (life, until)
     return life
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..dynamodb import marshal
@@ -9,7 +10,9 @@ from .items import MARKER_EXPIRY, REPORT_UNITS, Wire
 
 __all__ = ["give_place_back", "take_place"]
 
-_NAMES = {"#taken": "taken", "#given_back": "given_back", "#last_value": "last_value", "#expires": MARKER_EXPIRY}
+_NAMES = {"#taken": "taken", "#given_back": "given_back", "#expires": MARKER_EXPIRY}
+LEFT = ("last_value", "left_at", "counted_in")
+"""The last value, when it was left (milliseconds since 1970), and a fingerprint of the tables and the partition."""
 
 
 def take_place(table: str, key: Wire, *, expires: int) -> dict[str, Any]:
@@ -25,20 +28,20 @@ def take_place(table: str, key: Wire, *, expires: int) -> dict[str, Any]:
     }
 
 
-def give_place_back(table: str, key: Wire, *, place: int, last_value: int | None) -> dict[str, Any]:
+def give_place_back(table: str, key: Wire, *, place: int, left: Mapping[str, Any]) -> dict[str, Any]:
     """An `UpdateItem` that gives a place back, unless a later one is given back, and returns the line.
 
-    It leaves the last value of the scope for the next host, or none.
+    It leaves the attributes `left` (those of LEFT) for the next host, or none.
     """
-    values = {":place": place, **({} if last_value is None else {":last_value": last_value})}
-    left = " REMOVE #last_value" if last_value is None else ", #last_value = :last_value"
+    names = {f"#{name}": name for name in LEFT}
+    change = "".join(f", #{name} = :{name}" for name in left) or f" REMOVE {', '.join(names)}"
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": f"SET #given_back = :place{left}",
+        "UpdateExpression": f"SET #given_back = :place{change}",
         "ConditionExpression": "#taken >= :place AND (attribute_not_exists(#given_back) OR #given_back < :place)",
-        "ExpressionAttributeNames": {name: _NAMES[name] for name in ("#given_back", "#taken", "#last_value")},
-        "ExpressionAttributeValues": marshal(values),
+        "ExpressionAttributeNames": {name: _NAMES[name] for name in ("#given_back", "#taken")} | names,
+        "ExpressionAttributeValues": marshal({":place": place} | {f":{name}": value for name, value in left.items()}),
         "ReturnValues": "ALL_NEW",
         **REPORT_UNITS,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -250,15 +251,18 @@ class Strategy(ABC):
         self.format.check_day(day)
         return Dated.of(scope, self.period.name(day)), day
 
-    def deadline(self) -> Deadline:
-        """A deadline for one call, which begins now."""
+    def deadline(self, began: float | None = None) -> Deadline:
+        """A deadline for one call. It began at this time (`time.monotonic`), before it had its strategy; else now."""
         seconds: float = self.option["deadline"]
-        return Deadline(timing=self.timing, seconds=seconds, client=self.config.client, sequence=self.alias)
+        deadline = Deadline(timing=self.timing, seconds=seconds, client=self.config.client, sequence=self.alias)
+        if began is not None:
+            deadline.began -= time.monotonic() - began
+        return deadline
 
     def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
         self.layout.check_scope(scope)
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         self.items.submit(scope, self.takeable(pendings), deadline)
 
     def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
@@ -310,7 +314,7 @@ class Strategy(ABC):
         Raises OperationNotSupported without a counter.
         """
         deadline = self.deadline()
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         return self.stored_counter.advance_to(
             scope, value, deadline, only_new=only_new, drops=not self.ordered_across_processes
         )

@@ -203,7 +203,7 @@ class BlockAllocator(CounterStrategy):
                 supply.compared = now
 
     def _refill(self, scope: Scope, deadline: Deadline) -> tuple[Supply, int]:
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         self._watch.catch_up(deadline)
         supply = self._supply(scope)
         try:

@@ -73,7 +73,7 @@ class CounterStrategy(Strategy):
         """The committer that takes values from the counter."""
 
     def reserve(self, scope: Scope, count: int, deadline: Deadline) -> range | list[int]:
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         return values_of(self.take(scope, count, deadline))
 
     def reserve_once(
@@ -89,7 +89,7 @@ class CounterStrategy(Strategy):
         if not self.joins_reservations:
             super().reserve_all(scope, pendings, deadline)
             return
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         self.reservations.submit(scope, pendings, deadline)
         self.counter.tidy(scope, deadline.send)
 
@@ -105,7 +105,7 @@ class CounterStrategy(Strategy):
     def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Answer a repeat from its marker first, so that it takes no value."""
         self.layout.check_scope(scope)
-        self.lives.bind(deadline.send)
+        self.lives.bind(deadline.send, deadline)
         pendings = self.takeable(pendings)
         for pending in pendings:
             self.item_writer.answers.repeat_if_marked(scope, pending, deadline)

@@ -16,6 +16,9 @@ The line only saves races: the condition of each write decides what is stored. S
 time that its call has left, nor for a place that is not given back for LONGEST_TURN, as after a crash. A line that
 cannot be used is done without.
 
+The last value that a host leaves saves the next one a read. It counts for the same tables, in the same lives, and the
+same partition, and for BELIEVED_SECONDS: rows may be deleted or restored, and a value ahead of them would make a gap.
+
 Cost of a turn: 2 write units in a partition of its own, and a read unit for each look while others have their turns.
 Who lines up never pays nothing but half a read unit every LOOK_SECONDS of writing without a pause. The row is beside
 the markers, and expires a day after its last use.
@@ -26,6 +29,7 @@ Multiprocessors", section 2.2.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +54,7 @@ LONGEST_TURN = 1.0
 WAIT_SECONDS = 0.004  # between two looks, for each place ahead
 LONGEST_WAIT = 0.2
 EXPIRY_SECONDS = 86_400
+BELIEVED_SECONDS = 2.0  # by the engine's clock, whose dates are whole seconds
 TURN_UNITS = 2.0  # to take a place, and to give it back
 
 
@@ -77,6 +82,7 @@ class Turn:
     `place` is the number of this process in the line, 0 outside of it.
     """
 
+    counted_in: str = ""
     place: int = 0
     last_value: int | None = None
     write_units: float = 0.0
@@ -112,13 +118,15 @@ class HostLine:
             place.wrote_at = self._clock()
 
     @contextmanager
-    def turn(self, scope: Scope, wanted_at: float, deadline: Deadline) -> Iterator[Turn]:
+    def turn(self, scope: Scope, counted_in: str, wanted_at: float, deadline: Deadline) -> Iterator[Turn]:
         """Have a turn during the block, if this process lines up. `wanted_at` is when it began to wait for its host.
+
+        `counted_in` names the tables, in their lives, and the partition to which a last value belongs.
 
         The turn is given back after the block: another process of the host would wait for it in vain. So who loses a
         race in its turn tries again within the block.
         """
-        turn = Turn()
+        turn = Turn(counted_in=hashlib.sha256(counted_in.encode()).hexdigest()[:16])
         self._look(scope, wanted_at, turn, deadline)
         place = self._places.get(scope)
         if place is None or not place.lines_up:
@@ -165,7 +173,7 @@ class HostLine:
                 turn.place = 0
                 continue
             if ahead == 0:
-                turn.last_value = line.get("last_value")
+                turn.last_value = self._believed(line, turn)
                 return
             if given_back != before:
                 before, moved_at = given_back, self._clock()
@@ -173,6 +181,15 @@ class HostLine:
                 return
             bound = min(LONGEST_WAIT, WAIT_SECONDS * ahead)
             deadline.timing.sleep(max(0.0, min(deadline.timing.uniform(bound / 2, bound), deadline.left - half)))
+
+    def _believed(self, line: Mapping[str, Any], turn: Turn) -> int | None:
+        """The last value that the host before has just left; None if it may be higher than what the table has.
+
+        A value of other tables, or one that was left before rows were deleted or restored, would make a gap.
+        """
+        age = self._wall() - line.get("left_at", 0) / 1000
+        believed = line.get("counted_in") == turn.counted_in and abs(age) <= BELIEVED_SECONDS
+        return line.get("last_value") if believed else None
 
     def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
         expires = int(self._wall()) + EXPIRY_SECONDS
@@ -187,8 +204,8 @@ class HostLine:
         line: Mapping[str, Any] | None = None
         if turn.place:
             table, key = self._schema.table, self.key(scope)
-            last_value = None if place.lost else turn.last_value
-            request = expressions.give_place_back(table, key, place=turn.place, last_value=last_value)
+            left = {} if place.lost or turn.last_value is None else self._left(turn)
+            request = expressions.give_place_back(table, key, place=turn.place, left=left)
             line = self._sent("update_item", request, "Attributes", turn, deadline)
         now = self._clock()
         if line and (line["taken"] > turn.place or turn.place > place.given_back + 1):
@@ -196,6 +213,13 @@ class HostLine:
         place.given_back = turn.place
         if now - place.met_others_at > LINGER_SECONDS:
             place.lines_up, place.looked_at = False, now
+
+    def _left(self, turn: Turn) -> dict[str, Any]:
+        return {
+            "last_value": turn.last_value,
+            "left_at": int(self._wall() * 1000),
+            "counted_in": turn.counted_in,
+        }
 
     def _read(
         self, scope: Scope, turn: Turn, deadline: Deadline, *, consistent: bool = True

@@ -103,21 +103,21 @@ class ItemWriter(Committer):
         if self.line is None:
             yield False
             return
-        wanted_at = self.clock()
-        with hold_host_lock(f"{self.lives}|{self.layout.partition(scope)}", deadline.left) as lock:
+        wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.partition(scope)}"
+        with hold_host_lock(counted_in, deadline.left) as lock:
             if metrics.on:
                 metrics.had_turn(self.markers.alias, self.clock() - wanted_at)
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))
-            with self.line.turn(scope, wanted_at, deadline) as turn:
+            with self.line.turn(scope, counted_in, wanted_at, deadline) as turn:
                 if turn.last_value is not None:
                     self.assigner.accept_hint(scope, Hint(turn.last_value, self.clock()))
                 self._turns[scope] = turn
                 yield turn.place > 0
                 self._turns.pop(scope, None)
                 own = self.assigner.hint(scope)
-                turn.last_value = own.last_value if own else None
+                turn.last_value = own.last_value if own and own.at >= wanted_at else None
             if own:
                 lock.leave_hint(own.last_value, own.at)
 

@@ -11,10 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from .. import dynamodb
 from ..dynamodb import Copies, TableLife
 from ..exceptions import SequenceUnsound
+from ..retries import Deadline
 from ..soundness import Soundness
+from ..waiters import TOOK_TOO_LONG
 from .layout import Send
 
 __all__ = ["TableLives"]
+
+LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and others ask themselves
 
 
 class TableLives:
@@ -38,6 +42,7 @@ class TableLives:
         self._client = client
         self.current: tuple[TableLife, ...] = ()
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
+        self._first = threading.RLock()  # held by the first caller while it asks
         self._forget = forget
 
     def __str__(self) -> str:
@@ -48,11 +53,25 @@ class TableLives:
         """Whether a table that was made again is sure to have another life than the current one."""
         return bool(self.current) and all(life.identity for life in self.current)
 
-    def bind(self, send: Send) -> None:
+    def bind(self, send: Send, deadline: Deadline | None = None) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones.
 
-        Costs a request for each table, once in a process. Raises SequenceUnsound if the sequence must not be written.
+        Costs a request for each table, once in a process: callers with a deadline that come at the same time wait for
+        the first of them. Raises SequenceUnsound if the sequence must not be written.
         """
+        if self.current or deadline is None or dynamodb.in_request():
+            self._bind(send)
+            return
+        locked = self._first.acquire(timeout=max(0.0, min(deadline.left, LONGEST_LOOK)))
+        try:
+            if deadline.over and not locked:
+                raise deadline.give_up(TOOK_TOO_LONG)
+            self._bind(send)
+        finally:
+            if locked:
+                self._first.release()
+
+    def _bind(self, send: Send) -> None:
         lives = tuple([dynamodb.life_of(table, send=send, alias=self._client) for table in self.tables])
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)

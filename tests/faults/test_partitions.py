@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from project.proof.faults.control import Proxy
+from project.proof.crowd import Crowd, Outcome
+from project.proof.faults.control import Proxy, ProxyLog
 from project.proof.faults.partitions import Admission, Partitions
 from project.proof.faults.plans import Limits, Plan, Request, Rule
 from sequences import put_next
@@ -112,6 +114,18 @@ def test_a_plan_keeps_its_limits() -> None:
     """Limits arrive at the proxy as they were."""
     limits = Limits(units=5, burst=2, latency=0.01, keys=[["a", "b"]])
     assert Plan.from_json(Plan(limits=limits).to_json()).limits == limits
+
+
+@pytest.mark.parametrize("latencies", [[[], []], [[0.1, 0.2], []]])
+def test_a_crowd_that_gets_nothing(latencies: list[list[float]]) -> None:
+    """What a crowd had has figures also if a process of it, or the whole crowd, had nothing: they miss the bars."""
+    log = ProxyLog(seed=0, faults=[], counts={}, requests={}, late=0)
+    figures = Outcome(
+        crowd=Crowd(writers=4), limits=Limits(), latencies=latencies, errors={"Lost": 4}, before=log, after=log
+    ).figures()
+    assert (figures["of the budget"], figures["slowest over fastest"], figures["errors"]) == (0, 0, 4)
+    assert figures["per second"] == sum(map(len, latencies)) / 3
+    assert figures["p99"] == (200 if any(latencies) else math.inf)
 
 
 @pytest.mark.parametrize("name", ["sort-key", "transactional"])

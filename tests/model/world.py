@@ -149,7 +149,7 @@ class World:
         config = parse_config("items", {"STRATEGY": path, "TABLE": "items"})
         timing = Timing(clock=self.clock, sleep=self.clock.sleep, uniform=lambda low, high: high)
         strategy: Strategy = import_string(path)(config, timing=timing, wall=self.clock)
-        strategy.lives.bind = lambda send: None  # type: ignore[method-assign]  # there is one life
+        strategy.lives.bind = lambda send, deadline=None: None  # type: ignore[method-assign]  # there is one life
         strategy.lives.current = (TableLife(self.place, "", 0),)
         strategy.item_writer.line = None
         if isinstance(strategy, BlockAllocator):

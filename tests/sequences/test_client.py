@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import boto3
 import pytest
+from boto3.session import Session
+from botocore.exceptions import NoCredentialsError
 
-from sequences import dynamodb
+from sequences import dynamodb, put_next
 from sequences.dynamodb import client
+from sequences.exceptions import NotConfigured, SequenceUnavailable
+from sequences.strategies import Strategy
 from sequences.testing.callers import at_once
+from tests.sequences.support import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -40,26 +46,88 @@ def test_threads_that_meet_at_the_first_call(monkeypatch: pytest.MonkeyPatch) ->
     assert len(made) == 1
 
 
-def test_a_thread_that_does_not_finish_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A caller waits for the client of another thread only for a while: that thread may wait for what he holds."""
-    monkeypatch.setattr(client, "MAKING_SECONDS", 0.05)
-    making, finish = threading.Event(), threading.Event()
+class Stuck:
+    """Clients that nobody finishes before `finish`; `made` counts those that were begun."""
 
-    class Stuck(boto3.session.Session):
-        def __init__(self, **given: Any) -> None:
-            if not making.is_set():
-                making.set()
-                finish.wait(timeout=10)
-            super().__init__(**given)
+    def __init__(self) -> None:
+        self.made = 0
+        self.begun, self.finish = threading.Event(), threading.Event()
 
-    monkeypatch.setattr(boto3.session, "Session", Stuck)
-    with ThreadPoolExecutor(1) as threads:
-        other = threads.submit(dynamodb.shared_client)
-        assert making.wait(timeout=10)
+    def session(self, **given: Any) -> boto3.session.Session:
+        self.made += 1
+        if self.made == 1:
+            self.begun.set()
+            assert self.finish.wait(30)
+        return Session(**given)
+
+
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stuck]:
+    """The first client is being made until the test lets it be finished."""
+    stuck = Stuck()
+    monkeypatch.setattr(boto3.session, "Session", stuck.session)
+    yield stuck
+    stuck.finish.set()
+
+
+class TestSlowMaking:
+    def test_callers_with_a_deadline(self, stuck: Stuck, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each is told in time that nothing was sent, also the first one; the client is made once, for later calls."""
+        monkeypatch.setattr(client, "MAKING_SECONDS", 0.01)
+
+        def call(_: int) -> str:
+            with pytest.raises(dynamodb.ClientNotMade) as caught:
+                dynamodb.call("list_tables", {}, seconds=0.1)
+            return str(caught.value)
+
+        assert set(at_once(8, call)) == {"The client is still being made."}
+        stuck.finish.set()
+        assert "TableNames" in dynamodb.call("list_tables", {}, seconds=30)
+        assert stuck.made == 1
+
+    @pytest.mark.parametrize("name", ["sort-key", "atomic", "block"])
+    def test_what_the_functions_say(
+        self, configured: str, name: str, stuck: Stuck, install: Callable[..., Strategy]
+    ) -> None:
+        """A call that is over before there is a client says that nothing was stored."""
+        install(name, deadline=0.1)
+        with pytest.raises(SequenceUnavailable, match=r"still being made\. Gave up .* nothing was stored") as caught:
+            put_next(name, {})
+        assert not caught.value.outcome_unknown
+        assert not stuck.finish.is_set()
+
+    def test_a_caller_without_a_deadline(self, stuck: Stuck, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It waits only for a while: the thread that makes the client may wait for what the caller holds."""
+        monkeypatch.setattr(client, "MAKING_SECONDS", 0.05)
         assert dynamodb.shared_client().list_tables()
-        assert not other.done()
-        finish.set()
-        assert other.result().list_tables()
+        assert not stuck.finish.is_set()
+
+    def test_one_that_was_begun_before_a_reset(self, stuck: Stuck, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is not used after the reset, whenever it is finished."""
+        with pytest.raises(dynamodb.ClientNotMade):
+            dynamodb.call("list_tables", {}, seconds=0.01)
+        before = client._client("default")._making
+        assert stuck.begun.wait(30)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        dynamodb.reset()
+        made = dynamodb.shared_client()
+        stuck.finish.set()
+        wait_until(lambda: before.made)
+        assert dynamodb.shared_client() is made
+
+    def test_no_thread_can_be_started(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The caller makes the client itself."""
+        monkeypatch.setattr(_thread, "start_new_thread", mock.Mock(side_effect=RuntimeError("can't start new thread")))
+        assert "TableNames" in dynamodb.call("list_tables", {}, seconds=30)
+
+    def test_an_error_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Every caller hears why there is no client, and the next call tries again."""
+        with monkeypatch.context() as patch:
+            patch.setattr(boto3.session, "Session", mock.Mock(side_effect=NoCredentialsError))
+            for _ in range(2):
+                with pytest.raises(NotConfigured):
+                    dynamodb.call("list_tables", {}, seconds=30)
+        assert "TableNames" in dynamodb.call("list_tables", {}, seconds=30)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -13,12 +14,23 @@ from typing import Any
 
 import pytest
 
-from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
+from sequences import (
+    aget_next_value,
+    aput_next,
+    dynamodb,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    put_next,
+    put_next_many,
+    put_next_together,
+)
 from sequences.commits import Pending, PutRequest
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
-from sequences.retries import Deadline
+from sequences.registry import Registry, strategies
+from sequences.retries import GRACE_SECONDS, Deadline
 from sequences.strategies import Strategy
-from tests.sequences.support import Impostor, wait_until
+from tests.sequences.support import Impostor, make, wait_until
 
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 RESERVING = ["atomic", "optimistic-update", "block"]
@@ -155,6 +167,35 @@ class TestOneRequest:
 def test_less_than_a_second(install: Callable[..., Strategy], scope: str) -> None:
     """A deadline may be less than a second."""
     assert install("atomic", deadline=0.5).deadline().left <= 0.5
+
+
+FIRST_CALLS: dict[str, tuple[str, Call]] = {
+    "put": ("sort-key", CALLS["put"]),
+    "put together": ("sort-key", lambda name, scope: put_next_together(name, ITEMS[:2], scope=scope)),
+    "take": ("atomic", TAKES["take"]),
+    "take many": ("atomic", TAKES["take many"]),
+    "await a put": ("sort-key", lambda name, scope: asyncio.run(aput_next(name, {}, scope=scope))),
+    "await a value": ("atomic", lambda name, scope: asyncio.run(aget_next_value(name, scope=scope))),
+}
+
+
+@pytest.mark.parametrize(("name", "call"), FIRST_CALLS.values(), ids=FIRST_CALLS)
+def test_the_first_call(configured: str, scope: str, name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline of a call begins with it, not when its strategy is made."""
+    strategy = make(name, deadline=SECONDS)
+    took = SECONDS + GRACE_SECONDS + 0.1
+
+    def slowly(registry: Registry, alias: str) -> Strategy:
+        time.sleep(took)
+        return strategy
+
+    monkeypatch.delitem(strategies._made, name, raising=False)
+    monkeypatch.setattr(Registry, "_make", slowly)
+    with pytest.raises(GaveUp) as caught:
+        call(name, scope)
+    del strategies._made[name]
+    assert caught.value.seconds >= took
+    assert not caught.value.outcome_unknown
 
 
 class TestGroups:

@@ -236,6 +236,7 @@ class TestFaults:
         stop_after(begin, scope, 3)
         taker = begin()
         assert take_some("block", scope, 2) == [4, 5]
+        wait_until(lambda: all(fetch.done for fetch in taker._fetches))  # its addition would be that of a new counter
         assert taker.delete_counter(scope)
         stop_after(begin, scope, 3)
         assert taker.next_value(scope) == 4

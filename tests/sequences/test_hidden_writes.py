@@ -60,7 +60,7 @@ def test_a_counter_set_back_to_what_is_remembered(configured: str, scope: str, m
         put_next("transactional", {}, scope=scope)
     set_counter("transactional", scope, last_value=1)
     behind._states.put(scope, remembered)
-    behind.counter._highest_seen.forget(scope)
+    behind.counter.evidence.forget_scope(scope)
     monkeypatch.setattr(behind, "accept_hint", lambda scope, hint: None)  # as on a machine of its own
     with pytest.raises(SequenceWentBack):
         put_next("transactional", {"pk": "own", "sk": 7}, scope=scope)

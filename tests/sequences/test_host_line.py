@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from sequences import dynamodb, expressions
+from sequences import dynamodb, expressions, host_memory
 from sequences.commits import Pending, allocated
 from sequences.exceptions import NotWritten
 from sequences.registry import strategies
@@ -25,9 +27,9 @@ RACING = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", 
 class Host:
     """One host's view of the line at a scope, with a clock that its own waiting moves."""
 
-    def __init__(self, scope: str, clock: Clock) -> None:
+    def __init__(self, scope: str, clock: Clock, counted_in: str = "a table") -> None:
         marker = strategies["sort-key"].markers
-        self.scope, self.clock = scope, clock
+        self.scope, self.clock, self.counted_in = scope, clock, counted_in
         self.line = HostLine("sort-key", marker.schema, clock=clock, wall=clock)
 
     def deadline(self, seconds: float = 100) -> Deadline:
@@ -35,7 +37,7 @@ class Host:
 
     def die(self) -> None:
         """Take a place, and do not give it back."""
-        self._held = self.line.turn(self.scope, self.clock.now, self.deadline())
+        self._held = self.line.turn(self.scope, self.counted_in, self.clock.now, self.deadline())
         self._held.__enter__()
 
     def meanwhile(self, happens: Callable[[], object]) -> None:
@@ -62,7 +64,7 @@ class Host:
         """
         wanted_at = self.clock.now
         self.clock.now += waited
-        with self.line.turn(self.scope, wanted_at, self.deadline(seconds)) as turn:
+        with self.line.turn(self.scope, self.counted_in, wanted_at, self.deadline(seconds)) as turn:
             found, turn.last_value = turn.last_value, value
             (self.line.won if wins else self.line.lost)(self.scope)
         return found
@@ -158,7 +160,7 @@ class TestLiningUp:
                 time.sleep(0.001)
 
             hosts[number].clock.sleep = sleep  # type: ignore[method-assign]
-            with hosts[number].line.turn(hosts[number].scope, 0.0, hosts[number].deadline()) as turn:
+            with hosts[number].line.turn(hosts[number].scope, "a table", 0.0, hosts[number].deadline()) as turn:
                 hosts[number].line.won(hosts[number].scope)
                 order.append((number, turn.last_value))
                 turn.last_value = number
@@ -166,7 +168,7 @@ class TestLiningUp:
         threads = [threading.Thread(target=take, args=(number,)) for number in (1, 2)]
         for one in hosts:
             one.lose()
-        with hosts[0].line.turn(hosts[0].scope, 0.0, hosts[0].deadline()) as turn:
+        with hosts[0].line.turn(hosts[0].scope, "a table", 0.0, hosts[0].deadline()) as turn:
             hosts[0].line.won(hosts[0].scope)
             for number, thread in enumerate(threads, 1):
                 thread.start()
@@ -235,7 +237,7 @@ class TestLooking:
         for _ in range(2):
             one.turn(waited=0.75 * host_line.LOOK_SECONDS)
         assert wire.operations == []
-        with one.line.turn(one.scope, one.clock.now, one.deadline()):
+        with one.line.turn(one.scope, one.counted_in, one.clock.now, one.deadline()):
             one.clock.now += 0.75 * host_line.LOOK_SECONDS
             if wins:
                 one.line.won(one.scope)
@@ -313,6 +315,80 @@ class TestDoingWithout:
         assert len(two.clock.sleeps) == 1
         assert one.turn(4) is None
         assert row() == (1, 1)
+
+
+class TestWhatIsBelieved:
+    def test_of_other_tables(self, host: Make, scope: str) -> None:
+        """A last value that was counted in other tables, in another life of them or in another partition is not."""
+        one, two, three = host(), host(), Host(scope, Clock(), "the table made again")
+        for each in (one, two, three):
+            each.lose()
+        one.turn(41)
+        assert three.turn(7) is None
+        assert two.turn(8) is None
+        assert one.turn() == 8
+
+    @pytest.mark.parametrize("hours", [-1, 1])
+    def test_of_another_time(self, host: Make, hours: int) -> None:
+        """A last value that was not left just now is not: rows may have been deleted or restored since."""
+        one, two = host(), host()
+        one.lose()
+        two.lose()
+        one.turn(41)
+        two.clock.now += 3600 * hours
+        assert two.turn() is None
+
+    def test_of_an_older_version(self, host: Make, row: Row, scope: str) -> None:
+        """A row without a time and a table is no evidence; its places go on."""
+        table, key = strategies["sort-key"].markers.schema.table, host().line.key(scope)
+        values = dynamodb.marshal({"taken": 7, "given_back": 7, "last_value": 41})
+        dynamodb.call("put_item", {"TableName": table, "Item": key | values})
+        one = host()
+        one.lose()
+        assert one.turn(8) is None
+        assert row() == (8, 8)
+
+
+@pytest.fixture
+def apart(configured: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A table for the items of one test alone, and hosts that share only the table of markers and lines."""
+    monkeypatch.setattr(host_memory, "SUPPORTED", False)
+    table = f"items{uuid4().hex[:6]}"
+    dynamodb.create_table(dynamodb.table_name(table), {"pk": "S", "sk": "N"})
+    yield table
+    dynamodb.delete_table(dynamodb.table_name(table))
+
+
+@pytest.mark.parametrize("changed", ["life", "TABLE", "partition", "rows"])
+def test_an_earlier_count(apart: str, configured: str, scope: str, changed: str) -> None:
+    """Hosts in the line begin with the first number where there are no items, whatever was counted at this scope."""
+    given: dict[str, Any] = {"TABLE": apart, "marker_table": "sequences"}
+    put_in_line([make("sort-key", **given) for _ in range(2)], scope)
+    if changed == "life":
+        dynamodb.delete_table(dynamodb.table_name(apart))
+        dynamodb.create_table(dynamodb.table_name(apart), {"pk": "S", "sk": "N"})
+    elif changed == "TABLE":
+        given["TABLE"] = "sequence_items"
+    elif changed == "partition":
+        given["partition"] = "{sequence}/{scope}"
+    else:  # an hour later the items are as they were before
+        empty(dynamodb.table_name(apart), strategies["sort-key"].layout.partition(scope))
+        given["wall"] = Clock(time.time() + 3600)
+    assert put_in_line([make("sort-key", **given) for _ in range(2)], scope) == [1, 2, 3, 4]
+
+
+def put_in_line(hosts: list[Strategy], scope: str) -> list[int]:
+    """Store items by hosts that line up, one after the other."""
+    for one in hosts:
+        line_of(one).lost(scope, host_line.MOST_LOST)
+    return [put(one, scope).value for one in [*hosts, *hosts]]
+
+
+def empty(table: str, partition: str) -> None:
+    """Delete the first items of a partition."""
+    for number in range(1, 5):
+        key = dynamodb.marshal({"pk": partition, "sk": number})
+        dynamodb.call("delete_item", {"TableName": table, "Key": key})
 
 
 def put(strategy: Strategy, scope: str) -> Allocation:

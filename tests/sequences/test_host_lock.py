@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import _weakrefset
+import contextlib
 import errno
+import gc
 import multiprocessing
 import os
 import socket
@@ -26,6 +29,7 @@ from sequences import host_lock, host_memory, put_next
 from sequences.host_lock import HostLock, hold_host_lock
 from sequences.registry import strategies
 from sequences.testing.callers import at_once, put_some
+from tests.attacks.interruptions import Interruption, Place
 from tests.sequences.support import SEQUENCES, lock_name, stored, wait_until
 
 REPLACED = """
@@ -432,6 +436,34 @@ class TestHints:
         with hold_host_lock(topic) as turn:
             assert turn.hint() == (43, 2.5)
         assert (folder / "turns").exists()
+
+
+class Thrown(Exception):
+    """What a signal's handler throws."""
+
+
+def is_raised(place: Place, topic: str) -> bool:
+    """Whether what a handler throws at a place within a turn is raised."""
+    try:
+        with place, hold_host_lock(topic):
+            pass
+    except Thrown:
+        return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # it is closed with its object
+@pytest.mark.usefixtures("impatient")
+def test_a_signals_exception(topic: str) -> None:
+    """Wherever in a turn it strikes, it is raised, and nothing of the turn is left."""
+    files = (host_lock.__file__, _weakrefset.__file__, contextlib.__file__)
+    with held_elsewhere(topic):
+        places = [Place(number, Interruption(throw=Thrown), files=files) for number in range(1, 1000)]
+        raised = [is_raised(place, topic) for place in places]
+        assert raised == [place.reached for place in places]
+        assert 20 < sum(raised) < len(raised)
+        gc.collect()
+        assert in_line(topic) == 1
 
 
 def test_a_memory_that_is_replaced_under_threads() -> None:

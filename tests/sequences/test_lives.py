@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -14,11 +15,19 @@ from django.test import override_settings
 from moto import mock_aws
 
 from sequences import dynamodb, put_next
-from sequences.exceptions import AccessRefused, NotWritten, OutcomeUnknown, SequenceWentBack, TableMissing
+from sequences.exceptions import (
+    AccessRefused,
+    NotWritten,
+    OutcomeUnknown,
+    SequenceUnavailable,
+    SequenceWentBack,
+    TableMissing,
+)
 from sequences.registry import strategies
+from sequences.retries import Deadline
 from sequences.soundness import Soundness, Verdict
 from sequences.strategies.lives import TableLives
-from sequences.testing.callers import put_some, take_some
+from sequences.testing.callers import at_once, put_some, take_some
 from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, set_counter
 
 SOUND = Soundness(verdict=Verdict.GOOD, found="one Region", reason="")
@@ -251,6 +260,45 @@ class TestForgetting:
         look_up(lives, "second")
         other.join(30)
         assert forgotten == ["first", "second"]
+
+
+class TestTheFirstLook:
+    @pytest.fixture
+    def unknown(self, endpoint: str) -> TableLives:
+        """Lives that nobody has looked up."""
+        dynamodb.forget_lives()
+        return TableLives(["a table"], lambda: None, "default", lambda copies: SOUND)
+
+    def test_callers_that_meet(self, unknown: TableLives) -> None:
+        """One of them asks, for all."""
+        asked: list[str] = []
+
+        def send(operation: str, request: object) -> Mapping[str, Any]:
+            asked.append(operation)
+            time.sleep(0.05)
+            return {"Table": {"TableId": "first"}}
+
+        at_once(8, lambda _: unknown.bind(send, Deadline()))
+        assert asked == ["describe_table"]
+
+    def test_a_caller_whose_time_is_over(self, unknown: TableLives) -> None:
+        """It is told that nothing was stored, and what the first one asks is not taken for unknown."""
+        asking, told = threading.Event(), threading.Event()
+
+        def send(operation: str, request: object) -> Mapping[str, Any]:
+            asking.set()
+            assert told.wait(30)
+            return {"Table": {"TableId": "first"}}
+
+        with ThreadPoolExecutor(1) as threads:
+            first = threads.submit(unknown.bind, send, Deadline())
+            assert asking.wait(30)
+            deadline = Deadline(seconds=0.01)
+            with pytest.raises(SequenceUnavailable, match=r"took too long\. .* nothing was stored"):
+                unknown.bind(deadline.send, deadline)
+            told.set()
+            first.result(30)
+        assert identity(unknown) == "first"
 
 
 def look_up(lives: TableLives, identity: str) -> None:

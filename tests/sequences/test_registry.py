@@ -16,9 +16,9 @@ from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from sequences import dynamodb
+from sequences import dynamodb, registry
 from sequences.checks import check_sequences
-from sequences.exceptions import InvalidSequence
+from sequences.exceptions import InvalidSequence, SequenceUnavailable
 from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, Strategy
 from sequences.testing.callers import at_once
@@ -197,6 +197,26 @@ class TestRegistry:
         with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
             assert len({id(strategy) for strategy in at_once(16, lambda _: strategies["mine"])}) == 1
 
+    def test_a_strategy_that_another_thread_makes(self, unconfigured: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A caller waits for it no longer than a call may take, and is told that nothing was stored."""
+        monkeypatch.setattr(registry, "DEADLINE_SECONDS", 0.01)
+        begun, finish = threading.Event(), threading.Event()
+
+        def make(registry: Registry, alias: str) -> object:
+            begun.set()
+            assert finish.wait(30)
+            return alias
+
+        monkeypatch.setattr(Registry, "_make", make)
+        with ThreadPoolExecutor(1) as threads:
+            other = threads.submit(strategies.__getitem__, "mine")
+            assert begun.wait(30)
+            with pytest.raises(SequenceUnavailable, match=r"'mine' is still being made .* nothing was stored"):
+                strategies["mine"]
+            finish.set()
+            other.result(30)
+        del strategies._made["mine"]
+
     def test_settings_that_change(self, unconfigured: None) -> None:
         """A change of SEQUENCES or TABLE_PREFIX makes strategies anew; another setting does not."""
         with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}, TABLE_PREFIX="a_"):
@@ -216,7 +236,7 @@ class TestRegistry:
         with override_settings(SEQUENCES={"mine": {"STRATEGY": "sequences.strategies.BlockAllocator"}}):
             mine, client = strategies["mine"], dynamodb.shared_client()
             assert isinstance(mine, BlockAllocator)
-            with strategies._lock, dynamodb.client._client("default")._lock:
+            with strategies._lock:
                 child = os.fork()
                 if child == 0:
                     os._exit(0 if _is_anew(mine, client) else 1)
