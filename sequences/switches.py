@@ -29,6 +29,7 @@ from .registry import strategies
 from .retries import read
 from .strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from .strategies.changing import Plan, Scene, Signature
+from .strategies.rules import Told, rules_of
 from .strategies.stored_counter import COUNTER_OPTIONS, StoredCounter
 from .types import Change
 
@@ -64,6 +65,23 @@ def switch(
     strategy, counter = _switchable(sequence, counter_table)
     if to not in SWITCHED:
         raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
+    with strategy.rules.besides("STRATEGY", partial(read, client=strategy.config.client)):
+        return _begun(strategy, counter, to, scope, period, by, reason, dry_run=dry_run)
+
+
+def _begun(
+    strategy: Strategy,
+    counter: StoredCounter,
+    to: str,
+    scope: Scopes,
+    period: str | None,
+    by: str,
+    reason: str,
+    *,
+    dry_run: bool,
+) -> list[Change]:
+    """Look at all scopes, begin the switch, and change them."""
+    sequence = strategy.alias
     try:
         scopes = list(scopes_of(strategy, scope, period))
     except OperationNotSupported:
@@ -93,13 +111,16 @@ def finish_switch(
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
     strategy, counter = _switchable(sequence, counter_table)
-    changes = []
-    if strategy.switch_note.read(partial(read, client=strategy.config.client)).get("to") == "TransactionalCounter":
-        changes = [
-            make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
-            for each in scopes_of(strategy, scope, period)
-        ]
-    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run)]
+    send, changes = partial(read, client=strategy.config.client), []
+    to = strategy.switch_note.read(send).get("to")
+    with strategy.rules.besides("STRATEGY", send):
+        if to == "TransactionalCounter":
+            changes = [
+                make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
+                for each in scopes_of(strategy, scope, period)
+            ]
+    last = strategy if type(strategy).__name__ == to else _other(strategy, counter_table)
+    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run, rules=rules_of(last))]
 
 
 def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
@@ -158,8 +179,13 @@ def _passed(scene: Scene, sign: Signature) -> Plan:
     return scene.passed(sign)
 
 
-def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
-    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already."""
+def _noted(
+    strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool, rules: Told | None = None
+) -> list[Change]:
+    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
+
+    Meanwhile both strategies may write; at its end the `rules` are those of one of them.
+    """
     note, deadline = strategy.switch_note, strategy.deadline()
     send = partial(read, deadline=deadline)
 
@@ -174,7 +200,12 @@ def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run:
             sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )
-        return Plan(before=None, after=None, actions=(action,))
+        both = () if rules else tuple(SWITCHED)
+        kept = [
+            stored.write(rules or stored.rules or rules_of(strategy), sign.token, both)
+            for stored in strategy.rules.read(send)
+        ]
+        return Plan(before=None, after=None, actions=(action, *kept))
 
     return [
         change

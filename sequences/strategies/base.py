@@ -45,6 +45,7 @@ from .lru import LRU
 from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
+from .rules_row import RulesRow
 from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
 from .switch_note import SwitchNote
 
@@ -150,7 +151,10 @@ class Strategy(ABC):
         self.layout = self._layout()
         marker_schema = _marker_schema(config.alias, self.schema, self.option)
         tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
-        self.lives = TableLives(tables, self.forget, config.client, lambda copies: judge(self.needs, copies))
+        self.rules = RulesRow(self)
+        self.lives = TableLives(
+            tables, self.forget, config.client, lambda copies: judge(self.needs, copies), self.rules
+        )
         self.markers = Markers(
             config.alias,
             marker_schema,

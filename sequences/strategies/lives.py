@@ -13,6 +13,7 @@ from ..dynamodb import Copies, TableLife
 from ..exceptions import SequenceUnsound
 from ..soundness import Soundness
 from .layout import Send
+from .rules_row import RulesRow
 
 __all__ = ["TableLives"]
 
@@ -30,8 +31,10 @@ class TableLives:
         forget: Callable[[], None],
         client: str,
         judge: Callable[[Mapping[str, Copies | None]], Soundness],
+        rules: RulesRow,
     ) -> None:
         self.tables = tables
+        self._rules = rules
         self.takes_transactions = True
         self._judge = judge
         self._sound: tuple[TableLife, ...] | None = None
@@ -51,7 +54,8 @@ class TableLives:
     def bind(self, send: Send) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones.
 
-        Costs a request for each table, once in a process. Raises SequenceUnsound if the sequence must not be written.
+        Costs a request for each table and one for the rules, once in a process. Raises SequenceUnsound if the sequence
+        must not be written, and RulesChanged if its rows are written by other settings.
         """
         lives = tuple([dynamodb.life_of(table, send=send, alias=self._client) for table in self.tables])
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
@@ -63,6 +67,7 @@ class TableLives:
                 self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
         if lives != self._sound:
             self._require_sound(lives)
+        self._rules.require(send, anew=others)
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = self._judge(dict(zip(self.tables, (life.copies for life in lives), strict=True)))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
@@ -222,7 +223,10 @@ class TestForgetting:
     @pytest.fixture
     def lives(self, configured: str, forgotten: list[str]) -> TableLives:
         """The lives of one table."""
-        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)), "default", lambda copies: SOUND)
+        rules = Mock()
+        lives = TableLives(
+            ["a table"], lambda: forgotten.append(identity(lives)), "default", lambda copies: SOUND, rules
+        )
         look_up(lives, "first")
         return lives
 
