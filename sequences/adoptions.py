@@ -24,8 +24,7 @@ from .retries import read
 from .soundness import Verdict
 from .strategies import Strategy
 from .strategies.changing import Plan, Scene, Signature
-from .strategies.rules import RULES, Difference, Told, rules_of
-from .strategies.rules_row import changed_rules
+from .strategies.rules import RULES, Difference, Told
 from .types import Change, Scope
 
 __all__ = ["adopt", "changed_settings"]
@@ -37,7 +36,7 @@ CLOSED = "moved by adopt: "
 def changed_settings(sequence: str) -> list[Difference]:
     """How the settings differ from those by which the rows are written, the worst first. One request."""
     strategy = strategies[sequence]
-    return changed_rules(strategy, partial(read, client=strategy.config.client))[0]
+    return strategy.rules.changed(partial(read, client=strategy.config.client))[0]
 
 
 def adopt(
@@ -57,12 +56,12 @@ def adopt(
     Raises OperationNotSupported for a sequence that cannot list its scopes (name them all), whose former settings
     cannot be used any more, or that is in a switch; and SequenceFrozen for a scope that is frozen.
     """
-    present = made_of(sequence, configured()[strategies[sequence].alias])
+    present = made_of(strategies[sequence].alias, configured()[sequence])
     present.rules.enforced = False
     deadline = present.deadline()
     present.lives.bind(deadline.send)
     present.require_transactions("The change 'adopt'")
-    _, row = changed_rules(present, partial(read, deadline=deadline))
+    _, row = present.rules.changed(partial(read, deadline=deadline))
     if row is None:
         return []
     if row.switching:
@@ -189,7 +188,7 @@ def _stored(present: Strategy, by: str, reason: str, *, dry_run: bool) -> Change
     send = partial(read, deadline=deadline)
 
     def plan(sign: Signature) -> Plan:
-        rows, now = present.rules.read(send), rules_of(present)
+        rows, now = present.rules.read(send), present.rules.now()
         actions = tuple(row.write(now, sign.token) for row in rows if row.rules != now)
         return Plan(before=None, after=None, actions=actions)
 

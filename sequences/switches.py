@@ -29,7 +29,6 @@ from .registry import strategies
 from .retries import read
 from .strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from .strategies.changing import Plan, Scene, Signature
-from .strategies.rules import Told, rules_of
 from .strategies.stored_counter import COUNTER_OPTIONS, StoredCounter
 from .types import Change
 
@@ -107,6 +106,7 @@ def finish_switch(
 ) -> list[Change]:
     """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
 
+    The strategy of the present settings stays: another one is refused at its next start.
     Within a minute counters that are behind their items are refused again. A scope that is not named or listed may be
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
@@ -119,8 +119,7 @@ def finish_switch(
                 make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
                 for each in scopes_of(strategy, scope, period)
             ]
-    last = strategy if type(strategy).__name__ == to else _other(strategy, counter_table)
-    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run, rules=rules_of(last))]
+    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run)]
 
 
 def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
@@ -179,32 +178,27 @@ def _passed(scene: Scene, sign: Signature) -> Plan:
     return scene.passed(sign)
 
 
-def _noted(
-    strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool, rules: Told | None = None
-) -> list[Change]:
+def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
     """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
 
-    Meanwhile both strategies may write; at its end the `rules` are those of one of them.
+    Meanwhile both strategies may write; after its end that of the present settings alone.
     """
     note, deadline = strategy.switch_note, strategy.deadline()
     send = partial(read, deadline=deadline)
 
     def plan(sign: Signature) -> Plan:
-        row = note.read(send)
-        if row.get("to") == to:
+        noted = note.read(send)
+        if noted.get("to") == to:
             return Plan(before=None, after=None)
         action = expressions.change_row(
             strategy.history.schema.table,
             note.key,
-            unchanged={"token": row.get("token"), "to": row.get("to")},
+            unchanged={"token": noted.get("token"), "to": noted.get("to")},
             sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )
-        both = () if rules else tuple(SWITCHED)
-        kept = [
-            stored.write(rules or stored.rules or rules_of(strategy), sign.token, both)
-            for stored in strategy.rules.read(send)
-        ]
+        both, now = tuple(SWITCHED) if to else (), strategy.rules.now()
+        kept = [row.write((both and row.rules) or now, sign.token, both) for row in strategy.rules.read(send)]
         return Plan(before=None, after=None, actions=(action, *kept))
 
     return [

@@ -258,7 +258,7 @@ def _settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Finding
         "; ".join(map(str, changed)) or "those by which its rows are written",
         (
             "A change that does not go together with stored rows is noticed.",
-            "Rows are written by other settings: its next writer is refused, if numbers could come twice or be missing.",
+            "Rows are written by other settings. Where numbers could come twice or be missing, writers are refused.",
         ),
         f"Put the settings back, or run `manage.py sequences adopt {sequence}`.",
         changed[0].verdict if changed else Verdict.CAREFUL,

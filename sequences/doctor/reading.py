@@ -24,7 +24,6 @@ from ..registry import configured, strategies
 from ..retries import Deadline, read
 from ..strategies import Strategy
 from ..strategies.rules import Difference
-from ..strategies.rules_row import changed_rules
 from ..tables import keys_of, schemas_of
 from .facts import ClientFacts, Fact, Facts, TableFacts, Unknown, Use
 
@@ -39,10 +38,10 @@ NO_KEY = {"S": {"S": "#health"}, "N": {"N": "0"}}
 def read_facts(*, most_tables: int | None = None, thorough: bool = False) -> Facts:
     """Read the facts of every sequence.
 
-    Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit. When `thorough`, each table is
-    also asked for what the policy refuses (up to three requests of one unit, which store nothing), and each client for
-    its limits and its name. When DynamoDB does not answer, the other tables of that client are not asked. Raises
-    InvalidSequence if SEQUENCES is no dict.
+    Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit. When
+    `thorough`, each table is also asked for what the policy refuses (up to three requests of one unit, which store
+    nothing), and each client for its limits and its name. When DynamoDB does not answer, the other tables of that
+    client are not asked. Raises InvalidSequence if SEQUENCES is no dict.
     """
     made, wrong = _made()
     places = _places(made)
@@ -127,7 +126,7 @@ class _Reading:
         if client in self.away:
             return Unknown(self.away[client])
         try:
-            return changed_rules(strategy, partial(read, deadline=_patience(client)))[0]
+            return strategy.rules.changed(partial(read, deadline=_patience(client)))[0]
         except TableMissing:
             return []
         except (GaveUp, StorageError) as error:

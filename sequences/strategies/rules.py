@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import dynamodb
+from ..expressions import KeySchema
 from ..soundness import Verdict
-
-if TYPE_CHECKING:
-    from .base import Strategy
+from ..types import SequenceConfig
+from .history import History
+from .layout import ItemLayout
 
 __all__ = ["RULES", "Difference", "Rule", "Told", "class_name", "differences", "rules_of"]
 
@@ -117,10 +118,14 @@ RULES: Mapping[str, Rule] = {
 """What becomes of each key that changes while rows of the former value are stored, and why."""
 
 
-def rules_of(strategy: Strategy) -> dict[str, Any]:
-    """The rules by which a strategy writes: the keys that are not always GOOD. Tables are without TABLE_PREFIX."""
-    config, schema, period = strategy.config, strategy.schema, strategy.period
-    kind = type(strategy)
+def rules_of(
+    kind: type, config: SequenceConfig, layout: ItemLayout, markers: KeySchema, history: History, counters: str
+) -> Told:
+    """The rules by which a strategy of this class writes: the keys that are not always GOOD.
+
+    `counters` is the table of its counters, empty if it has none. Tables are told without TABLE_PREFIX.
+    """
+    schema, period = layout.schema, config.period
     rules: dict[str, Any] = {
         "STRATEGY": f"{kind.__module__}.{kind.__qualname__}",
         "TABLE": config.table,
@@ -128,23 +133,23 @@ def rules_of(strategy: Strategy) -> dict[str, Any]:
         "STEP": config.step,
         "PERIOD": period.kind,
         "FORMAT": config.format,
-        "partition": strategy.layout.template,
+        "partition": layout.template,
         "key_names": list(schema.names),
         "key_types": list(schema.types),
-        "marker_table": _plain(strategy.markers.schema.table),
-        **{name: strategy.option[name] for name in ("value_in", "token_name", "value_name")},
+        "value_in": layout.value_in,
+        "value_name": layout.value_name,
+        "token_name": layout.token_name,
+        "marker_table": _plain(markers.table),
     }
     if period.kind == "fiscal-year":
-        rules |= {
-            "FISCAL_START": "{:02d}-{:02d}".format(*period.fiscal_start),
-            "FISCAL_NAMED_BY": period.fiscal_named_by,
-        }
+        rules["FISCAL_START"] = "{:02d}-{:02d}".format(*period.fiscal_start)
+        rules["FISCAL_NAMED_BY"] = period.fiscal_named_by
     if schema.padded_width:
         rules |= {"sort_key": "padded", "width": schema.padded_width}
-    if strategy.history.is_apart:
-        rules["history_table"] = _plain(strategy.history.schema.table)
-    if strategy.counter:
-        rules["counter_table"] = _plain(strategy.counter.table)
+    if history.is_apart:
+        rules["history_table"] = _plain(history.schema.table)
+    if counters:
+        rules["counter_table"] = _plain(counters)
     return rules
 
 

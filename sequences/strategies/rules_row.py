@@ -12,24 +12,22 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import dynamodb, expressions
 from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, WriteCancelled
 from ..expressions import KeySchema
 from ..retries import new_token
 from ..soundness import Verdict
+from .history import History
 from .layout import Send
-from .rules import Difference, Told, class_name, differences, rules_of
+from .rules import Difference, Told, class_name, differences
 
-if TYPE_CHECKING:
-    from .base import Strategy
-
-__all__ = ["RulesRow", "StoredRules", "changed_rules"]
+__all__ = ["Place", "RulesRow", "StoredRules"]
 
 logger = logging.getLogger(__name__)
 
@@ -77,14 +75,23 @@ class StoredRules:
 
 
 class RulesRow:
-    """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed."""
+    """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed.
 
-    def __init__(self, strategy: Strategy) -> None:
+    `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `now` gives
+    the present rules.
+    """
+
+    def __init__(
+        self, alias: str, items: KeySchema, history: History, now: Callable[[], Told], clock: Callable[[], float]
+    ) -> None:
         self.enforced = True
-        self._strategy = strategy
-        self._clock = strategy.timing.clock
+        self.now = now
+        self._alias = alias
+        self._items = items
+        self._history = history
+        self._clock = clock
         self._looked_until = -inf
-        self._has_told = False
+        self._has_told = self._in_part = False
         self._lock = threading.RLock()  # a signal handler may look while its thread does
 
     def require(self, send: Send, *, anew: bool = False) -> None:
@@ -94,7 +101,7 @@ class RulesRow:
         cannot be read or stored makes no write fail: it is logged once, and tried again a minute later if that may
         help.
         """
-        if anew:
+        if anew and not self._in_part:  # a missing table alone may look like another life of the tables
             self._looked_until = -inf
         if self._clock() < self._looked_until or not self.enforced:
             return
@@ -108,7 +115,7 @@ class RulesRow:
     @contextmanager
     def besides(self, key: str, send: Send) -> Iterator[None]:
         """Let this process make a guarded change of this key rightly. Raises RulesChanged for another key."""
-        now = rules_of(self._strategy)
+        now = self.now()
         self._refuse([one for row in self.read(send) for one in row.differences(now) if one.key != key])
         before, self.enforced = self.enforced, False
         try:
@@ -130,10 +137,10 @@ class RulesRow:
         """Log something once in this process."""
         if not self._has_told:
             self._has_told = True
-            logger.warning("sequence %s: %s: %s", self._strategy.alias, message, about)
+            logger.warning("sequence %s: %s: %s", self._alias, message, about)
 
     def _judge(self, send: Send) -> None:
-        now, rows = rules_of(self._strategy), self.read(send)
+        now, rows = self.now(), self.read(send)
         self._refuse([one for row in rows for one in row.differences(now)])
         careful = [one for row in rows for one in row.differences(now) if one.verdict is Verdict.CAREFUL]
         if careful:
@@ -145,7 +152,7 @@ class RulesRow:
 
     def _refuse(self, found: Sequence[Difference]) -> None:
         if told := list(dict.fromkeys(str(one) for one in found if one.verdict is Verdict.UNSOUND)):
-            alias = self._strategy.alias
+            alias = self._alias
             raise RulesChanged(
                 f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
                 f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
@@ -170,10 +177,11 @@ class RulesRow:
             answer = send("batch_get_item", expressions.read_tables(keys))
         except StorageRefused as error:
             self._tell("by which settings its rows are written is looked up in one place alone", error)
+            self._in_part = True
             return self._read_singly(places, send)
         if answer.get("UnprocessedKeys"):
             raise NotWritten("batch_get_item: the engine did not return all rows.")
-        found = {table: dynamodb.unmarshal(rows[0]) for table, rows in answer["Responses"].items() if rows}
+        found = {table: dynamodb.unmarshal(rows[0]) for table, rows in answer.get("Responses", {}).items() if rows}
         return [StoredRules.of(place, found.get(place.schema.table, {})) for place in places]
 
     def _read_singly(self, places: Sequence[Place], send: Send) -> list[StoredRules]:
@@ -191,22 +199,20 @@ class RulesRow:
 
     @property
     def places(self) -> list[Place]:
-        """Beside the items, or beside the markers if items have numbers as partition keys; and beside the history."""
-        strategy, name = self._strategy, f"#rules#{self._strategy.alias}"
-        items = strategy.schema if strategy.schema.partition_type == "S" else strategy.markers.schema
-        places = [Place(items, items.key(name, 0))]
-        if strategy.history.is_apart and strategy.history.schema.table != items.table:
-            places.append(Place(strategy.history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}}))
+        """Beside the items, and beside the history."""
+        name = f"#rules#{self._alias}"
+        places = [Place(self._items, self._items.key(name, 0))]
+        if self._history.is_apart and self._history.schema.table != self._items.table:
+            places.append(Place(self._history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}}))
         return places
 
+    def changed(self, send: Send) -> tuple[list[Difference], StoredRules | None]:
+        """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.
 
-def changed_rules(strategy: Strategy, send: Send) -> tuple[list[Difference], StoredRules | None]:
-    """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.
-
-    One request.
-    """
-    now = rules_of(strategy)
-    for row in strategy.rules.read(send):
-        if found := [one for one in row.differences(now) if one.verdict is not Verdict.GOOD]:
-            return found, row
-    return [], None
+        One request.
+        """
+        now = self.now()
+        for row in self.read(send):
+            if found := [one for one in row.differences(now) if one.verdict is not Verdict.GOOD]:
+                return found, row
+        return [], None

@@ -30,7 +30,7 @@ from sequences.registry import _KEYS, DEFAULT_TABLE, made_of, strategies
 from sequences.soundness import Verdict
 from sequences.start import require_sound
 from sequences.strategies import Strategy, TransactionalCounter
-from sequences.strategies.rules import RULES, differences, rules_of
+from sequences.strategies.rules import RULES, differences
 from sequences.switches import finish_switch, switch
 from tests.sequences.support import Wire, handled, written
 
@@ -144,7 +144,7 @@ class TestRefused:
             assert min(following) > max(before[scope])
             if new.gapless:
                 assert audit(new, scope).unexplained == 0
-        assert rows() == [rules_of(new)] * len(rows())
+        assert rows() == [new.rules.now()] * len(rows())
         assert adopt("orders", **WHO) == []
         strategies._made["orders"] = old  # a process that was started before goes on
         if count_apart(old, new):
@@ -250,7 +250,7 @@ class TestHarmless:
         before = put()
         new = become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
         assert put() > before
-        assert rows() == [rules_of(new)] * 2
+        assert rows() == [new.rules.now()] * 2
         assert changed_settings("orders") == []
         assert warned(caplog) == []
 
@@ -315,7 +315,7 @@ class TestTheRow:
         new = become(TRANSACTIONAL)
         assert rows() == [{}, {}]
         assert put() > 1
-        assert rows() == [rules_of(new)] * 2
+        assert rows() == [new.rules.now()] * 2
 
     def test_a_place_that_was_lost(self, become: Become) -> None:
         """One of the two rows alone is enough to refuse, and is stored again in the other place if all agrees."""
@@ -328,7 +328,7 @@ class TestTheRow:
                 put()
             become(ATOMIC)
             get_next_value("orders")
-            assert rows() == [rules_of(old)] * 2
+            assert rows() == [old.rules.now()] * 2
 
     def test_both_directions(self, become: Become) -> None:
         """After the command the former settings are refused, whichever of the tables moved."""
@@ -366,7 +366,7 @@ class TestTheRow:
         take = put if strategy is HIGHEST else lambda: get_next_value("orders")
         assert [take() for _ in range(3)] == [1, 2, 3]
         assert sum("looked up in one place alone" in one for one in warned(caplog)) == 1
-        assert rows() == [rules_of(strategies["orders"])]
+        assert rows() == [strategies["orders"].rules.now()]
         become(strategy, {**options, "partition": "x-{scope}"})
         with pytest.raises(RulesChanged):
             take()
@@ -381,7 +381,7 @@ class TestTheRow:
             wire.before("PutItem", lambda: first.lives.bind(dynamodb.call))
             with pytest.raises(RulesChanged):
                 second.lives.bind(dynamodb.call)
-        assert rows() == [rules_of(first)] * 2
+        assert rows() == [first.rules.now()] * 2
 
     def test_two_processes_alike(self, become: Become) -> None:
         """Processes that begin with the same settings at the same moment all go on."""
@@ -389,7 +389,7 @@ class TestTheRow:
         others = [made_of("orders", entry_of(ATOMIC)) for _ in range(8)]
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda one: one.lives.bind(dynamodb.call), others))
-        assert rows() == [rules_of(strategy)] * 2
+        assert rows() == [strategy.rules.now()] * 2
 
 
 class TestAdopt:
