@@ -11,7 +11,7 @@ stopped before. Costs, and errors besides those named, are as in `changes`, for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -117,21 +117,25 @@ def _counts_otherwise(former: Strategy, present: Strategy) -> bool:
 def _may_miss_values(former: Strategy, present: Strategy) -> bool:
     """Whether values of before may have no item where the present settings look."""
     ranges = [(one.numbers.start, one.numbers.step) for one in (former, present)]
-    return not former.gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
+    begins_gapless = present.gapless and not former.gapless
+    return begins_gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
 
 
-def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None) -> Iterable[Scope]:
+def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None) -> list[Scope]:
     """The scopes that are named, or every scope of before."""
     if isinstance(scope, list | tuple):
         return [counted_in(present.alias, each, period) for each in scope]
     if scope is not EVERY_SCOPE:
         return list(scopes_of(present, scope, period))
-    for strategy in (former, present):
-        try:
-            return list(list_scopes(strategy))
-        except (OperationNotSupported, TableMissing) as error:
-            refused = error
-    raise OperationNotSupported(f"{refused} Name every scope that it has.") from refused
+    try:
+        return list(list_scopes(former))
+    except OperationNotSupported as error:
+        raise OperationNotSupported(f"{error} Then repeat this, or name every scope that it has.") from error
+    except TableMissing as error:
+        raise OperationNotSupported(
+            f"A table of its former settings is not there any more ({error}). Name every scope that it has: each goes "
+            "on above what the present tables hold. Then `recover` it before its first write, --past what is known."
+        ) from error
 
 
 def _taken_over(former: Strategy, present: Strategy, scope: Scope, by: str, reason: str, *, dry_run: bool) -> Change:

@@ -201,10 +201,12 @@ class RulesRow:
     def places(self) -> list[Place]:
         """Beside the items, and beside the history."""
         name = f"#rules#{self._alias}"
-        places = [Place(self._items, self._items.key(name, 0))]
-        if self._history.is_apart and self._history.schema.table != self._items.table:
-            places.append(Place(self._history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}}))
-        return places
+        beside_items = Place(self._items, self._items.key(name, 0))
+        if not self._history.is_apart:
+            return [beside_items]
+        beside_history = Place(self._history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}})
+        apart = beside_items.schema.table != beside_history.schema.table
+        return [beside_items, beside_history] if apart else [beside_history]
 
     def changed(self, send: Send) -> tuple[list[Difference], StoredRules | None]:
         """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.

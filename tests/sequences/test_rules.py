@@ -6,7 +6,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -16,7 +18,7 @@ from sequences import dynamodb, get_next_value, get_next_values, put_next
 from sequences.adoptions import adopt, changed_settings
 from sequences.audit import audit
 from sequences.capabilities import strategy_classes
-from sequences.changes import freeze, history
+from sequences.changes import freeze, history, recover
 from sequences.doctor import findings_of, read_facts
 from sequences.exceptions import (
     AccessRefused,
@@ -31,8 +33,9 @@ from sequences.soundness import Verdict
 from sequences.start import require_sound
 from sequences.strategies import Strategy, TransactionalCounter
 from sequences.strategies.rules import RULES, differences
+from sequences.strategies.rules_row import ASK_AGAIN_SECONDS
 from sequences.switches import finish_switch, switch
-from tests.sequences.support import Wire, handled, written
+from tests.sequences.support import Clock, Wire, handled, written
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -224,10 +227,32 @@ class TestWhatWasSeen:
         put()
         become(HIGHEST, LISTED, TABLE="old_items_restored")
         dynamodb.delete_table(dynamodb.table_name("old_items"))
+        with pytest.raises(OperationNotSupported, match=r"not there any more .*Name every scope"):
+            adopt("orders", **WHO)
         with pytest.raises(RulesChanged):
             put()
+        adopt("orders", scope=SCOPES, **WHO)
+        recover("orders", scope="a", past=1, margin=0, **WHO)
+        assert put() == 2
+
+    def test_a_format_alone_moves_nothing(self, become: Become) -> None:
+        """A change that only texts see is one line, whatever scopes there are."""
+        become(ATOMIC)
+        put()
+        become(ATOMIC, FORMAT="{scope}-{value}")
+        assert [(one.scope, one.before, one.after) for one in adopt("orders", **WHO)] == [(None, None, None)]
+
+    def test_keys_that_are_numbers(self, become: Become) -> None:
+        """Where items have numbers as partition keys, the row is beside the history alone, and tells all the same."""
+        options = {"partition": "{scope}", "key_types": ["N", "N"]}
+        become(TRANSACTIONAL, options, TABLE="numbered_items")
+        assert put("7") == 1
+        assert len(rows()) == 1
+        become(TRANSACTIONAL)
+        with pytest.raises(RulesChanged, match="TABLE was"):
+            put("7")
         adopt("orders", **WHO)
-        assert put() == 1
+        assert put("7") == 2
 
 
 class TestHarmless:
@@ -355,6 +380,33 @@ class TestTheRow:
         assert [get_next_value("orders") for _ in range(3)] == [1, 2, 3]
         assert len(asked) == len(warned(caplog)) == 1
 
+    def test_it_is_asked_again(self, become: Become, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the engine did not answer, a process looks again after a minute, and is refused then if it must be."""
+        become(ATOMIC).lives.bind(dynamodb.call)
+        late = TransactionalCounter(become(TRANSACTIONAL).config, timing=clock.timing())
+        with monkeypatch.context() as patch:
+            patch.setattr(late.rules, "read", mock.Mock(side_effect=NotWritten("slow")))
+            late.lives.bind(dynamodb.call)
+        clock.now += ASK_AGAIN_SECONDS - 1
+        late.lives.bind(dynamodb.call)
+        clock.now += 1
+        with pytest.raises(RulesChanged):
+            late.lives.bind(dynamodb.call)
+
+    def test_a_refused_request_is_read_singly(self, become: Become, caplog: pytest.LogCaptureFixture) -> None:
+        """A role that may not read in batches reads each row by itself, and where it may read nothing numbers go on."""
+
+        def refuse(**_: object) -> None:
+            raise AccessRefused("no")
+
+        become(ATOMIC).lives.bind(dynamodb.call)
+        other = made_of("orders", entry_of(TRANSACTIONAL))
+        with handled({"before-call.dynamodb.BatchGetItem": refuse}), pytest.raises(RulesChanged):
+            other.lives.bind(dynamodb.call)
+        with handled({"before-call.dynamodb.BatchGetItem": refuse, "before-call.dynamodb.GetItem": refuse}):
+            other.lives.bind(dynamodb.call)
+        assert len(warned(caplog)) == 1
+
     @pytest.mark.parametrize("gone", ["sequences", DEFAULT_TABLE])
     def test_a_missing_table(self, become: Become, gone: str, caplog: pytest.LogCaptureFixture) -> None:
         """Where one of the tables is missing, numbers go on, and the other one still tells."""
@@ -363,7 +415,7 @@ class TestTheRow:
         become(strategy, options)
         dynamodb.delete_table(dynamodb.table_name(gone))
         strategies.reset()
-        take = put if strategy is HIGHEST else lambda: get_next_value("orders")
+        take: Callable[[], int] = put if strategy is HIGHEST else partial(get_next_value, "orders")
         assert [take() for _ in range(3)] == [1, 2, 3]
         assert sum("looked up in one place alone" in one for one in warned(caplog)) == 1
         assert rows() == [strategies["orders"].rules.now()]
@@ -398,7 +450,7 @@ class TestAdopt:
         become(HIGHEST)
         before = [put("a"), put("a"), put("b")]
         become(HIGHEST, {"partition": "orders-{scope}"})
-        with pytest.raises(OperationNotSupported, match="Name every scope"):
+        with pytest.raises(OperationNotSupported, match="or name every scope"):
             adopt("orders", **WHO)
         with pytest.raises(RulesChanged):
             put()
@@ -449,7 +501,7 @@ class TestAdopt:
         get_next_value("orders")
         become(ATOMIC, {"counter_table": "more_counters"})
         said = written("sequences", "adopt", "orders", "--dry-run", "--reason", "a test")
-        assert said.startswith("would be: orders without scope: adopt from nothing to 1, by ")
+        assert said.startswith("would be: orders without scope: adopt at 1, by ")
         assert "counter_table was 'sequences' and is 'more_counters'" in capsys.readouterr().err
         with pytest.raises(RulesChanged):
             get_next_value("orders")
