@@ -9,9 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sequences import strategies
+from sequences.soundness import Verdict
 from sequences.strategies.base import COSTS, FLAGS, Strategy
+from sequences.strategies.rules import RULES
 
-__all__ = ["Capability", "capabilities", "flags", "in_words", "options_table", "strategies_table", "strategy_classes"]
+__all__ = [
+    "Capability",
+    "capabilities",
+    "flags",
+    "in_words",
+    "options_table",
+    "rules_table",
+    "strategies_table",
+    "strategy_classes",
+]
 
 
 WORDS = {
@@ -96,6 +107,13 @@ def options_table() -> str:
         of = "all" if len(having) == len(classes) else ", ".join(having)
         rows.append([f"`{name}`", f"`{option.default!r}`", option.wanted, of])
     return _table(["Option", "Default", "Must be", "Strategies"], rows)
+
+
+def rules_table() -> str:
+    """What becomes of each key of a sequence that changes while rows are stored, as a Markdown table."""
+    words = {Verdict.UNSOUND: "refused", Verdict.CAREFUL: "told", Verdict.GOOD: "taken"}
+    rows = [[f"`{key}`", words[rule.verdict], rule.why] for key, rule in RULES.items()]
+    return _table(["Key", "A change is", "Why"], rows)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

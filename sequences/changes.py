@@ -7,7 +7,8 @@
     thaw       it goes on
     void       a number is withdrawn, and keeps its place
 
-`switches` has one more: writers of two strategies number the same items, side by side.
+`switches` has one more: writers of two strategies number the same items, side by side. `adoptions` has one for settings
+that have changed.
 A change and its line in the history are stored in one transaction: both or neither. None of them makes a number come
 again. `by` (1 to 200 printable characters) and `reason` (1 to 500) are required. A sequence with
 a PERIOD is changed in the `period` that is named, such as "2026", or in the one of today. With `dry_run` the answer is
@@ -42,7 +43,7 @@ __all__ = ["EVERY_SCOPE", "advance", "freeze", "history", "recover", "seed", "th
 
 ROWS_A_PAGE = 1000
 MARGIN = 100
-MOVES = ("advance", "seed", "recover", "switch")
+MOVES = ("advance", "seed", "recover", "switch", "adopt")
 
 
 def advance(

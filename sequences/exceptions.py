@@ -17,6 +17,7 @@
     |-- SequenceExhausted       the next value would pass MAXIMUM
     |-- SequenceWentBack        the scope is lower than a value that was handed out
     |-- SequenceUnsound         its table cannot keep the numbers right here, or takes no transactions
+    |   `-- RulesChanged        its rows are written by other settings, which do not go together with these
     |-- SequenceFrozen          somebody has frozen the scope: nothing is numbered until it is thawed
     |-- GaveUp
     |   |-- SequenceContention  other writers won every race until the deadline; nothing was written
@@ -63,6 +64,7 @@ __all__ = [
     "NotWritten",
     "OperationNotSupported",
     "OutcomeUnknown",
+    "RulesChanged",
     "ScopeNotFound",
     "SequenceContention",
     "SequenceError",
@@ -169,6 +171,10 @@ class SequenceUnsound(SequenceError):
 
     Other Regions write the same numbers, or the table takes no transactions. `manage.py sequences doctor` tells more.
     """
+
+
+class RulesChanged(SequenceUnsound):
+    """The rows of a sequence are written by other settings; going on could give numbers twice. Nothing was written."""
 
 
 class SequenceFrozen(SequenceError):

@@ -11,6 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +27,7 @@ from .strategies.base import COSTS, FLAGS, Strategy
 from .strategies.numbers import LARGEST, whole_number
 from .types import SequenceConfig
 
-__all__ = ["DEFAULT_TABLE", "Registry", "configured", "parse_config", "strategies"]
+__all__ = ["DEFAULT_TABLE", "Registry", "configured", "made_of", "parse_config", "strategies"]
 
 DEFAULT_TABLE = "sequence_items"
 _KEYS = {
@@ -93,6 +94,28 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     )
 
 
+def made_of(alias: str, entry: Mapping[str, Any], *, lenient: bool = False) -> Strategy:
+    """A strategy of its own, which no other caller has. If `lenient`, it drops OPTIONS that it does not know.
+
+    Raises InvalidSequence.
+    """
+    config = parse_config(alias, entry)
+    try:
+        strategy = import_string(config.strategy)
+    except ImportError as error:
+        raise InvalidSequence(
+            f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}"
+        ) from error
+    if not (isinstance(strategy, type) and issubclass(strategy, Strategy)) or inspect.isabstract(strategy):
+        raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
+    if silent := [name for name in (*FLAGS, *COSTS) if not hasattr(strategy, name)]:
+        raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} lacks {', '.join(silent)}.")
+    if lenient:
+        known = {name: told for name, told in config.options.items() if name in strategy.options}
+        config = replace(config, options=known)
+    return strategy(config)
+
+
 class Registry:
     """The strategies by alias: `strategies["tickets"]` makes the strategy on first use.
 
@@ -143,18 +166,7 @@ class Registry:
         if alias not in sequences:
             known = ", ".join(map(repr, sequences)) or "none"
             raise InvalidSequence(f"There is no sequence {alias!r} in the setting SEQUENCES; there is {known}.")
-        config = parse_config(alias, sequences[alias])
-        try:
-            strategy = import_string(config.strategy)
-        except ImportError as error:
-            raise InvalidSequence(
-                f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}"
-            ) from error
-        if not (isinstance(strategy, type) and issubclass(strategy, Strategy)) or inspect.isabstract(strategy):
-            raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
-        if silent := [name for name in (*FLAGS, *COSTS) if not hasattr(strategy, name)]:
-            raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} lacks {', '.join(silent)}.")
-        return strategy(config)
+        return made_of(alias, sequences[alias])
 
 
 def configured() -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ def require_sound() -> None:
             strategy.lives.bind(deadline.send)
         except SequenceUnsound as error:
             if not strategy.needs.is_elsewhere:
-                raise SequenceUnsound(f"The sequence {strategy.alias!r}: {error}") from error
+                raise type(error)(f"The sequence {strategy.alias!r}: {error}") from error
         except SequenceError:
             pass  # a write, a check or the doctor tells of it
 

@@ -64,6 +64,23 @@ def switch(
     strategy, counter = _switchable(sequence, counter_table)
     if to not in SWITCHED:
         raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
+    with strategy.rules.besides("STRATEGY", partial(read, client=strategy.config.client)):
+        return _begun(strategy, counter, to, scope, period, by, reason, dry_run=dry_run)
+
+
+def _begun(
+    strategy: Strategy,
+    counter: StoredCounter,
+    to: str,
+    scope: Scopes,
+    period: str | None,
+    by: str,
+    reason: str,
+    *,
+    dry_run: bool,
+) -> list[Change]:
+    """Look at all scopes, begin the switch, and change them."""
+    sequence = strategy.alias
     try:
         scopes = list(scopes_of(strategy, scope, period))
     except OperationNotSupported:
@@ -89,16 +106,19 @@ def finish_switch(
 ) -> list[Change]:
     """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
 
+    The strategy of the present settings stays: another one is refused at its next start.
     Within a minute counters that are behind their items are refused again. A scope that is not named or listed may be
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
     strategy, counter = _switchable(sequence, counter_table)
-    changes = []
-    if strategy.switch_note.read(partial(read, client=strategy.config.client)).get("to") == "TransactionalCounter":
-        changes = [
-            make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
-            for each in scopes_of(strategy, scope, period)
-        ]
+    send, changes = partial(read, client=strategy.config.client), []
+    to = strategy.switch_note.read(send).get("to")
+    with strategy.rules.besides("STRATEGY", send):
+        if to == "TransactionalCounter":
+            changes = [
+                make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
+                for each in scopes_of(strategy, scope, period)
+            ]
     return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run)]
 
 
@@ -159,22 +179,27 @@ def _passed(scene: Scene, sign: Signature) -> Plan:
 
 
 def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
-    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already."""
+    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
+
+    Meanwhile both strategies may write; after its end that of the present settings alone.
+    """
     note, deadline = strategy.switch_note, strategy.deadline()
     send = partial(read, deadline=deadline)
 
     def plan(sign: Signature) -> Plan:
-        row = note.read(send)
-        if row.get("to") == to:
+        noted = note.read(send)
+        if noted.get("to") == to:
             return Plan(before=None, after=None)
         action = expressions.change_row(
             strategy.history.schema.table,
             note.key,
-            unchanged={"token": row.get("token"), "to": row.get("to")},
+            unchanged={"token": noted.get("token"), "to": noted.get("to")},
             sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )
-        return Plan(before=None, after=None, actions=(action,))
+        both, now = tuple(SWITCHED) if to else (), strategy.rules.now()
+        kept = [row.write((both and row.rules) or now, sign.token, both) for row in strategy.rules.read(send)]
+        return Plan(before=None, after=None, actions=(action, *kept))
 
     return [
         change

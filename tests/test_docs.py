@@ -31,7 +31,7 @@ from project.paths import DEMO_PASSWORD, ROOT
 from project.proof import simulated
 from project.proof.bars import BARS
 from project.proof.peers.web import CASES
-from sequences.capabilities import options_table, strategies_table, strategy_classes
+from sequences.capabilities import options_table, rules_table, strategies_table, strategy_classes
 from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
@@ -162,6 +162,10 @@ class TestTables:
         rows = [row.removesuffix(" |").rpartition(" | ") for row in between("docs/settings.md", "options").split("\n")]
         assert [f"{made} |" for made, _, _ in rows] == options_table().split("\n")
         assert all(meaning for _, _, meaning in rows)
+
+    def test_the_table_of_rules_is_made_from_the_code(self) -> None:
+        """What becomes of each setting that changes is what `sequences rules` prints."""
+        assert between("docs/changes.md", "rules") == rules_table()
 
     def test_the_table_of_settings_names_every_key(self) -> None:
         """The keys of an entry are those that the registry accepts, with its defaults."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..soundness import Needs, Verdict
+from ..strategies.rules import Difference
 
 __all__ = ["ClientFacts", "Fact", "Facts", "Finding", "TableFacts", "Unknown", "Use"]
 
@@ -83,6 +84,8 @@ class Facts:
     """
 
     needs: Sequence[Needs] = ()
+    changed: Mapping[str, Sequence[Difference] | Unknown] = field(default_factory=dict)
+    """How the settings of each sequence differ from those by which its rows are written."""
     tables: Sequence[TableFacts] = ()
     clients: Sequence[ClientFacts] = ()
     wrong: Mapping[str, str] = field(default_factory=dict)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import dynamodb
 from ..expressions import MARKER_EXPIRY
 from ..soundness import Needs, Verdict, judge
+from ..strategies.rules import Difference
 from ..tables import shown
 from ..waiters import UNITS_PER_SECOND
 from .facts import ClientFacts, Facts, Finding, TableFacts, Unknown
@@ -241,6 +242,26 @@ def _of_sequence(facts: Facts, needs: Needs) -> Iterator[Finding]:
         found=soundness.found,
         reason=soundness.reason,
         remedy=soundness.remedy,
+    )
+    yield _settings(needs.sequence, facts.changed.get(needs.sequence, ()))
+
+
+def _settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Finding:
+    """Whether the settings are those by which the rows are written."""
+    subject = f"sequence {sequence}"
+    if isinstance(changed, Unknown):
+        return _unknown(subject, "settings", changed)
+    return _either(
+        subject,
+        "settings",
+        not changed,
+        "; ".join(map(str, changed)) or "those by which its rows are written",
+        (
+            "A change that does not go together with stored rows is noticed.",
+            "Rows are written by other settings. Where numbers could come twice or be missing, writers are refused.",
+        ),
+        f"Put the settings back, or run `manage.py sequences adopt {sequence}`.",
+        changed[0].verdict if changed else Verdict.CAREFUL,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import dynamodb
@@ -22,6 +23,7 @@ from ..expressions import KeySchema, read_item
 from ..registry import configured, strategies
 from ..retries import Deadline, read
 from ..strategies import Strategy
+from ..strategies.rules import Difference
 from ..tables import keys_of, schemas_of
 from .facts import ClientFacts, Fact, Facts, TableFacts, Unknown, Use
 
@@ -36,10 +38,10 @@ NO_KEY = {"S": {"S": "#health"}, "N": {"N": "0"}}
 def read_facts(*, most_tables: int | None = None, thorough: bool = False) -> Facts:
     """Read the facts of every sequence.
 
-    Cost: three requests for each table, and for each client READS reads of half a unit. When `thorough`, each table is
-    also asked for what the policy refuses (up to three requests of one unit, which store nothing), and each client for
-    its limits and its name. When DynamoDB does not answer, the other tables of that client are not asked. Raises
-    InvalidSequence if SEQUENCES is no dict.
+    Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit. When
+    `thorough`, each table is also asked for what the policy refuses (up to three requests of one unit, which store
+    nothing), and each client for its limits and its name. When DynamoDB does not answer, the other tables of that
+    client are not asked. Raises InvalidSequence if SEQUENCES is no dict.
     """
     made, wrong = _made()
     places = _places(made)
@@ -48,8 +50,10 @@ def read_facts(*, most_tables: int | None = None, thorough: bool = False) -> Fac
     tables = [reading.table(schema, uses) for schema, uses in looked_at]
     clients = [reading.client(alias, tables) for alias in dict.fromkeys(table.client for table in tables)]
     known = {(schema.client, schema.table) for schema, _ in looked_at}
+    seen = [one for one in made if {(one.config.client, table) for table in one.lives.tables} <= known]
     return Facts(
-        needs=[one.needs for one in made if {(one.config.client, table) for table in one.lives.tables} <= known],
+        needs=[one.needs for one in seen],
+        changed={one.alias: reading.changed(one) for one in seen},
         tables=tables,
         clients=clients,
         wrong=wrong,
@@ -115,6 +119,18 @@ class _Reading:
             ),
             refused=self._refused(schema) if is_there and self._thorough else None,
         )
+
+    def changed(self, strategy: Strategy) -> Sequence[Difference] | Unknown:
+        """How the settings of a sequence differ from those by which its rows are written."""
+        client = strategy.config.client
+        if client in self.away:
+            return Unknown(self.away[client])
+        try:
+            return strategy.rules.changed(partial(read, deadline=_patience(client)))[0]
+        except TableMissing:
+            return []
+        except (GaveUp, StorageError) as error:
+            return self._unknown(client, "batch_get_item", error)
 
     def _refused(self, schema: KeySchema) -> list[str]:
         """The operations that the role may not do with a table. What fails otherwise is no matter of the role."""

@@ -29,6 +29,7 @@ __all__ = [
     "read_keys",
     "read_many",
     "read_rest",
+    "read_tables",
     "single_write",
     "transaction",
     "update_version",
@@ -71,6 +72,11 @@ def read_keys(
         "ExpressionAttributeNames": aliases,
     }
     return {"RequestItems": {table: wanted}}
+
+
+def read_tables(keys: Mapping[str, Wire]) -> dict[str, Any]:
+    """A consistent `BatchGetItem` of one key in each of these tables."""
+    return {"RequestItems": {table: {"Keys": [key], "ConsistentRead": True} for table, key in keys.items()}}
 
 
 def read_rest(unprocessed: Wire) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
-from sequences import changes, switches
+from sequences import adoptions, changes, switches
 from sequences.changes import EVERY_SCOPE
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
@@ -40,13 +40,17 @@ class Subcommand:
     arguments: Callable[[ArgumentParser], object] = lambda parser: None
     every_scope: bool = False
     all_scopes: bool = False
+    many_scopes: bool = False
+    notes: Callable[[Options], Sequence[str]] = lambda options: ()
+    """What is said before the change is made."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What every change has, and what this one has."""
         parser.add_argument("alias", help="a key of the setting SEQUENCES")
         default = "every scope that can be listed" if self.every_scope else "the sequence without scope"
         scopes = parser.add_mutually_exclusive_group()
-        scopes.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, {default}")
+        about = f"one scope, {scope_text(None)!r} for none; without it, {default}"
+        scopes.add_argument("--scope", action="append" if self.many_scopes else "store", help=about)
         if self.all_scopes:
             scopes.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
         parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
@@ -71,6 +75,8 @@ class Changes:
             if name == "history":
                 self._history(options)
             else:
+                for note in CHANGES[name].notes(options):
+                    self.command.stderr.write(note)
                 self._show(CHANGES[name].make(options), options)
         except SequenceError as error:
             raise CommandError(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
@@ -252,6 +258,15 @@ def _switch(options: Options) -> list[Change]:
     return switches.switch(options["alias"], to=options["to"], **given)
 
 
+def _changed(options: Options) -> list[str]:
+    return [str(one) for one in adoptions.changed_settings(options["alias"])] or ["Nothing has changed."]
+
+
+def _adopt(options: Options) -> list[Change]:
+    named = EVERY_SCOPE if options["scope"] is None else [named_scope(each) for each in options["scope"]]
+    return adoptions.adopt(options["alias"], scope=named, **_signed(options))
+
+
 def _add_history(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=100, help="how many lines to read")
     parser.add_argument("--cursor", help="where the last page ended")
@@ -270,6 +285,13 @@ CHANGES: Mapping[str, Subcommand] = {
     "freeze": Subcommand("refuse every write, until `thaw`", partial(_stop_or_go, changes.freeze), all_scopes=True),
     "thaw": Subcommand("let what is frozen go on", partial(_stop_or_go, changes.thaw), all_scopes=True),
     "switch": Subcommand("let writers of two strategies number the same items", _switch, _add_switch, True),
+    "adopt": Subcommand(
+        "go on by the present settings where rows are written by others",
+        _adopt,
+        every_scope=True,
+        many_scopes=True,
+        notes=_changed,
+    ),
     "void": Subcommand("withdraw a number, which keeps its place", _void, _add_void),
     "history": Subcommand("list the changes, the newest first", lambda options: [], _add_history, True),
 }

@@ -46,6 +46,8 @@ from .lru import LRU
 from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
+from .rules import rules_of
+from .rules_row import RulesRow
 from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
 from .switch_note import SwitchNote
 
@@ -151,7 +153,6 @@ class Strategy(ABC):
         self.layout = self._layout()
         marker_schema = _marker_schema(config.alias, self.schema, self.option)
         tables = list(dict.fromkeys([self.schema.table, marker_schema.table]))
-        self.lives = TableLives(tables, self.forget, config.client, lambda copies: judge(self.needs, copies))
         self.markers = Markers(
             config.alias,
             marker_schema,
@@ -161,6 +162,18 @@ class Strategy(ABC):
         )
         self.history = History(config.alias, _history_schema(config, self.schema, self.option), self.schema.table)
         self.switch_note = SwitchNote(self.history, self.timing.clock)
+        self.rules = RulesRow(
+            config.alias,
+            self.schema if self.schema.partition_type == "S" else marker_schema,
+            self.history,
+            lambda: rules_of(
+                type(self), config, self.layout, marker_schema, self.history, self.counter.table if self.counter else ""
+            ),
+            self.timing.clock,
+        )
+        self.lives = TableLives(
+            tables, self.forget, config.client, lambda copies: judge(self.needs, copies), self.rules
+        )
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(
             self,

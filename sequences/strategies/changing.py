@@ -237,6 +237,26 @@ class Scene:
             return Plan(before=self.last, after=last, actions=self._rows(last, sign, sign.about))
         return Plan(before=self.last, after=self.last, actions=(self._frozen_counter(sign),))
 
+    def closed(self, sign: Signature) -> tuple[Action, ...]:
+        """The actions that freeze the scope at exactly the last value of this look, for good."""
+        if self.by_rows:
+            return self.freeze(sign).actions
+        return (self._frozen_counter(sign, exactly=True),)
+
+    def as_seen(self) -> tuple[Action, ...]:
+        """The check that the scope is still as it was seen, for a change that stores its line alone."""
+        if self.counter:
+            place, seen = (self.counter.table, self.counter.key(self.scope)), {"last_value": self.state.last_value}
+        elif self.top is not None:
+            key = self.layout.key(self.scope, self.top)
+            name = self.layout.schema.partition_name
+            place, seen = (self.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
+        else:
+            return ()
+        check = expressions.change_row(*place, unchanged=seen)
+        del check["UpdateExpression"]
+        return ({"ConditionCheck": check},)
+
     def _require_one_region(self) -> None:
         """Raise OperationNotSupported if other Regions store rows above the one that would freeze the scope."""
         if self.numbers.others:
@@ -245,14 +265,15 @@ class Scene:
                 "set HOME_REGION to a Region without writers in place of its STARTs."
             )
 
-    def _frozen_counter(self, sign: Signature) -> Action:
+    def _frozen_counter(self, sign: Signature, *, exactly: bool = False) -> Action:
         """Put the counter's `highest` out of reach, so that the condition of every write refuses it.
 
-        A busy counter may count on between the look and the change. One that went back, or has no value, may not.
+        A busy counter may count on between the look and the change, unless it must be `exactly` as it was seen. One
+        that went back, or has no value, may not.
         """
         assert self.counter is not None
         went_back = self.state.should_be(None) is not None
-        at_rest = went_back or self.state.last_value is None
+        at_rest = exactly or went_back or self.state.last_value is None
         seen = {name: self.row.get(name) for name in ("last_value", "highest")}
         return expressions.change_row(
             self.counter.table,

@@ -15,6 +15,7 @@ from ..retries import Deadline
 from ..soundness import Soundness
 from ..waiters import TOOK_TOO_LONG
 from .layout import Send
+from .rules_row import RulesRow
 
 __all__ = ["TableLives"]
 
@@ -34,8 +35,10 @@ class TableLives:
         forget: Callable[[], None],
         client: str,
         judge: Callable[[Mapping[str, Copies | None]], Soundness],
+        rules: RulesRow,
     ) -> None:
         self.tables = tables
+        self._rules = rules
         self.takes_transactions = True
         self._judge = judge
         self._sound: tuple[TableLife, ...] | None = None
@@ -56,8 +59,9 @@ class TableLives:
     def bind(self, send: Send, deadline: Deadline | None = None) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones.
 
-        Costs a request for each table, once in a process: callers with a deadline that come at the same time wait for
-        the first of them. Raises SequenceUnsound if the sequence must not be written.
+        Costs a request for each table and one for the rules, once in a process: callers with a deadline wait for the
+        first of them. Raises SequenceUnsound if the sequence must not be written, and RulesChanged if its rows are
+        written by other settings.
         """
         if self.current or deadline is None or dynamodb.in_request():
             self._bind(send)
@@ -82,6 +86,7 @@ class TableLives:
                 self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
         if lives != self._sound:
             self._require_sound(lives)
+        self._rules.require(send, anew=others)
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = self._judge(dict(zip(self.tables, (life.copies for life in lives), strict=True)))

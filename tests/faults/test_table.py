@@ -295,7 +295,9 @@ def writes(fault: str, **rule: Any) -> list[Rule]:
 
 def hasty(case: Case) -> Case:
     """The same case for the same strategy with a short deadline."""
-    return replace(case, sequence=f"hasty-{case.sequence}")
+    sequence = f"hasty-{case.sequence}"
+    strategies[sequence].lives.bind(dynamodb.call)
+    return replace(case, sequence=sequence)
 
 
 @table("lose-500", "ThrottlingException", "cancel-TransactionConflict")

@@ -318,6 +318,7 @@ class TestRogueWriters:
         install(name, clock=clock)
         if seen:
             counter_of(name).seen(scope, nth(name, seen))
+        strategies[name].lives.bind(dynamodb.call)
         wire.clear()
         assert put_some(name, scope, 1) == [nth(name, 4)]
         assert wire.operations == ["Query", "TransactWriteItems"]

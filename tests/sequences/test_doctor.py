@@ -168,10 +168,10 @@ class TestClients:
 @pytest.mark.usefixtures("configured")
 class TestReading:
     def test_every_table_is_asked_once(self) -> None:
-        """Three requests for each table, however many sequences share it, and five reads for each client."""
+        """Three requests for each table, however many sequences share it, one for each, and five for each client."""
         with tapped() as wire:
             facts = read_facts()
-        assert len(wire.sent) == 3 * len(facts.tables) + 5
+        assert len(wire.sent) == 3 * len(facts.tables) + len(facts.needs) + 5
         assert sorted(table.name for table in facts.tables) == sorted({table.name for table in facts.tables})
         (items,) = [table for table in facts.tables if table.name.endswith("sequence_items")]
         assert {use.sequence for use in items.uses} >= {"atomic", "sort-key", "transactional"}

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
@@ -231,7 +232,10 @@ class TestForgetting:
     @pytest.fixture
     def lives(self, configured: str, forgotten: list[str]) -> TableLives:
         """The lives of one table."""
-        lives = TableLives(["a table"], lambda: forgotten.append(identity(lives)), "default", lambda copies: SOUND)
+        rules = Mock()
+        lives = TableLives(
+            ["a table"], lambda: forgotten.append(identity(lives)), "default", lambda copies: SOUND, rules
+        )
         look_up(lives, "first")
         return lives
 
@@ -267,7 +271,7 @@ class TestTheFirstLook:
     def unknown(self, endpoint: str) -> TableLives:
         """Lives that nobody has looked up."""
         dynamodb.forget_lives()
-        return TableLives(["a table"], lambda: None, "default", lambda copies: SOUND)
+        return TableLives(["a table"], lambda: None, "default", lambda copies: SOUND, Mock())
 
     def test_callers_that_meet(self, unknown: TableLives) -> None:
         """One of them asks, for all."""

@@ -27,7 +27,7 @@ from tests.sequences.support import COUNTERS, Clock, Wire, import_row, read_coun
 
 HOUR, DAY = 3_600, 86_400
 NOON = 20_411 * DAY + 12 * HOUR
-READS = ("DescribeTable", "GetItem", "Query")
+READS = ("BatchGetItem", "DescribeTable", "GetItem", "Query")
 LISTED = [name for name in COUNTERS if name != "transactional-beside"]
 Install = Callable[..., Strategy]
 

@@ -322,10 +322,12 @@ class TestWithoutTransactions:
             lambda: put_next(name, {}, scope=scope, also=[rider]),
             lambda: changes.freeze(name, scope=scope, by="ana", reason="a test"),
         ]
-        with described_as(about), tapped_unasked() as wire:
-            for way in ways:
-                with pytest.raises(SequenceUnsound, match="needs a transaction"):
-                    way()
+        with described_as(about):
+            strategies[name].lives.bind(dynamodb.call)  # stores by which settings it writes
+            with tapped_unasked() as wire:
+                for way in ways:
+                    with pytest.raises(SequenceUnsound, match="needs a transaction"):
+                        way()
         assert not WRITES & {*wire.operations}
 
     @pytest.mark.parametrize("name", SINGLE_WRITES)

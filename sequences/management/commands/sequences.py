@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from sequences.capabilities import options_table, strategies_table
+from sequences.capabilities import options_table, rules_table, strategies_table
 from sequences.deployment import template
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
@@ -20,6 +20,7 @@ __all__ = ["Command"]
 TABLES = {
     "strategies": ("what each strategy guarantees and costs", strategies_table),
     "options": ("the keys of OPTIONS", options_table),
+    "rules": ("what becomes of each setting that changes while rows are stored", rules_table),
 }
 
 
