@@ -45,6 +45,7 @@ from ..exceptions import (
     NotWritten,
     OperationNotSupported,
     OutcomeUnknown,
+    RulesChanged,
     ScopeNotFound,
     SequenceContention,
     SequenceError,
@@ -355,6 +356,13 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         code="sequence_unsound",
         title="Out of order",
         detail="These numbers cannot be given here: the table that holds them is not made for it.",
+        remedy=Remedy.TELL,
+    ),
+    RulesChanged: Problem(
+        status=503,
+        code="rules_changed",
+        title="Out of order",
+        detail="These numbers cannot be given now: the settings have changed since the ones before were given.",
         remedy=Remedy.TELL,
     ),
     SequenceFrozen: Problem(

@@ -126,6 +126,13 @@ def sequence_not_set_up(scene: Scene) -> Any:
     return scene.file()
 
 
+def rules_changed(scene: Scene) -> Any:
+    """The settings of the tickets change while rows of the former ones are stored."""
+    scene.file()
+    scene.configure("tickets", START=0)
+    return scene.file()
+
+
 def sequence_unsound(scene: Scene) -> Any:
     """Another Region writes the numbers."""
     scene.configure("tickets", HOME_REGION="eu-central-1")
@@ -277,6 +284,7 @@ PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "project_archived": (409, project_archived),
     "project_exists": (409, lambda scene: scene.api.post("/api/projects/", {"key": "ABC", "name": "Second"})),
     "sequence_not_set_up": (503, sequence_not_set_up),
+    "rules_changed": (503, rules_changed),
     "sequence_unsound": (503, sequence_unsound),
     "stale": (409, stale),
     "store_away": (503, store_away),

@@ -20,6 +20,7 @@ from sequences.exceptions import (
     StorageError,
 )
 from sequences.registry import parse_config, strategies
+from tests.sequences.support import look_at_the_tables
 from tickets import selectors, services, store
 from tickets.exceptions import (
     InvalidInput,
@@ -43,6 +44,7 @@ def file(title: str, project: str = "ABC", *, reporter: str = "ann", token: str 
 def requests_from_now() -> list[str]:
     """A list that gets the operation of every request after this call."""
     operations: list[str] = []
+    look_at_the_tables()
     events = dynamodb.shared_client().meta.events
     events.register("before-call.dynamodb", lambda model, **_: operations.append(model.name))
     return operations
@@ -117,8 +119,8 @@ class TestProjects:
     @pytest.mark.needs_engine
     def test_a_lost_answer_makes_one_project(self, tables: str, lose_answer: Callable[[], None]) -> None:
         """A project whose first answer was lost exists once; the same request is sent again, and nothing is read."""
-        lose_answer()
         operations = requests_from_now()
+        lose_answer()
         made = services.create_project(key="ABC", name="Alphabet", by="ann").value
         assert operations == ["TransactWriteItems", "TransactWriteItems"]
         assert selectors.list_projects().results == (made,)

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from sequences import dynamodb, put_next_many
 from sequences.lab.engine import Engine
-from tests.sequences.support import tables_of
+from tests.sequences.support import look_at_the_tables, tables_of
 from tests.tickets.conftest import WRITES
 from tickets import services, store
 from tickets.tables import to_row
@@ -38,6 +38,7 @@ class Asked:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What the store is asked from now on, but for the renamed projects, which every process remembers."""
     store.renames.present("ABC")
+    look_at_the_tables()
     call, asked = dynamodb.call, Asked()
 
     def note(operation: str, request: Any, **limits: Any) -> dict[str, Any]:
