@@ -127,7 +127,7 @@ class StoredCounter:
         lives.tables = [table, *(lives.tables if check_items else [])]
         self._checks_items = check_items
         self.wall = wall
-        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)  # no longer than `evidence`, which a look at the items feeds
+        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)  # whether a value was known then or since
         self.evidence = Evidence(
             numbers, lives, lambda scope: f"counter {self.name} {scope_text(scope)}", own=LRU(SCOPES_CHECKED)
         )
@@ -254,18 +254,22 @@ class StoredCounter:
     def seen(self, scope: Scope, value: int) -> None:
         """Remember a value that was handed out: the counter must not be lower again."""
         self.evidence.note(scope, value)
+        if self._checked.get(scope) is False:
+            self._checked.put(scope, True)
 
     def check_items(self, scope: Scope, send: Send) -> float:
         """Before this process first counts in a scope, see which values its items have; return the read units.
 
         The items are read before the counter, so that the counter has reached the value of every item that is found.
         """
-        if not self._checks_items or not self.layout.in_collections or self._checked.get(scope):
+        knows_a_value = self._checked.get(scope)
+        is_checked = knows_a_value is False or (knows_a_value and self.evidence.remembers(scope))
+        if not self._checks_items or not self.layout.in_collections or is_checked:
             return 0.0
         carried, read_units = self._highest_with_token(scope, send)
         if carried is not None:
             self.seen(scope, carried)
-        self._checked.put(scope, True)
+        self._checked.put(scope, carried is not None)
         return read_units
 
     def _highest_with_token(self, scope: Scope, send: Send) -> tuple[int | None, float]:

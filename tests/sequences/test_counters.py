@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences import dynamodb, get_last_value, get_next_value, host_memory, put_next, put_next_many
 from sequences.commits import Pending, PutRequest, ReserveRequest
 from sequences.exceptions import (
     CancellationReason,
@@ -42,6 +42,7 @@ from tests.sequences.support import (
     make,
     names_that,
     read_counter,
+    remember_at_most,
     set_counter,
     stored,
 )
@@ -695,3 +696,16 @@ def test_many_other_scopes(configured: str, name: str, scope: str) -> None:
     set_counter(name, scope, last_value=second, highest=second)
     with pytest.raises(SequenceWentBack):
         get_next_value(name, scope=scope)
+
+
+def test_a_value_that_is_forgotten(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that forgets the value of a scope looks at its items again before it counts there."""
+    remember_at_most(10, monkeypatch)
+    put_some("atomic", scope, 3)
+    counter = counter_of("atomic")
+    for other in range(11):
+        counter.evidence.note(f"other {other}", 1)  # as repeats do, without a look at the items
+    monkeypatch.setattr(host_memory, "SUPPORTED", False)
+    set_counter("atomic", scope, last_value=1, highest=1)
+    with pytest.raises(SequenceWentBack):
+        get_next_value("atomic", scope=scope)
