@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
@@ -82,6 +82,11 @@ class Action:
         given = {name: expression for name, expression in expressions.items() if expression}
         return {self.kind: {"TableName": table_name(self.table), self.row_name: row, **given, **OLD_ITEM}}
 
+    def named(self, index: int) -> str:
+        """How errors name it: by its place in `also`, and by its kind."""
+        kind = type(self).__name__
+        return f"also[{index}], {'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
+
     def problem(self) -> str:
         """What is wrong with it, as far as that is known before it is sent; empty if nothing is."""
         return next(self._problems(), "")
@@ -141,8 +146,11 @@ class Delete(Action):
     kind = "Delete"
 
 
-def check_actions(actions: Sequence[Action]) -> int:
-    """The size of the actions in bytes. Raises InvalidItem, which names the wrong action and the remedy."""
+def check_actions(actions: Sequence[Action], own_row: Callable[[Mapping[str, Any]], str]) -> int:
+    """The size of the actions in bytes. Raises InvalidItem, which names the wrong action and the remedy.
+
+    `own_row` says why an action, as it is sent, must leave its row to the sequence; it is empty for any other row.
+    """
     if isinstance(actions, Action | str | Mapping) or not isinstance(actions, Sequence):
         raise InvalidItem(f"also is {actions!r}; it must be a list of Put, Update, Check and Delete.")
     size, rows = 0, list[tuple[str, Mapping[str, Any]]]()
@@ -150,14 +158,14 @@ def check_actions(actions: Sequence[Action]) -> int:
         if not isinstance(action, Action) or type(action) is Action:
             raise InvalidItem(f"also[{index}] is {action!r}; it must be a Put, Update, Check or Delete.")
         try:
-            if problem := action.problem():
+            if problem := action.problem() or own_row(wire := action.wire(0, "")):
                 raise InvalidItem(f"{problem}.")
             if (action.table, action.row) in rows:
                 raise InvalidItem("an action before it has the same row, which one transaction cannot have twice.")
             rows.append((action.table, action.row))
-            size += item_size(action.wire(0, ""))
+            size += item_size(wire)
         except InvalidItem as error:
-            raise InvalidItem(f"also[{index}], a {type(action).__name__}: {error}") from error
+            raise InvalidItem(f"{action.named(index)}: {error}") from error
     return size
 
 

@@ -12,6 +12,7 @@ from ..retries import Deadline
 from ..types import Scope
 from .layout import Send
 from .numbers import Numbers
+from .own_rows import OwnRows
 
 __all__ = ["Assigner", "Assignment", "Hint"]
 
@@ -40,6 +41,9 @@ class Assigner(Protocol):
 
     numbers: Numbers
     """How far each value is from the one before."""
+
+    own_rows: OwnRows
+    """The rows that are for no caller to write."""
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values to these requests, or to the first few of them. May read."""

@@ -46,6 +46,7 @@ from .lru import LRU
 from .markers import Markers
 from .numbers import Numbers
 from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
+from .own_rows import OwnRows
 from .rules import rules_of
 from .rules_row import RulesRow
 from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
@@ -160,7 +161,10 @@ class Strategy(ABC):
             ignored=self.option["ignore_in_repeat"],
             wall=self.wall,
         )
-        self.history = History(config.alias, _history_schema(config, self.schema, self.option), self.schema.table)
+        history_schema = _history_schema(config, self.schema, self.option)
+        self.history = History(config.alias, history_schema, self.schema.table)
+        counters = dynamodb.table_name(self.option.get("counter_table", config.table))
+        self.own_rows = OwnRows(config.alias, self.schema, [marker_schema.table, history_schema.table, counters])
         self.switch_note = SwitchNote(self.history, self.timing.clock)
         self.rules = RulesRow(
             config.alias,

@@ -70,8 +70,16 @@ class ItemWriter(Committer):
 
         `more` has the items that are stored with it.
         """
-        own_key, digest = self.layout.own_key, self.markers.digest
-        request = put_request(item, token, more=more, also=also, day=day, own_key=own_key, digest=digest)
+        request = put_request(
+            item,
+            token,
+            more=more,
+            also=also,
+            day=day,
+            own_key=self.layout.own_key,
+            own_row=self.assigner.own_rows.problem,
+            digest=self.markers.digest,
+        )
         if more:
             self._check_together(request)
         elif request.actions > self.most_actions:

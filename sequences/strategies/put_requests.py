@@ -22,17 +22,18 @@ def put_request(
     also: Sequence[Action] = (),
     day: datetime.date | None = None,
     own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None],
+    own_row: Callable[[Mapping[str, Any]], str],
     digest: Callable[[Mapping[str, Any]], str],
 ) -> PutRequest:
     """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
 
-    `more` has the items that follow it. `own_key` gives the key that an item brings, and `digest` what a repeat must
-    have alike.
+    `more` has the items that follow it. `own_key` gives the key that an item brings, `own_row` says why an action must
+    leave its row alone (see `own_rows`), and `digest` gives what a repeat must have alike.
     """
     wire = _wire(item)
     key, size = own_key(wire), item_size(wire)
     if also != ():
-        size += check_actions(also)
+        size += check_actions(also, own_row)
     request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
     if more:
         request.more = tuple((wire, own_key(wire)) for wire in map(_wire, more))

@@ -179,7 +179,7 @@ def _item_exists(pending: Pending[PutRequest], own_key: Mapping[str, Any]) -> It
 def _also_refused(pending: Pending[PutRequest], index: int, old: Mapping[str, Any]) -> AlsoRefused:
     action = pending.request.also[index]
     found = "the row is there" if old else "there is no such row"
-    message = f"also[{index}], a {type(action).__name__}: its condition {action.condition!r} does not hold, {found}; "
+    message = f"{action.named(index)}: its condition {action.condition!r} does not hold, {found}; "
     return AlsoRefused(f"{message}{_unused(pending)}.", index=index, old=old)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import time
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from boto3.dynamodb.conditions import Attr
 
 from sequences import dynamodb, get_last_value, put_next
 from sequences.actions import VALUE, Action, Check, Delete, Put, Update, value_text
+from sequences.audit.results import KeptAudits
 from sequences.exceptions import AlsoRefused, InvalidItem, TableMissing
 from sequences.registry import strategies
+from sequences.strategies.host_line import HostLine
 from sequences.testing.callers import put_some
 from sequences.types import Allocation
 from tests.sequences.support import SEQUENCES, Wire, import_row, names_that, stored, wait_until
@@ -215,6 +218,75 @@ def test_size_counts(scope: str) -> None:
     rows = [[Put(TABLE, {**key(scope, f"row {n}"), "text": "a" * 350_000}) for n in range(6)] for _ in range(2)]
     requests = [strategies["sort-key"].item_writer.request({}, None, also) for also in rows]
     assert all(request.size > 2_100_000 for request in requests)
+
+
+def rows_of_the_sequence(name: str, scope: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """The table and the key of each kind of row that a sequence keeps for itself."""
+    strategy, counter = strategies[name], strategies[name].counter
+    history, line = strategy.history.schema.table, HostLine(name, strategy.markers.schema, clock=time, wall=time)
+    lists = {"history": strategy.history.partition, "audits": KeptAudits(strategy).partition}
+    wires = {
+        **({"counter": (counter.table, counter.key(scope))} if counter else {}),
+        "marker": (strategy.markers.schema.table, strategy.markers.key(scope, "a token")),
+        "line": (strategy.markers.schema.table, line.key(scope)),
+        "switch": (history, strategy.switch_note.key),
+        **{f"rules {place.schema.table}": (place.schema.table, dict(place.key)) for place in strategy.rules.places},
+        **{kind: (history, {"sequence": {"S": own}, "scope": {"S": "a"}}) for kind, own in lists.items()},
+    }
+    prefix = dynamodb.table_name("")
+    return {kind: (table.removeprefix(prefix), dynamodb.unmarshal(wire)) for kind, (table, wire) in wires.items()}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+class TestRowsOfTheSequence:
+    def test_nothing_is_written(self, name: str, scope: str, wire: Wire) -> None:
+        """A row that the sequence keeps for itself is refused with the remedy, and nothing is sent."""
+        for table, its_key in rows_of_the_sequence(name, scope).values():
+            wrong = [Put(table, its_key), Delete(table, its_key), Update(table, its_key, update="REMOVE last_value")]
+            for action in wrong:
+                words = rf"also\[1\], an? {action.kind}: .* keeps for itself.*: name a row of your own"
+                with pytest.raises(InvalidItem, match=words):
+                    put_next(name, {}, scope=scope, also=[guard(scope), action])
+        assert wire.operations == []
+
+    def test_a_look_at_them(self, name: str, scope: str) -> None:
+        """A Check of such a row rides along, as it writes nothing."""
+        table, its_key = rows_of_the_sequence(name, scope)["switch"]
+        check = Check(table, its_key, condition="attribute_not_exists(#scope)", names={"#scope": "scope"})
+        assert put_next(name, {}, scope=scope, also=[check]).value in stored(name, scope)
+
+    def test_rows_that_look_alike(self, name: str, scope: str) -> None:
+        """The rows of another sequence and of the application, also one before START, are no rows of this one."""
+        strategy = strategies[name]
+        other = f"{name}-2"
+        counter = {"sequence": other, "scope": scope}
+        before = dynamodb.unmarshal(strategy.layout.key(scope, 0))
+        items = strategy.schema.table.removeprefix(dynamodb.table_name(""))
+        also = [
+            Put("sequences", counter),
+            Put("sequences", {**counter, "sequence": f"#history#{other}"}),
+            Put(TABLE, {"pk": f"#marker#{other}#{scope}", "sk": 1}),
+            Put(TABLE, {"pk": f"#years of {name}", "sk": 2026}),
+            Put(TABLE, {"pk": name, "sk": 1}),
+            Put(items, {**before, "title": "the project"}),
+        ]
+        told = put_next(name, {}, scope=scope, also=also).value
+        assert {told, 0} <= set(stored(name, scope))
+
+
+def test_a_row_of_the_sequence_by_its_value(scope: str, wire: Wire) -> None:
+    """A key with a place for the value is known by what is around it."""
+    marker = Put(TABLE, {"pk": value_text("#marker#sort-key#ABC-{value}"), "sk": 1})
+    with pytest.raises(InvalidItem, match=r"also\[0\], a Put: .* keeps for itself"):
+        put_next("sort-key", {}, scope=scope, also=[marker])
+    assert wire.operations == []
+
+
+def test_a_counter_of_a_region(scope: str) -> None:
+    """The counters that a sequence has for its Regions are its own, too."""
+    counter = Delete("sequences", {"sequence": "atomic@eu-west-1", "scope": scope})
+    with pytest.raises(InvalidItem, match="keeps for itself"):
+        put_next("atomic", {}, scope=scope, also=[counter])
 
 
 ITEM = {"pk": "a", "sk": 0}

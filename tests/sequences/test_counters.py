@@ -277,6 +277,28 @@ class TestRogueWriters:
             put_some(name, scope, 1)
         assert sorted(stored(name, scope)) == told
 
+    @pytest.mark.parametrize("name", ["atomic"])
+    @pytest.mark.parametrize("repaired", [5, 9])
+    @pytest.mark.parametrize("is_new", [False, True])
+    def test_an_addition_to_a_fraction(
+        self, name: str, scope: str, repaired: int, is_new: bool, install: Callable[..., Strategy]
+    ) -> None:
+        """An addition moves a fraction and then sees it: every call is refused until the counter is repaired."""
+        assert take_some(name, scope, 5) == [1, 2, 3, 4, 5]
+        set_counter(name, scope, last_value=Decimal("5.5"))
+        if is_new:
+            install(name)
+        for moved in (Decimal("6.5"), Decimal("7.5")):
+            with pytest.raises(StorageRefused, match="repair its last_value and highest"):
+                get_next_value(name, scope=scope)
+            row = read_counter(name, scope)
+            assert (row["last_value"], row["highest"]) == (moved, moved)
+        with pytest.raises(StorageRefused, match="repair its last_value and highest"):
+            put_next(name, {}, scope=scope)
+        assert stored(name, scope) == {}
+        set_counter(name, scope, last_value=repaired, highest=repaired)
+        assert get_next_value(name, scope=scope) == repaired + 1
+
     def test_set_right_again(self, name: str, scope: str) -> None:
         """When the counter is set to where it was, numbering goes on."""
         told = put_some(name, scope, 12)
