@@ -145,6 +145,7 @@ OWN_TESTS = {
     "sequences/strategies/numbers.py": ("counters", "dated", "sort_key"),
     "sequences/strategies/optimistic.py": ("registry", "counters", "contract"),
     "sequences/strategies/options.py": ("registry", "deadlines"),
+    "sequences/strategies/own_rows.py": ("also",),
     "sequences/strategies/put_requests.py": ("also", "reserved_once", "services", "counters"),
     "sequences/strategies/remedies.py": ("changes", "counters"),
     "sequences/strategies/refusals.py": ("also", "counters", "../model/outcomes", "contract"),
