@@ -2,7 +2,8 @@
 
 To read and write it takes no call of the system, before which another thread would run first. A descriptor in place of
 the mapping could also lead elsewhere one day, after a program has closed all of its files, as a daemon does. The price:
-the system ends every process that uses the file after somebody has made it shorter, which only this user can.
+if somebody makes the file shorter, which only this user can, the system ends every process that uses it before its next
+look, LOOK_SECONDS later at most, makes it whole again.
 """
 
 from __future__ import annotations
@@ -70,11 +71,12 @@ def shared_memory() -> Memory | None:
 def _look(path: str, known: Memory | None, now: float) -> Memory:
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
+        # Room for all of it, also if somebody has made it shorter: to use a page without room would end the process.
+        os.posix_fallocate(file, 0, BYTES)
         status = os.fstat(file)
         name = f"{status.st_dev}-{status.st_ino}"
         if known is not None and (known.path, known.name) == (path, name):
             return replace(known, looked_at=now)
-        os.posix_fallocate(file, 0, BYTES)  # a write to a page for which the disk has no room would end the process
         return Memory(path, name, memoryview(mmap.mmap(file, BYTES)), now)
     finally:
         os.close(file)

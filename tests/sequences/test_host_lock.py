@@ -8,6 +8,7 @@ import errno
 import gc
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -53,6 +54,17 @@ with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         host_memory._path.cache_clear()
     for thread in threads:
         thread.join()
+"""
+SHORTENED = """
+import os, sys, tempfile
+from sequences import host_memory
+
+with tempfile.TemporaryDirectory() as folder:
+    tempfile.tempdir = folder
+    memory = host_memory.shared_memory()
+    os.truncate(memory.path, 0)
+    host_memory.LOOK_SECONDS = float(sys.argv[1])
+    host_memory.shared_memory().view[0] += 1
 """
 FORK = multiprocessing.get_context("fork")
 SOCKETS = Path("/proc/net/unix")
@@ -470,6 +482,14 @@ def test_a_memory_that_is_replaced_under_threads() -> None:
     """Threads that look while another memory is mapped get the old one or the new one, whole."""
     done = subprocess.run([sys.executable, "-c", REPLACED], cwd=ROOT, timeout=60, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("look_seconds", "ended"), [(0.0, 0), (60.0, -signal.SIGBUS)])
+def test_a_memory_that_somebody_makes_shorter(look_seconds: float, ended: int) -> None:
+    """A process makes it whole again when it looks; one that uses it before is ended by the system."""
+    command = [sys.executable, "-c", SHORTENED, str(look_seconds)]
+    done = subprocess.run(command, cwd=ROOT, timeout=60, capture_output=True, check=False)
+    assert done.returncode == ended, done.stderr
 
 
 def test_threads_have_names() -> None:
