@@ -167,7 +167,8 @@ class Leader:
         write = self.committer.prepare(self.scope, pendings, self.own.deadline) if pendings else None
         if undecided and not (write and all(map(write.excludes, undecided))):
             write = undecided[0]  # it is alone, or its number is taken: another send of it tells
-        if write is None:  # another leader has answered all
+        if write is None:  # another leader has answered all, or has refused them and was interrupted
+            self._settle_refused(outcome_unknown=True)
             return
         with self.lock:
             if self.leads and (write in undecided or all(pending.answer is None for pending in write.pendings)):
@@ -206,13 +207,13 @@ class Leader:
         self._settle_refused()
         self.batch.write = None  # last: a signal may come before this, and the next leader must know of the write
 
-    def _settle_refused(self) -> None:
+    def _settle_refused(self, *, outcome_unknown: bool = False) -> None:
         """Answer the requests that are refused, and in no undecided write."""
         undecided = self.batch.may_be_stored
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
-                if pending.refusal is not None and pending not in undecided:
-                    pending.settle(pending.refusal)
+                if (error := pending.refusal) is not None and pending not in undecided:
+                    pending.settle(waiter.deadline.give_up(error, outcome_unknown=True) if outcome_unknown else error)
 
     def _drop_unless_undecided(self) -> None:
         """Drop the write, so that the next one takes newcomers too, unless an earlier send of it may be stored."""

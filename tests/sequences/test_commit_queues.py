@@ -884,6 +884,15 @@ class TestCrashes:
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
 
+    def test_who_was_refused_by_a_leader_that_was_interrupted(self, house: House) -> None:
+        """A request that a lost leader refused, and did not answer, is told that its outcome is unknown; none is sent."""
+        pending = wanted("refused")
+        pending.refuse(InvalidItem("no"))
+        house.queues.submit("s", [pending], house.deadline())
+        assert isinstance(pending.answer, SequenceUnavailable)
+        assert pending.answer.outcome_unknown
+        assert house.line.requests == []
+
     def test_who_was_taken_along_and_still_stands_in_the_queue(self, house: House) -> None:
         """A caller in both the queue and the batch of an interrupted leader gives up with an unknown outcome."""
         leader, late = (Waiter([wanted("late")], house.deadline()) for _ in range(2))
