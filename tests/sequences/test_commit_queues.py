@@ -885,7 +885,7 @@ class TestCrashes:
         assert answer.outcome_unknown
 
     def test_who_was_refused_by_a_leader_that_was_interrupted(self, house: House) -> None:
-        """A request that a lost leader refused, and did not answer, is told that its outcome is unknown; none is sent."""
+        """A request that a lost leader refused without an answer is told that its outcome is unknown; none is sent."""
         pending = wanted("refused")
         pending.refuse(InvalidItem("no"))
         house.queues.submit("s", [pending], house.deadline())
