@@ -420,6 +420,16 @@ class TestRecover:
         strategies.reset()
         assert changes.recover("atomic", scope=scope, margin=0, **WHO)[0].after == 10
 
+    def test_a_table_without_a_sort_key(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """The markers of a scope cannot be listed there, and no query is sent: the counter tells how far it was."""
+        install("atomic", TABLE="singly", value_in="attribute", key_names=["id"])
+        table = dynamodb.table_name("singly")
+        dynamodb.create_table(table, {"id": "S"})
+        put_next("atomic", {"id": "a"}, scope=scope, idempotency_token="a token")
+        assert changes.recover("atomic", scope=scope, margin=5, **WHO)[0].after == 6
+        assert table not in {query["TableName"] for query in wire.bodies("Query")}
+        dynamodb.delete_table(table)
+
     def test_a_scope_of_which_all_is_lost(self, scope: str) -> None:
         """Where nothing is left, a number that is known from elsewhere is evidence enough."""
         (change,) = changes.recover("atomic", scope=scope, past=20, margin=0, **WHO)

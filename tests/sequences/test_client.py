@@ -98,6 +98,9 @@ class TestSlowMaking:
 
     def test_a_caller_without_a_deadline(self, stuck: Stuck, monkeypatch: pytest.MonkeyPatch) -> None:
         """It waits only for a while: the thread that makes the client may wait for what the caller holds."""
+        with pytest.raises(dynamodb.ClientNotMade):
+            dynamodb.call("list_tables", {}, seconds=0.01)
+        assert stuck.begun.wait(30)
         monkeypatch.setattr(client, "MAKING_SECONDS", 0.05)
         assert dynamodb.shared_client().list_tables()
         assert not stuck.finish.is_set()

@@ -129,3 +129,9 @@ class TestRefusals:
         """An item may carry a time of its own to expire at: nothing deletes by it."""
         put_next("sort-key", {"expires_at": 1}, scope=scope)
         assert stored("sort-key", scope)[1]["expires_at"] == 1
+
+
+@pytest.mark.parametrize(("size", "units"), [(0, 1), (1, 1), (1024, 1), (1025, 2), (2048, 2), (2049, 3)])
+def test_units_of_a_write(size: int, units: int) -> None:
+    """Each kilobyte that is begun takes a write unit, and the smallest item takes one."""
+    assert dynamodb.write_units(size) == units
