@@ -442,7 +442,7 @@ class TestOwnKeys:
         """
         self._put(name, scope, 7, title="a")
         unused = "no value was used" if name in GAPLESS_OWN_KEYS else f"the value {nth(name, 2)} stays unused"
-        with pytest.raises(ItemExists, match=f"{scope}-own.*{unused}"):
+        with pytest.raises(ItemExists, match=rf"{scope}-own.*{unused}\.$"):
             self._put(name, scope, 7, token, title="b")
         assert self._row(name, scope, 7)["title"] == "a"
         assert self._put(name, scope, 8).value == nth(name, 2 if name in GAPLESS_OWN_KEYS else 3)
