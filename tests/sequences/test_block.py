@@ -355,6 +355,17 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
         assert taking.result() == 1
 
 
+def test_a_value_that_is_held_back(allocator: BlockAllocator, scope: str) -> None:
+    """It is served next, unless another thread has taken a later one meanwhile: then numbers go on behind that one."""
+    first, second, third = (allocator.next_value(scope) for _ in range(3))
+    supply = allocator._supplies[scope]
+    supply.hold_back(third)
+    assert allocator.next_value(scope) == third
+    supply.hold_back(second)
+    assert allocator.next_value(scope) == third + 1
+    assert (first, second, third) == (1, 2, 3)
+
+
 def test_threads_that_meet_at_a_new_scope(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
     """However many threads ask for the first value of a scope at once, one block is reserved for all of them."""
     slow = Meeting(scope)
