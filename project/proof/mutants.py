@@ -131,7 +131,7 @@ OWN_TESTS = {
     "sequences/strategies/answers.py": ("together", "dated", "services", "counters"),
     "sequences/strategies/assignments.py": ("counters", "contract"),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
-    "sequences/strategies/base.py": ("registry", "sort_key", "counters", "contract"),
+    "sequences/strategies/base.py": ("registry", "regions", "sort_key", "counters", "contract"),
     "sequences/strategies/block.py": ("registry", "lives"),
     "sequences/strategies/changing.py": ("changes", "switches"),
     "sequences/strategies/counter_strategy.py": ("registry", "counters", "contract"),
