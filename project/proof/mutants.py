@@ -128,7 +128,7 @@ OWN_TESTS = {
     "sequences/services.py": ("signals", "dated"),
     "sequences/texts.py": ("dated",),
     "sequences/waiters.py": ("commit_queues", "deadlines", "../model/outcomes"),
-    "sequences/strategies/answers.py": ("together", "dated", "services", "counters"),
+    "sequences/strategies/answers.py": ("went_back", "together", "dated", "services", "counters"),
     "sequences/strategies/assignments.py": ("counters", "contract"),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
     "sequences/strategies/base.py": ("registry", "regions", "sort_key", "counters", "contract"),
