@@ -82,12 +82,18 @@ class Refusals:
     def _with_rows(
         self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline
     ) -> WriteCancelled:
-        """The refusal with the rows that its conditions met. An engine or a gateway may leave them out: read them."""
+        """The refusal with the rows that its conditions met.
+
+        An engine or a gateway may leave them out, and an invalid action may hide that a condition failed: read them.
+        """
         reasons = list(error.reasons)
+        hides = any(reason.code == "ValidationError" for reason in reasons)
         for place, (role, reason) in enumerate(zip(write.roles, error.reasons, strict=False)):
-            if reason.code == "ConditionalCheckFailed" and not reason.old and role.kind in ("item", "marker"):
+            unseen = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
+            if unseen and not reason.old and role.kind in ("item", "marker"):
                 answer = deadline.send("get_item", expressions.read_item(*self._row_of(scope, write, role)))
-                reasons[place] = replace(reason, old=dynamodb.unmarshal(answer.get("Item", {})) or None)
+                if row := dynamodb.unmarshal(answer.get("Item", {})):
+                    reasons[place] = replace(reason, code="ConditionalCheckFailed", old=row)
         return WriteCancelled(str(error), tuple(reasons))
 
     def _row_of(self, scope: Scope, write: PreparedWrite, role: Role) -> tuple[str, Mapping[str, Any]]:

@@ -110,6 +110,8 @@ class Engine:
                 )
             )
             results.append((table, place, kind, new))
+        if any(reason.code == "ValidationError" for reason in reasons):
+            reasons = [_hidden(reason, place) for place, reason in enumerate(reasons)]
         if any(reason.code != "None" for reason in reasons):
             raise WriteCancelled("cancelled", tuple(reasons))
         for table, place, kind, new in results:
@@ -118,6 +120,11 @@ class Engine:
             elif kind != "ConditionCheck":
                 assert new is not None
                 table[place] = deepcopy(new)
+
+
+def _hidden(reason: CancellationReason, place: int) -> CancellationReason:
+    """Beside an invalid action an engine need not tell which conditions failed: here only the first action does."""
+    return reason if place == 0 or reason.code == "ValidationError" else CancellationReason("None")
 
 
 def _key_of(action: Mapping[str, Any]) -> Mapping[str, Any]:
