@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from . import dynamodb, expressions
 from .audit import list_scopes
 from .exceptions import InvalidSequence, OperationNotSupported, TableMissing
 from .guarded import EVERY_SCOPE, Scopes, counted_in, scopes_of, write
@@ -156,7 +157,7 @@ def _taken_over(former: Strategy, present: Strategy, scope: Scope, by: str, reas
         before = None if _may_miss_values(former, present) else moved.after
         actions = (*_closing(former, present, there, sign), *moved.actions)
         if before != moved.after:
-            actions = actions or here.as_seen()
+            actions = actions or _as_seen(here)
         return Plan(before=before, after=moved.after, actions=actions)
 
     here = Scene(present, scope, send)
@@ -180,6 +181,21 @@ def _closing(former: Strategy, present: Strategy, there: Scene | None, sign: Sig
         return ()
     there.require_thawed()
     return there.closed(replace(sign, reason=f"{CLOSED}{sign.reason}"))
+
+
+def _as_seen(scene: Scene) -> tuple[Mapping[str, Any], ...]:
+    """The check that a scope is still as it was seen, for a change that stores its line alone."""
+    seen: Mapping[str, Any]
+    if scene.counter:
+        place, seen = (scene.counter.table, scene.counter.key(scene.scope)), {"last_value": scene.state.last_value}
+    elif scene.top is not None:
+        key, name = scene.layout.key(scene.scope, scene.top), scene.layout.schema.partition_name
+        place, seen = (scene.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
+    else:
+        return ()
+    check = expressions.change_row(*place, unchanged=seen)
+    del check["UpdateExpression"]
+    return ({"ConditionCheck": check},)
 
 
 def _is_closed(scene: Scene) -> bool:

@@ -203,8 +203,9 @@ class Leader:
     def _stored(self, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a stored write, and those that were refused while others were undecided."""
         self.committer.committed(self.scope, write, answer)
-        self.batch.undecided = ()
-        self._settle_refused()
+        if self.batch.undecided:
+            self.batch.undecided = ()
+            self._settle_refused()
         self.batch.write = None  # last: a signal may come before this, and the next leader must know of the write
 
     def _settle_refused(self, *, outcome_unknown: bool = False) -> None:

@@ -339,7 +339,7 @@ class Strategy(ABC):
     def delete_counter(self, scope: Scope) -> bool:
         """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""
         deadline = self.deadline()
-        self.lives.bind(deadline.send)  # what the host remembers has a name that they are in
+        self.lives.bind(deadline.send, deadline)  # what the host remembers has a name that they are in
         return self.stored_counter.delete(scope, deadline)
 
     def held(self, scope: Scope) -> int | None:

@@ -243,20 +243,6 @@ class Scene:
             return self.freeze(sign).actions
         return (self._frozen_counter(sign, exactly=True),)
 
-    def as_seen(self) -> tuple[Action, ...]:
-        """The check that the scope is still as it was seen, for a change that stores its line alone."""
-        if self.counter:
-            place, seen = (self.counter.table, self.counter.key(self.scope)), {"last_value": self.state.last_value}
-        elif self.top is not None:
-            key = self.layout.key(self.scope, self.top)
-            name = self.layout.schema.partition_name
-            place, seen = (self.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
-        else:
-            return ()
-        check = expressions.change_row(*place, unchanged=seen)
-        del check["UpdateExpression"]
-        return ({"ConditionCheck": check},)
-
     def _require_one_region(self) -> None:
         """Raise OperationNotSupported if other Regions store rows above the one that would freeze the scope."""
         if self.numbers.others:

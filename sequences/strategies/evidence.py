@@ -35,10 +35,6 @@ class Evidence:
         own, others = self._own.get(scope), host_values.remembered(name) if name else None
         return max((value for value in (own, others) if value is not None), default=None)
 
-    def remembers(self, scope: Scope) -> bool:
-        """Whether this process itself remembers a value of the scope."""
-        return self._own.get(scope) is not None
-
     def note(self, scope: Scope, value: int) -> None:
         """Remember a value that was handed out, and is confirmed. Those of another Region do not count."""
         own = self._own.get(scope)

@@ -88,6 +88,11 @@ class Turn:
     write_units: float = 0.0
     read_units: float = 0.0
 
+    @property
+    def fingerprint(self) -> str:
+        """What the row of the line tells of the tables and the partition."""
+        return hashlib.sha256(self.counted_in.encode()).hexdigest()[:16]
+
 
 class HostLine:
     """The lines of hosts at the scopes of one sequence, as this process sees them. Nothing is sent again."""
@@ -126,7 +131,7 @@ class HostLine:
         The turn is given back after the block: another process of the host would wait for it in vain. So who loses a
         race in its turn tries again within the block.
         """
-        turn = Turn(counted_in=hashlib.sha256(counted_in.encode()).hexdigest()[:16])
+        turn = Turn(counted_in=counted_in)
         self._look(scope, wanted_at, turn, deadline)
         place = self._places.get(scope)
         if place is None or not place.lines_up:
@@ -188,7 +193,7 @@ class HostLine:
         A value of other tables, or one that was left before rows were deleted or restored, would make a gap.
         """
         age = self._wall() - line.get("left_at", 0) / 1000
-        believed = line.get("counted_in") == turn.counted_in and abs(age) <= BELIEVED_SECONDS
+        believed = line.get("counted_in") == turn.fingerprint and abs(age) <= BELIEVED_SECONDS
         return line.get("last_value") if believed else None
 
     def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
@@ -218,7 +223,7 @@ class HostLine:
         return {
             "last_value": turn.last_value,
             "left_at": int(self._wall() * 1000),
-            "counted_in": turn.counted_in,
+            "counted_in": turn.fingerprint,
         }
 
     def _read(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ..types import Scope
@@ -16,10 +17,14 @@ SCOPES_REMEMBERED = 4096
 
 
 class LRU(Generic[V]):
-    """A bounded memory by scope, safe across threads and signals. It drops the scope written least recently."""
+    """A bounded memory by scope, safe across threads and signals. It drops the scope written least recently.
 
-    def __init__(self, most: int = SCOPES_REMEMBERED) -> None:
+    `dropped` is called with that scope, for what must be forgotten together.
+    """
+
+    def __init__(self, most: int = SCOPES_REMEMBERED, *, dropped: Callable[[Scope], object] | None = None) -> None:
         self._most = most
+        self._dropped = dropped
         self._lock = threading.RLock()  # a signal handler may call `put` while its thread is inside it
         self._values: OrderedDict[Scope, V] = OrderedDict()
 
@@ -31,7 +36,9 @@ class LRU(Generic[V]):
             self._values[scope] = value
             self._values.move_to_end(scope)
             if len(self._values) > self._most:
-                self._values.popitem(last=False)
+                oldest, _ = self._values.popitem(last=False)
+                if self._dropped is not None:
+                    self._dropped(oldest)
 
     def forget(self, scope: Scope) -> None:
         with self._lock:

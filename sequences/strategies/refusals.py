@@ -62,7 +62,7 @@ class Refusals:
         never deleted, so that a write whose number has the sign of another write is never stored. Nor is one whose
         marker is that of another call. But a row under a key of the caller's own decides nothing: it may be deleted.
         """
-        error = self._with_rows(scope, write, error, deadline)
+        error = self._with_rows(scope, write, error, deadline, hides=bool(undecided) and _is_invalid(error))
         met = [(role, reason.old) for role, reason in zip(write.roles, error.reasons, strict=False) if reason.old]
         signs = {old.get(self._sign_name(role)) for role, old in met}
         stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
@@ -80,14 +80,13 @@ class Refusals:
         return Decision(error, undecided=tuple(filter(is_open, undecided)))
 
     def _with_rows(
-        self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline
+        self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline, *, hides: bool
     ) -> WriteCancelled:
         """The refusal with the rows that its conditions met.
 
-        An engine or a gateway may leave them out, and an invalid action may hide that a condition failed: read them.
+        An engine or a gateway may leave them out. If it `hides` that conditions failed, all rows are read.
         """
         reasons = list(error.reasons)
-        hides = any(reason.code == "ValidationError" for reason in reasons)
         for place, (role, reason) in enumerate(zip(write.roles, error.reasons, strict=False)):
             unseen = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
             if unseen and not reason.old and role.kind in ("item", "marker"):
@@ -165,6 +164,11 @@ class Refusals:
             if frozen := frozen_in(old):
                 raise remedies.frozen(self._markers.alias, scope, frozen)
             self._assigner.number_taken(scope, pending, self._number(write, role))
+
+
+def _is_invalid(error: WriteCancelled) -> bool:
+    """Whether an action is invalid now. Then an engine need not tell which conditions failed beside it."""
+    return any(reason.code == "ValidationError" for reason in error.reasons)
 
 
 def _is_numbered(write: PreparedWrite, role: Role) -> bool:

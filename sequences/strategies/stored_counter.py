@@ -127,9 +127,12 @@ class StoredCounter:
         lives.tables = [table, *(lives.tables if check_items else [])]
         self._checks_items = check_items
         self.wall = wall
-        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)  # whether a value was known then or since
+        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
         self.evidence = Evidence(
-            numbers, lives, lambda scope: f"counter {self.name} {scope_text(scope)}", own=LRU(SCOPES_CHECKED)
+            numbers,
+            lives,
+            lambda scope: f"counter {self.name} {scope_text(scope)}",
+            own=LRU(SCOPES_CHECKED, dropped=self._checked.forget),  # whose value is forgotten is looked at again
         )
         self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
         self.tallies = TallyMemory()
@@ -254,22 +257,18 @@ class StoredCounter:
     def seen(self, scope: Scope, value: int) -> None:
         """Remember a value that was handed out: the counter must not be lower again."""
         self.evidence.note(scope, value)
-        if self._checked.get(scope) is False:
-            self._checked.put(scope, True)
 
     def check_items(self, scope: Scope, send: Send) -> float:
         """Before this process first counts in a scope, see which values its items have; return the read units.
 
         The items are read before the counter, so that the counter has reached the value of every item that is found.
         """
-        knows_a_value = self._checked.get(scope)
-        is_checked = knows_a_value is False or (knows_a_value and self.evidence.remembers(scope))
-        if not self._checks_items or not self.layout.in_collections or is_checked:
+        if not self._checks_items or not self.layout.in_collections or self._checked.get(scope):
             return 0.0
         carried, read_units = self._highest_with_token(scope, send)
         if carried is not None:
             self.seen(scope, carried)
-        self._checked.put(scope, carried is not None)
+        self._checked.put(scope, True)
         return read_units
 
     def _highest_with_token(self, scope: Scope, send: Send) -> tuple[int | None, float]:
@@ -343,9 +342,8 @@ class StoredCounter:
             state = self.state(scope, partial(read, deadline=deadline))
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
-            if (row.last_value == last_value and not (drops and value >= self.numbers.start)) or (
-                only_new and state.last_value is not None
-            ):
+            stays = row.last_value == last_value and not (drops and value >= self.numbers.start)
+            if stays or (only_new and state.last_value is not None):
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()

@@ -34,10 +34,15 @@ class _Invalid(Exception):
 
 
 class Engine:
-    """Tables by name, each with its key attributes and its rows."""
+    """Tables by name, each with its key attributes and its rows.
 
-    def __init__(self, keys: Mapping[str, tuple[str, ...]]) -> None:
+    Beside an invalid action an engine need not tell which conditions failed. If it `hides` them, only the first
+    action tells it.
+    """
+
+    def __init__(self, keys: Mapping[str, tuple[str, ...]], *, hides: bool) -> None:
         self.keys = keys
+        self.hides = hides
         self.tables: dict[str, dict[tuple[str, ...], Row]] = {name: {} for name in keys}
 
     def serve(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,8 +115,8 @@ class Engine:
                 )
             )
             results.append((table, place, kind, new))
-        if any(reason.code == "ValidationError" for reason in reasons):
-            reasons = [_hidden(reason, place) for place, reason in enumerate(reasons)]
+        if self.hides and any(reason.code == "ValidationError" for reason in reasons):
+            reasons = [reasons[0], *map(_hidden, reasons[1:])]
         if any(reason.code != "None" for reason in reasons):
             raise WriteCancelled("cancelled", tuple(reasons))
         for table, place, kind, new in results:
@@ -122,9 +127,8 @@ class Engine:
                 table[place] = deepcopy(new)
 
 
-def _hidden(reason: CancellationReason, place: int) -> CancellationReason:
-    """Beside an invalid action an engine need not tell which conditions failed: here only the first action does."""
-    return reason if place == 0 or reason.code == "ValidationError" else CancellationReason("None")
+def _hidden(reason: CancellationReason) -> CancellationReason:
+    return reason if reason.code == "ValidationError" else CancellationReason("None")
 
 
 def _key_of(action: Mapping[str, Any]) -> Mapping[str, Any]:

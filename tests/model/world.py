@@ -40,7 +40,7 @@ from sequences.types import Allocation
 from sequences.waiters import Queue, Waiter
 from tests.model.engine import Engine
 
-__all__ = ["FATES", "OWN_KEYS", "STRATEGIES", "TAKES_FIRST", "Scenario", "World", "violations"]
+__all__ = ["FATES", "KEYS", "OWN_KEYS", "STRATEGIES", "TAKES_FIRST", "Scenario", "World", "violations"]
 
 SCOPE = "ABC"
 STRATEGIES = {
@@ -133,7 +133,7 @@ class World:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.engine = Engine(KEYS)
+        self.engine = Engine(KEYS, hides=True)
         self.clock = _Clock()
         self.place = f"world {new_token()}"  # of which the processes of this host remember nothing yet
         self.on_their_way: list[tuple[int, str, Mapping[str, Any]]] = []
