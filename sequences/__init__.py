@@ -16,12 +16,29 @@ comes next.
 Each function has a twin for event loops: `await aput_next(...)`.
 The class docstrings in `sequences.strategies` say what each strategy guarantees and what it costs.
 
-The functions here and thirteen modules are public: `types` (what they return), `exceptions`, `signals`, `changes`
-(guarded changes of a sequence, as to put it past the numbers of earlier data), `actions` (other rows that ride in the
-transaction of an item), `fields` (for Django models), `operations` (for their migrations), `compat` (for code that used
-django-sequences), `storage` (for an application's own rows beside its numbers), `registry` (the strategies that
-SEQUENCES configures), `capabilities` (what they can do), `start` (what a web process asks before it serves) and
-`strategies` (for a strategy of your own). Everything else may change.
+Public are the functions here, and these modules; everything else may change:
+
+    actions               other rows that ride in the transaction of an item
+    capabilities          what each strategy can do and costs
+    changes               guarded changes, as to put a sequence past the numbers of earlier data
+    compat                the functions of django-sequences
+    exceptions            everything that can go wrong
+    fields, operations    numbers in Django models, and what their migrations need
+    logs                  lines of the log as JSON
+    metrics.prometheus, metrics.opentelemetry
+                          recorders for the setting SEQUENCES_METRICS
+    ops.spreadsheets      cells of CSV files that are no formulas
+    rates                 how fast scopes count
+    registry              the strategies that SEQUENCES configures
+    rest.answers, rest.cursors, rest.fields, rest.idempotency, rest.pages, rest.problems, rest.views
+                          parts of a REST API, for Django REST framework
+    signals               what an application may count or record
+    start                 what a web process asks before it serves
+    storage               an application's own rows beside its numbers
+    strategies            the strategies, and the class for one of your own
+    testing, testing.contract
+                          a kit for the tests of applications
+    types                 what the functions return
 """
 
 from .asynchronous import (
@@ -42,7 +59,7 @@ from .services import (
     put_next_many,
     put_next_together,
 )
-from .texts import format_value, parse, preview
+from .services.texts import format_value, parse, preview
 
 __all__ = [
     "aget_last_value",

@@ -17,8 +17,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 from .dynamodb import item_size, marshal, table_name
+from .dynamodb.expressions import OLD_ITEM
 from .exceptions import InvalidItem
-from .expressions import OLD_ITEM
 
 __all__ = ["TEXT", "VALUE", "Action", "Check", "Delete", "Put", "Update", "check_actions", "value_text"]
 

@@ -13,7 +13,7 @@ class SequencesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401  # registers the system checks
         from .metrics import metrics
+        from .ops import checks  # noqa: F401  # registers the system checks
 
         metrics.configure()

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sequences import strategies
-from sequences.soundness import Verdict
+from sequences.rows.rules import RULES
+from sequences.rows.soundness import Verdict
 from sequences.strategies.base import COSTS, FLAGS, Strategy
-from sequences.strategies.rules import RULES
 
 __all__ = [
     "Capability",

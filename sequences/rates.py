@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from .registry import strategies
-from .strategies.course import Course
+from .rows.course import Course
 from .types import Counter
 
 __all__ = ["DAYS", "Rates", "Usage", "rates_of", "usage_of"]

@@ -19,12 +19,12 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
 from . import dynamodb
+from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceUnavailable
-from .periods import Period
-from .regions import accepted_risks, home_region, start_here, starts_of
-from .retries import DEADLINE_SECONDS
+from .formats.periods import Period
+from .rows.numbers import LARGEST, whole_number
 from .strategies.base import COSTS, FLAGS, Strategy
-from .strategies.numbers import LARGEST, whole_number
+from .strategies.regions import accepted_risks, home_region, start_here, starts_of
 from .types import SequenceConfig
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "made_of", "parse_config", "strategies"]

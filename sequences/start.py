@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from .commit.retries import Deadline
 from .exceptions import InvalidSequence, SequenceError, SequenceUnsound
 from .registry import configured, strategies
-from .retries import Deadline
 from .strategies import Strategy
 
 __all__ = ["require_sound"]

@@ -10,8 +10,9 @@ take the operation's name and a request from the functions here, and raise the e
 
 import hashlib
 
+from .commit.retries import new_token, read, write_once
 from .dynamodb import at_most, marshal, table_name, unmarshal
-from .expressions import (
+from .dynamodb.expressions import (
     FIRST_VERSION,
     MARKER_EXPIRY,
     KeySchema,
@@ -24,7 +25,6 @@ from .expressions import (
     update_version,
 )
 from .registry import strategies
-from .retries import new_token, read, write_once
 
 __all__ = [
     "FIRST_VERSION",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
-from .periods import Period
+from .formats.periods import Period
 
 __all__ = [
     "Allocation",

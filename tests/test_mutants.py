@@ -112,8 +112,8 @@ class TestFinding:
 
     def test_every_mutant_of_a_module_is_a_program(self) -> None:
         """In a module of the core every mutation compiles, and is another program than the module."""
-        source = (paths.ROOT / "sequences/host_lock.py").read_bytes()
-        found = find("sequences/host_lock.py", source)
+        source = (paths.ROOT / "sequences/commit/host_lock.py").read_bytes()
+        found = find("sequences/commit/host_lock.py", source)
         original = ast.dump(ast.parse(source))
         assert len({mutation.kind for mutation in found}) > 8
         assert all(ast.dump(ast.parse(mutation.apply(source))) != original for mutation in found)
@@ -158,17 +158,17 @@ class TestSample:
 
 def test_the_core() -> None:
     """The modules that number, store and answer are mutated, and neither pages, nor commands, nor the lab."""
-    mutated = {"sequences/commit_queues.py", "sequences/rest/problems.py", "tickets/store/tickets.py"}
+    mutated = {"sequences/commit/commit_queues.py", "sequences/rest/problems.py", "tickets/store/tickets.py"}
     assert mutated | {"tickets/api/views.py", "tickets/timeline/api/views.py", "project/worker.py"} <= set(core())
-    assert not {"sequences/admin.py", "sequences/lab/engine.py", "tickets/views.py"} & set(core())
+    assert not {"sequences/admin/__init__.py", "sequences/lab/engine.py", "tickets/views.py"} & set(core())
     assert not {"tickets/timeline/views.py", "tickets/accounts/forms.py", "tickets/api/urls.py"} & set(core())
 
 
 def test_the_tests_of_a_module() -> None:
     """A module meets the tests of its name and those that are mapped to it; one that has none, its room's."""
-    assert own_tests("sequences/host_lock.py").arguments == ("tests/sequences/test_host_lock.py",)
-    assert "tests/sequences/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
-    assert own_tests("sequences/strategies/unheard_of.py").arguments == ("tests/sequences", "tests/test_docs.py")
+    assert own_tests("sequences/commit/host_lock.py").arguments == ("tests/sequences/commit/test_host_lock.py",)
+    assert "tests/sequences/strategies/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
+    assert own_tests("sequences/rows/unheard_of.py").arguments == ("tests/sequences/rows",)
     sales = own_tests("tickets/sales/services.py").arguments
     assert sales == ("tests/tickets/sales/test_services.py", "tests/tickets/sales/test_concurrency.py")
     assert own_tests("tickets/store/lists.py").arguments == ("tests/tickets/lists/test_pages.py",)

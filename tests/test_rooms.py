@@ -4,6 +4,7 @@ tests -> project -> tickets -> sequences -> the standard library, Django, boto3
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from graphlib import TopologicalSorter
 
 import pytest
 
+import sequences
 from project.paths import ROOT
 
 ROOMS = ("sequences", "tickets", "project", "tests")
@@ -29,7 +31,7 @@ EXCEPTIONS = {
     "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
     "sequences/metrics/prometheus.py": {"prometheus_client"},  # the optional recorders of metrics
     "sequences/metrics/opentelemetry.py": {"opentelemetry"},
-    "sequences/terminal.py": {"rich"},  # progress bars and tables
+    "sequences/ops/terminal.py": {"rich"},  # progress bars and tables
     "sequences/formats/digits.py": {"stdnum"},  # check digits
     "sequences/testing/": {"moto", "pytest"},  # fixtures and tests for applications
     "sequences/rest/": {"rest_framework"},  # the optional part for REST
@@ -53,34 +55,17 @@ EXCEPTIONS = {
 }
 
 
-PUBLIC = (
-    "sequences/actions.py",
-    "sequences/capabilities.py",
-    "sequences/changes.py",
-    "sequences/exceptions.py",
-    "sequences/lab/exhibits.py",
-    "sequences/metrics/prometheus.py",
-    "sequences/registry.py",
-    "sequences/rest/answers.py",
-    "sequences/rest/cursors.py",
-    "sequences/rest/fields.py",
-    "sequences/rest/idempotency.py",
-    "sequences/rest/pages.py",
-    "sequences/rest/problems.py",
-    "sequences/rest/views.py",
-    "sequences/spreadsheets.py",
-    "sequences/storage.py",
-    "sequences/types.py",
-)
-"""The modules of `sequences` that an application may import from."""
-
-
 @dataclass(frozen=True)
 class Module:
     """One file and its syntax tree."""
 
     path: str
     tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     @property
     def room(self) -> str:
@@ -176,7 +161,7 @@ def test_imports_go_only_down(room: str) -> None:
 
 def test_no_module_needs_itself() -> None:
     """Within a room, too, imports go only down: no module imports itself by way of others."""
-    dotted = {module.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): module for module in ours()}
+    dotted = {module.name: module for module in ours()}
 
     def module_of(name: str) -> str:
         return name if name in dotted or not name else module_of(name.rpartition(".")[0])
@@ -220,18 +205,41 @@ def test_the_core_does_without_the_part_for_rest() -> None:
     assert [module.path for module in of("sequences") if module.reaches("sequences.rest")] == []
 
 
-def test_the_sample_uses_what_is_public() -> None:
-    """Of `sequences`, `tickets` imports only names that the package or one of its public modules exports."""
-    surface = {
-        f"{path.removesuffix('/__init__.py').removesuffix('.py').replace('/', '.')}.{name}"
-        for path in ("sequences/__init__.py", *PUBLIC)
+def public() -> set[str]:
+    """The modules that the docstring of `sequences` lists: an application may import from them."""
+    names, _, _ = sequences.__doc__.partition("Public are")[2].partition('"""')
+    listed = re.findall(r"^    (\S+(?:, \S+)*)(?:  |$)", names, re.MULTILINE)
+    return {"sequences", *(f"sequences.{name}" for line in listed for name in line.split(", "))}
+
+
+def surface() -> set[str]:
+    """The dotted names that the public modules export."""
+    return {
+        f"{module.name}.{name}"
         for module in of("sequences")
-        if module.path == path
+        if module.name in public()
         for name in module.exported() or ()
     }
+
+
+def test_what_is_public_is_there() -> None:
+    """Each module of the list exists and exports names."""
+    assert len(public()) > 20
+    assert public() - {name.rpartition(".")[0] for name in surface()} == set()
+
+
+def test_the_sample_uses_what_is_public() -> None:
+    """Of `sequences`, `tickets` imports only names that a public module exports."""
     used = {name for module in of("tickets") for name in module.imported() if name.startswith("sequences.")}
-    assert used - surface == set()
-    assert {name.rpartition(".")[0] for name in used} == {name.rpartition(".")[0] for name in surface}
+    assert {name for name in used - surface() if not name.startswith("sequences.lab.")} == set()
+
+
+def test_the_pages_use_what_is_public() -> None:
+    """Of `sequences`, the examples of README and docs import only names that a public module exports."""
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    lines = re.findall(r"^(?:>>> |\s*)from (sequences\S*) import ([\w, ]+)", pages, re.MULTILINE)
+    assert len(lines) > 20
+    assert {f"{module}.{name}" for module, names in lines for name in names.split(", ")} - surface() == set()
 
 
 def test_every_module_says_what_lives_there() -> None:

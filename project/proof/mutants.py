@@ -1,6 +1,6 @@
 """`make mutants`: makes many small changes, one at a time, and lists those that no test notices.
 
-    python -m project.proof.mutants [--seed 1] [--per-file 12] [--only sequences/leader.py,...] [--workers 2] [--narrow]
+    python -m project.proof.mutants [--per-file 12] [--only sequences/commit/leader.py,...] [--workers 2] [--narrow]
 
 A mutant is a copy of the project with one such change; a failing test kills it. First the tests of its own module run.
 If the mutant survives, the wider tests run, and they must fail twice. These take minutes for each mutant: `--narrow`
@@ -51,27 +51,28 @@ LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 MUTATED = ("sequences/**/*.py", "tickets/**/*.py", "project/worker.py")
 # But not: pages, checks and commands, the lab, and modules of declarations.
 NOT_MUTATED = re.compile(
-    r"sequences/((lab|management|migrations)/|(admin|apps|capabilities|checks|exceptions|models|storage|terminal|types)\.py$)"
+    r"sequences/((admin|lab|management|migrations)/|ops/(checks|terminal)\.py$|(apps|capabilities|exceptions|models|storage|types)\.py$)"
     r"|tickets/(.*/)?((management|migrations)/|(admin|apps|converters|exceptions|forms|models|types|urls)\.py$)"
     r"|tickets/((?!api)\w+/)?views\.py$"
 )
 # A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.
-# The tests of a room within a room may be in a folder of their own.
+# They are in the folder of their room, or anywhere below that of the app.
 OWN_TESTS = {
     "sequences/actions.py": ("also",),
-    "sequences/asynchronous.py": ("async", "signals"),
-    "sequences/adoptions.py": ("rules",),
-    "sequences/audit/background.py": ("background_audits",),
-    "sequences/audit/listing.py": ("admin_scope",),
-    "sequences/audit/results.py": ("background_audits",),
-    "sequences/audit/check.py": ("audit",),
-    "sequences/audit/own_keys.py": ("audit",),
-    "sequences/audit/reading.py": ("audit",),
-    "sequences/audit/report.py": ("audit",),
-    "sequences/audit/series.py": ("audit",),
-    "sequences/columns.py": ("seeds", "changes"),
-    "sequences/commit_queues.py": ("deadlines",),
-    "sequences/commits.py": ("commit_queues", "counters", "also"),
+    "sequences/asynchronous/__init__.py": ("async", "signals"),
+    "sequences/changes/__init__.py": ("changes",),
+    "sequences/changes/adoptions.py": ("rules",),
+    "sequences/ops/audit/background.py": ("background_audits",),
+    "sequences/ops/audit/listing.py": ("admin_scope",),
+    "sequences/ops/audit/results.py": ("background_audits",),
+    "sequences/ops/audit/check.py": ("audit",),
+    "sequences/ops/audit/own_keys.py": ("audit",),
+    "sequences/ops/audit/reading.py": ("audit",),
+    "sequences/ops/audit/report.py": ("audit",),
+    "sequences/ops/audit/series.py": ("audit",),
+    "sequences/ops/columns.py": ("seeds", "changes"),
+    "sequences/commit/commit_queues.py": ("deadlines",),
+    "sequences/commit/requests.py": ("commit_queues", "counters", "also"),
     "sequences/dynamodb/budgets.py": ("budgets", "standing"),
     "sequences/dynamodb/client.py": ("errors", "lives", "engine_clock"),
     "sequences/dynamodb/configuration.py": ("clients",),
@@ -80,10 +81,10 @@ OWN_TESTS = {
     "sequences/dynamodb/lives.py": ("soundness",),
     "sequences/dynamodb/tables.py": ("lives", "soundness"),
     "sequences/dynamodb/values.py": ("expressions",),
-    "sequences/expressions/counters.py": ("expressions", "counters"),
-    "sequences/expressions/items.py": ("expressions", "stored_rows"),
-    "sequences/expressions/key_schema.py": ("expressions",),
-    "sequences/expressions/lines.py": ("host_line",),
+    "sequences/dynamodb/expressions/counters.py": ("expressions", "counters"),
+    "sequences/dynamodb/expressions/items.py": ("expressions", "stored_rows"),
+    "sequences/dynamodb/expressions/key_schema.py": ("expressions",),
+    "sequences/dynamodb/expressions/lines.py": ("host_line",),
     "sequences/formats/__init__.py": ("formats",),
     "sequences/formats/clashes.py": ("formats",),
     "sequences/formats/dates.py": ("formats",),
@@ -91,28 +92,28 @@ OWN_TESTS = {
     "sequences/formats/reading.py": ("formats",),
     "sequences/formats/template.py": ("formats",),
     "sequences/formats/writing.py": ("formats",),
-    "sequences/gatherings.py": ("async",),
-    "sequences/doctor/facts.py": ("doctor",),
-    "sequences/doctor/judging.py": ("doctor",),
-    "sequences/doctor/reading.py": ("doctor", "standing"),
-    "sequences/forecast/callers.py": ("simulation",),
-    "sequences/forecast/clock.py": ("simulation",),
-    "sequences/forecast/costs.py": ("forecast_costs", "forecasts"),
-    "sequences/forecast/estimate.py": ("forecasts",),
-    "sequences/forecast/simulation.py": ("simulation",),
-    "sequences/forecast/table.py": ("simulation",),
-    "sequences/guarded.py": ("changes", "switches"),
-    "sequences/host_memory.py": ("host_lock",),
-    "sequences/host_values.py": ("host_values", "went_back"),
-    "sequences/insight.py": ("admin_scope",),
-    "sequences/leader.py": ("commit_queues", "deadlines", "../model/outcomes"),
+    "sequences/asynchronous/gatherings.py": ("async",),
+    "sequences/ops/doctor/facts.py": ("doctor",),
+    "sequences/ops/doctor/judging.py": ("doctor",),
+    "sequences/ops/doctor/reading.py": ("doctor", "standing"),
+    "sequences/ops/forecast/callers.py": ("simulation",),
+    "sequences/ops/forecast/clock.py": ("simulation",),
+    "sequences/ops/forecast/costs.py": ("forecast_costs", "forecasts"),
+    "sequences/ops/forecast/estimate.py": ("forecasts",),
+    "sequences/ops/forecast/simulation.py": ("simulation",),
+    "sequences/ops/forecast/table.py": ("simulation",),
+    "sequences/changes/guarded.py": ("changes", "switches"),
+    "sequences/commit/host_memory.py": ("host_lock",),
+    "sequences/commit/host_values.py": ("host_values", "went_back"),
+    "sequences/ops/insight.py": ("admin_scope",),
+    "sequences/commit/leader.py": ("commit_queues", "deadlines", "../model/outcomes"),
     "sequences/logs.py": ("../attacks/logs", "signals", "../project/watched"),
     "sequences/metrics/events.py": ("metrics",),
     "sequences/metrics/instruments.py": ("metrics",),
     "sequences/metrics/opentelemetry.py": ("metrics",),
     "sequences/metrics/prometheus.py": ("metrics",),
     "sequences/operations.py": ("seeds",),
-    "sequences/overview.py": ("standing", "admin"),
+    "sequences/ops/overview.py": ("standing", "admin"),
     "sequences/registry.py": ("tables",),
     "sequences/rest/answers.py": ("rest", "../tickets/problems", "../tickets/requests", "../tickets/codes"),
     "sequences/rest/cursors.py": ("rest", "../tickets/lists/pages"),
@@ -122,41 +123,41 @@ OWN_TESTS = {
     "sequences/rest/problems.py": ("rest", "../tickets/problems", "../tickets/pages", "../tickets/codes"),
     "sequences/rest/request_ids.py": ("rest", "../tickets/requests"),
     "sequences/rest/views.py": ("rest", "../tickets/api"),
-    "sequences/retries.py": ("deadlines",),
+    "sequences/commit/retries.py": ("deadlines",),
     "sequences/start.py": ("soundness", "regions"),
-    "sequences/tables.py": ("checks", "clients", "layouts"),
-    "sequences/services.py": ("signals", "dated"),
-    "sequences/texts.py": ("dated",),
-    "sequences/waiters.py": ("commit_queues", "deadlines", "../model/outcomes"),
-    "sequences/strategies/answers.py": ("went_back", "together", "dated", "services", "counters"),
-    "sequences/strategies/assignments.py": ("counters", "contract"),
+    "sequences/ops/tables.py": ("checks", "clients", "layouts"),
+    "sequences/services/__init__.py": ("signals", "dated"),
+    "sequences/services/texts.py": ("dated",),
+    "sequences/commit/waiters.py": ("commit_queues", "deadlines", "../model/outcomes"),
+    "sequences/rows/answers.py": ("went_back", "together", "dated", "services", "counters"),
+    "sequences/rows/assignments.py": ("counters", "contract"),
     "sequences/strategies/atomic.py": ("lost_additions", "counters", "contract"),
     "sequences/strategies/base.py": ("registry", "regions", "sort_key", "counters", "contract"),
     "sequences/strategies/block.py": ("registry", "lives"),
-    "sequences/strategies/changing.py": ("changes", "switches"),
+    "sequences/changes/changing.py": ("changes", "switches"),
     "sequences/strategies/counter_strategy.py": ("registry", "counters", "contract"),
-    "sequences/strategies/layout.py": ("layouts", "dated", "stored_rows", "sort_key"),
-    "sequences/strategies/course.py": ("rates",),
+    "sequences/rows/layout.py": ("layouts", "dated", "stored_rows", "sort_key"),
+    "sequences/rows/course.py": ("rates",),
     "sequences/strategies/given_back.py": ("block",),
-    "sequences/strategies/evidence.py": ("went_back", "lives"),
-    "sequences/strategies/history.py": ("changes", "switches"),
-    "sequences/strategies/item_writer.py": ("also", "dated", "services", "sort_key", "counters", "lives", "contract"),
-    "sequences/strategies/lives.py": ("lives",),
-    "sequences/strategies/lru.py": ("memory",),
-    "sequences/strategies/markers.py": ("audit", "stored_rows", "dated", "values", "contract"),
-    "sequences/strategies/numbers.py": ("counters", "dated", "sort_key"),
+    "sequences/rows/evidence.py": ("went_back", "lives"),
+    "sequences/rows/history.py": ("changes", "switches"),
+    "sequences/rows/item_writer.py": ("also", "dated", "services", "sort_key", "counters", "lives", "contract"),
+    "sequences/rows/lives.py": ("lives",),
+    "sequences/rows/lru.py": ("memory",),
+    "sequences/rows/markers.py": ("audit", "stored_rows", "dated", "values", "contract"),
+    "sequences/rows/numbers.py": ("counters", "dated", "sort_key"),
     "sequences/strategies/optimistic.py": ("registry", "counters", "contract"),
-    "sequences/strategies/options.py": ("registry", "deadlines"),
-    "sequences/strategies/own_rows.py": ("also",),
-    "sequences/strategies/put_requests.py": ("also", "reserved_once", "services", "counters"),
-    "sequences/strategies/remedies.py": ("changes", "counters"),
-    "sequences/strategies/refusals.py": ("also", "counters", "../model/outcomes", "contract"),
-    "sequences/strategies/rules.py": ("rules",),
-    "sequences/strategies/rules_row.py": ("rules",),
-    "sequences/strategies/stored_counter.py": ("layouts", "registry", "stored_rows", "counters", "changes"),
+    "sequences/rows/options.py": ("registry", "deadlines"),
+    "sequences/rows/own_rows.py": ("also",),
+    "sequences/rows/put_requests.py": ("also", "reserved_once", "services", "counters"),
+    "sequences/rows/remedies.py": ("changes", "counters"),
+    "sequences/rows/refusals.py": ("also", "counters", "../model/outcomes", "contract"),
+    "sequences/rows/rules.py": ("rules",),
+    "sequences/rows/rules_row.py": ("rules",),
+    "sequences/rows/stored_counter.py": ("layouts", "registry", "stored_rows", "counters", "changes"),
     "sequences/strategies/supply.py": ("block", "lives"),
-    "sequences/strategies/switch_note.py": ("switches",),
-    "sequences/strategies/tallies.py": ("rates", "counters"),
+    "sequences/rows/switch_note.py": ("switches",),
+    "sequences/rows/tallies.py": ("rates", "counters"),
     "sequences/strategies/transactional.py": ("counters", "switches", "lives", "contract"),
     "sequences/testing/assertions.py": ("testing",),
     "sequences/testing/callers.py": ("testing", "contract"),
@@ -177,7 +178,6 @@ OWN_TESTS = {
     "tickets/addresses.py": ("lists/addresses", "renames", "moves"),
     "tickets/api/authentication.py": ("accounts/tokens",),
     "tickets/api/docs.py": ("api_docs",),
-    "tickets/api/exceptions.py": ("problems", "codes", "moves", "renames", "lists/addresses"),
     "tickets/api/index.py": ("lists/addresses", "lists/pages", "api"),
     "tickets/api/members.py": ("access/members",),
     "tickets/api/pagination.py": ("lists/pages", "api"),
@@ -259,12 +259,23 @@ def core() -> list[str]:
 
 def own_tests(file: str) -> Suite:
     """The tests that run first on a mutant of this module."""
-    places = [Path("tests") / room for room in Path(file).parents]
-    folder = next(place for place in places if (paths.ROOT / place).exists())
-    names = map(Path, (Path(file).stem, *OWN_TESTS.get(file, ())))
-    named = [os.path.normpath(folder / name.with_name(f"test_{name.name}.py")) for name in names]
-    found = [path for path in dict.fromkeys(named) if (paths.ROOT / path).exists()] or [str(folder)]
+    names = (Path(file).stem, *OWN_TESTS.get(file, ()))
+    folder = next(place for place in _folders(file) if (paths.ROOT / place).exists())
+    found = [path for path in dict.fromkeys(_tests_of(file, name) for name in names) if path] or [str(folder)]
     return Suite((*found, *(FLAGS if "/strategies/" in file else ())))
+
+
+def _folders(file: str) -> list[Path]:
+    """Where the tests of a module may be, the nearest first."""
+    return [Path("tests") / place for place in Path(file).parents[:-1]]
+
+
+def _tests_of(file: str, name: str) -> str:
+    """The file of tests that a name means: in the nearest folder, or anywhere in the room; "" if there is none."""
+    folders, wanted = _folders(file), Path(name).with_name(f"test_{Path(name).name}.py")
+    near = [place / wanted for place in folders if (paths.ROOT / place / wanted).exists()]
+    far = [path.relative_to(paths.ROOT) for path in (paths.ROOT / folders[-1]).rglob(wanted.name)]
+    return os.path.normpath(next(iter((*near, *far)))) if near or far else ""
 
 
 def judgements(text: str) -> dict[Name, str]:

@@ -32,12 +32,12 @@ from project.proof.crowd import SCOPE, Crowd, prepared, run
 from project.proof.faults.control import Proxy, proxy_before
 from project.proof.faults.plans import Limits
 from sequences import dynamodb, services
-from sequences.forecast import simulation, table
 from sequences.lab.comparison import TABLES, sequences_of
 from sequences.lab.engine import Engine
 from sequences.lab.plan import OURS
 from sequences.lab.records import Conditions
 from sequences.lab.writers import sample_item
+from sequences.ops.forecast import simulation, table
 from sequences.registry import strategies
 
 MOST_ERROR = 0.20

@@ -16,8 +16,8 @@ from functools import cached_property
 from unicodedata import normalize
 
 from ..exceptions import InvalidScope, InvalidSequence
-from ..periods import Period
 from .clashes import Clash, Numbered, SideBySide, clash_of_periods
+from .periods import Period
 from .reading import Parsed, Reader
 from .template import FIELDS, Template, problems
 from .writing import Writer

@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
-from ..periods import DATE_PARTS, Period
 from .digits import digits_in
+from .periods import DATE_PARTS, Period
 
 __all__ = ["ANY_DAY", "DATE_FIELDS", "Dates"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import date
 from functools import cached_property
 
-from ..periods import DATE_PARTS, Period
 from .dates import ANY_DAY, Dates
 from .digits import digits_in
+from .periods import DATE_PARTS, Period
 from .template import Piece, Template
 
 __all__ = ["Writer"]

@@ -25,7 +25,7 @@ from sequences.lab.comparison import compare
 from sequences.lab.engine import Engine, EngineError
 from sequences.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
 from sequences.lab.writers import LabError
-from sequences.terminal import progress
+from sequences.ops.terminal import progress
 
 __all__ = ["add_arguments", "chosen_engine", "run"]
 

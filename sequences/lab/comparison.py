@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from sequences import dynamodb
+from sequences.dynamodb.expressions import KeyType
 from sequences.exceptions import TableMissing
-from sequences.expressions import KeyType
 from sequences.lab import recipes
 from sequences.lab.losses import LosingProxy, losing_proxy
 from sequences.lab.plan import OURS, Plan, Row

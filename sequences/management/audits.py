@@ -1,4 +1,4 @@
-"""`manage.py sequences audit`: its arguments, and the words of its report. `sequences.audit` does the audit."""
+"""`manage.py sequences audit`: its arguments, and the words of its report. `sequences.ops.audit` does the audit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any, Protocol
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.color import Style
 
-from sequences.audit import AuditReport, Gap, Void, audit, findings_in_words, list_scopes
-from sequences.audit.listing import COLUMNS, cells
-from sequences.audit.results import AuditResult, KeptAudits
 from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.management.changes import login
+from sequences.ops.audit import AuditReport, Gap, Void, audit, findings_in_words, list_scopes
+from sequences.ops.audit.listing import COLUMNS, cells
+from sequences.ops.audit.results import AuditResult, KeptAudits
+from sequences.ops.terminal import progress
 from sequences.registry import strategies
 from sequences.services import check_scope
 from sequences.strategies.base import Strategy
-from sequences.terminal import progress
 from sequences.types import Dated, Scope, named_scope, parted, scope_text
 
 __all__ = ["Audits", "add_audit", "chosen"]

@@ -16,8 +16,8 @@ from django.core.exceptions import FieldDoesNotExist
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
-from sequences import adoptions, changes, switches
-from sequences.changes import EVERY_SCOPE
+from sequences import changes
+from sequences.changes import EVERY_SCOPE, adoptions, switches
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
 from sequences.management.rows import FORMATS, Row, write_rows

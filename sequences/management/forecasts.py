@@ -12,15 +12,15 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sequences.capabilities import strategy_classes
 from sequences.exceptions import SequenceError
-from sequences.forecast.costs import SHAPES
-from sequences.forecast.estimate import READS_A_SECOND, WRITES_A_SECOND, Estimate, Traffic, estimate
-from sequences.forecast.simulation import Load, Outcome, simulate
-from sequences.forecast.table import Latency, Limits
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.prices import cost_of_units
+from sequences.ops.forecast.costs import SHAPES
+from sequences.ops.forecast.estimate import READS_A_SECOND, WRITES_A_SECOND, Estimate, Traffic, estimate
+from sequences.ops.forecast.simulation import Load, Outcome, simulate
+from sequences.ops.forecast.table import Latency, Limits
+from sequences.ops.prices import cost_of_units
+from sequences.ops.terminal import table
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from sequences.terminal import table
 
 __all__ = ["FORECASTS", "Forecast", "Forecasts"]
 

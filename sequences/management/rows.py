@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from sequences.terminal import table
+from sequences.ops.terminal import table
 
 __all__ = ["FORMATS", "Row", "write_rows"]
 

@@ -10,12 +10,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from sequences.audit.results import AuditResult
-from sequences.doctor import Verdict, findings_of, read_facts
 from sequences.exceptions import SequenceError
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
-from sequences.prices import cost_of_thousand
+from sequences.ops.audit.results import AuditResult
+from sequences.ops.doctor import Verdict, findings_of, read_facts
+from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
+from sequences.ops.prices import cost_of_thousand
 from sequences.registry import configured, strategies
 from sequences.services import check_scope
 from sequences.strategies import Strategy

@@ -21,8 +21,8 @@ from rest_framework.views import APIView
 from ..exceptions import SequenceError
 from ..registry import strategies
 from ..services import reserve_values
+from ..services.texts import format_value
 from ..storage import personal_token
-from ..texts import format_value
 from .fields import DayField, NumberField, TextField
 from .idempotency import idempotency_key, replay_headers
 

@@ -7,10 +7,10 @@ blocks), `layout`, `numbers`, `lives` (of tables), `lru`, `options` and `put_req
 Everything that a strategy of your own needs can be imported from here.
 """
 
-from ..commits import Pending, PutRequest
-from ..retries import Deadline, read
+from ..commit.requests import Pending, PutRequest
+from ..commit.retries import Deadline, read
+from ..rows.assignments import Assignment, Hint
 from ..types import Scope
-from .assignments import Assignment, Hint
 from .atomic import AtomicCounter
 from .base import Strategy
 from .block import BlockAllocator

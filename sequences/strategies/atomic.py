@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import expressions
-from ..commits import Committer, Pending, PreparedWrite
+from ..commit.requests import Committer, Pending, PreparedWrite
+from ..commit.retries import Deadline, new_token
+from ..dynamodb import expressions
+from ..dynamodb.expressions import BORN
 from ..exceptions import WriteCancelled
-from ..expressions import BORN
-from ..retries import Deadline, new_token
+from ..rows.stored_counter import CounterState
+from ..rows.tallies import SINCE
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
-from .stored_counter import CounterState
-from .tallies import SINCE
 
 __all__ = ["Addition", "AtomicCounter"]
 

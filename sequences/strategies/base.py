@@ -18,8 +18,10 @@ from typing import Any, ClassVar
 from django.utils.module_loading import import_string
 
 from .. import dynamodb
-from ..commit_queues import CommitQueues
-from ..commits import Pending, PutRequest, ReserveRequest
+from ..commit.commit_queues import CommitQueues
+from ..commit.requests import Pending, PutRequest, ReserveRequest
+from ..commit.retries import DEADLINE_SECONDS, Deadline, Timing, read
+from ..dynamodb.expressions import KeySchema, KeyType
 from ..exceptions import (
     CancellationReason,
     InvalidScope,
@@ -28,29 +30,27 @@ from ..exceptions import (
     SequenceError,
     SequenceUnsound,
 )
-from ..expressions import KeySchema, KeyType
 from ..formats import Format
-from ..retries import DEADLINE_SECONDS, Deadline, Timing, read
-from ..soundness import Needs, judge
+from ..rows import remedies
+from ..rows.assignments import Assignment, Hint
+from ..rows.course import Course, course_of_counter
+from ..rows.evidence import Evidence
+from ..rows.history import History
+from ..rows.host_line import HostLine
+from ..rows.item_writer import ItemWriter
+from ..rows.layout import VALUE_IN, ItemLayout, Send
+from ..rows.lives import TableLives
+from ..rows.lru import LRU
+from ..rows.markers import Markers
+from ..rows.numbers import Numbers
+from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
+from ..rows.own_rows import OwnRows
+from ..rows.rules import rules_of
+from ..rows.rules_row import RulesRow
+from ..rows.soundness import Needs, judge
+from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
+from ..rows.switch_note import SwitchNote
 from ..types import Counter, Dated, Scope, SequenceConfig, parted
-from . import remedies
-from .assignments import Assignment, Hint
-from .course import Course, course_of_counter
-from .evidence import Evidence
-from .history import History
-from .host_line import HostLine
-from .item_writer import ItemWriter
-from .layout import VALUE_IN, ItemLayout, Send
-from .lives import TableLives
-from .lru import LRU
-from .markers import Markers
-from .numbers import Numbers
-from .options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
-from .own_rows import OwnRows
-from .rules import rules_of
-from .rules_row import RulesRow
-from .stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
-from .switch_note import SwitchNote
 
 __all__ = ["COSTS", "FLAGS", "Strategy"]
 

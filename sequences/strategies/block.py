@@ -13,19 +13,19 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
-from ..commits import Committer, Pending, PreparedWrite, ReserveRequest
+from ..commit.requests import Committer, Pending, PreparedWrite, ReserveRequest
+from ..commit.retries import GRACE_SECONDS, Deadline
+from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
-from ..retries import GRACE_SECONDS, Deadline
+from ..rows.layout import Send
+from ..rows.lru import LRU
+from ..rows.options import positive, whole
+from ..rows.stored_counter import SCOPES_CHECKED, CounterState, StoredCounter
 from ..types import Scope, SequenceConfig
-from ..waiters import TOOK_TOO_LONG
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
 from .given_back import Beginning, GivenBack
-from .layout import Send
-from .lru import LRU
-from .options import positive, whole
-from .stored_counter import SCOPES_CHECKED, CounterState, StoredCounter
 from .supply import Block, Fetch, Supply
 from .watch import Watch
 

@@ -12,16 +12,16 @@ from functools import partial
 from typing import Any, ClassVar
 
 from .. import dynamodb
-from ..commit_queues import CommitQueues
-from ..commits import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
+from ..commit.commit_queues import CommitQueues
+from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
+from ..commit.retries import Deadline, read
 from ..exceptions import SequenceError
 from ..metrics import metrics
-from ..retries import Deadline, read
+from ..rows.assignments import Assignment
+from ..rows.options import Option
+from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Scope, SequenceConfig
-from .assignments import Assignment
 from .base import Strategy
-from .options import Option
-from .stored_counter import COUNTER_OPTIONS, StoredCounter
 
 __all__ = ["CounterCommitter", "CounterStrategy", "stored_counter", "values_of"]
 

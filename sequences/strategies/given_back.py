@@ -14,14 +14,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from .. import dynamodb, expressions
+from .. import dynamodb
+from ..commit.retries import Deadline, new_token, read, write_once
+from ..dynamodb import expressions
+from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
 from ..exceptions import WriteCancelled
-from ..expressions import BORN, CHANGED, GIVEN_BACK
-from ..retries import Deadline, new_token, read, write_once
+from ..rows import remedies
+from ..rows.lru import LRU
+from ..rows.stored_counter import SCOPES_CHECKED, StoredCounter
 from ..types import Scope
-from . import remedies
-from .lru import LRU
-from .stored_counter import SCOPES_CHECKED, StoredCounter
 
 __all__ = ["Beginning", "GivenBack"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import expressions
-from ..commits import Committer, Pending, PreparedWrite
+from ..commit.requests import Committer, Pending, PreparedWrite
+from ..commit.retries import Deadline, new_token
+from ..dynamodb import expressions
+from ..dynamodb.expressions import CounterRow
 from ..exceptions import WriteCancelled
-from ..expressions import CounterRow
-from ..retries import Deadline, new_token
+from ..rows.options import one_of
+from ..rows.stored_counter import CounterState, StoredCounter
+from ..rows.tallies import put_again, tallies_in
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
-from .options import one_of
-from .stored_counter import CounterState, StoredCounter
-from .tallies import put_again, tallies_in
 
 __all__ = ["OptimisticCounter"]
 

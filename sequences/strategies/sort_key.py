@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .. import dynamodb, expressions
-from ..commits import Pending, PutRequest
+from .. import dynamodb
+from ..commit.requests import Pending, PutRequest
+from ..commit.retries import Deadline, read
+from ..dynamodb import expressions
 from ..exceptions import InvalidSequence, ScopeNotFound
-from ..retries import Deadline, read
+from ..rows import remedies
+from ..rows.assignments import Assignment, Hint
+from ..rows.course import Course, course_of_items, course_of_nothing, first_probes, further_probes, moment_of
+from ..rows.evidence import Evidence
+from ..rows.layout import Send
+from ..rows.lru import LRU
+from ..rows.options import Option, boolean, is_name, one_of, positive
 from ..types import Counter, Scope, SequenceConfig
-from . import remedies
-from .assignments import Assignment, Hint
 from .base import Strategy
-from .course import Course, course_of_items, course_of_nothing, first_probes, further_probes, moment_of
-from .evidence import Evidence
-from .layout import Send
-from .lru import LRU
-from .options import Option, boolean, is_name, one_of, positive
 
 __all__ = ["SortKeyMaximum"]
 

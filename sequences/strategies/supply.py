@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import length_hint
 
-from ..commit_queues import GLANCE_SECONDS
+from ..commit.commit_queues import GLANCE_SECONDS
+from ..commit.retries import Deadline
+from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
-from ..retries import Deadline
-from ..waiters import TOOK_TOO_LONG
 from .given_back import Beginning
 
 __all__ = ["Block", "Fetch", "Supply"]

@@ -7,18 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from .. import expressions
-from ..commits import Pending, PutRequest
+from ..commit.requests import Pending, PutRequest
+from ..commit.retries import Deadline, new_token, read
+from ..dynamodb import expressions
 from ..exceptions import CancellationReason
-from ..retries import Deadline, new_token, read
+from ..rows.assignments import Assignment, Hint
+from ..rows.layout import Send
+from ..rows.lru import LRU
+from ..rows.put_requests import own_places
+from ..rows.stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 from ..types import Scope, SequenceConfig
-from .assignments import Assignment, Hint
 from .base import Strategy
 from .counter_strategy import stored_counter
-from .layout import Send
-from .lru import LRU
-from .put_requests import own_places
-from .stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
 
 __all__ = ["TransactionalCounter"]
 

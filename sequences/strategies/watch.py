@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import partial
 from math import inf
 
+from ..commit.retries import Deadline, read
+from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import TableMissing
-from ..retries import Deadline, read
+from ..rows.history import History
+from ..rows.layout import Send
 from ..types import Scope
-from ..waiters import TOOK_TOO_LONG
-from .history import History
-from .layout import Send
 
 __all__ = ["Watch"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..audit import AuditReport, audit
+from ..ops.audit import AuditReport, audit
 from ..registry import strategies
 
 __all__ = ["assert_gapless"]

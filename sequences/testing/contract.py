@@ -19,8 +19,8 @@ import pytest
 from django.test import override_settings
 
 from .. import dynamodb
-from ..audit.reading import pages
 from ..exceptions import IdempotencyMismatch, OperationNotSupported
+from ..ops.audit.reading import pages
 from ..registry import strategies
 from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many, put_next_together
 from ..strategies.base import Strategy

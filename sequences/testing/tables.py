@@ -11,8 +11,8 @@ from django.core.signals import setting_changed
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence, StorageRefused, TableMissing
+from ..ops.tables import create_tables, schemas_of
 from ..registry import strategies
-from ..tables import create_tables, schemas_of
 
 __all__ = ["Rows", "sequence_tables", "stored_rows"]
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb
-from sequences.audit import AuditReport, Gap, Void, audit
+from sequences.ops.audit import AuditReport, Gap, Void, audit
 from sequences.registry import strategies
 from tests.sequences.support import set_counter
 

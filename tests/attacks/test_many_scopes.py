@@ -31,8 +31,8 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.registry import strategies
+from sequences.rows.lru import SCOPES_REMEMBERED
 from sequences.strategies import Strategy
-from sequences.strategies.lru import SCOPES_REMEMBERED
 from tests.sequences.support import remember_at_most
 
 LARGE = "LARGE" in os.environ

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sequences import host_memory, put_next
+from sequences import put_next
+from sequences.commit import host_memory
 from sequences.exceptions import IdempotencyMismatch
 from sequences.lab.engine import Engine
 from sequences.registry import strategies

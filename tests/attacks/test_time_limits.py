@@ -18,11 +18,12 @@ from functools import partial
 
 import pytest
 
-from sequences import commit_queues, get_next_value, leader, put_next, waiters
-from sequences.commits import Pending, PutRequest
-from sequences.retries import Deadline, Timing
+from sequences import get_next_value, put_next
+from sequences.commit import commit_queues, leader, waiters
+from sequences.commit.requests import Pending, PutRequest
+from sequences.commit.retries import Deadline, Timing
+from sequences.commit.waiters import Queue, Waiter
 from sequences.strategies import Strategy
-from sequences.waiters import Queue, Waiter
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
 from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, begun, every_strategy, others_put
 from tests.sequences.support import handled, names_that, wait_until

@@ -30,6 +30,7 @@ from project.proof.faults.elsewhere import SEQUENCES, put_elsewhere
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
 from sequences import dynamodb, put_next
 from sequences.capabilities import strategy_classes
+from sequences.commit.retries import new_token
 from sequences.exceptions import (
     IdempotencyMismatch,
     InvalidItem,
@@ -40,7 +41,6 @@ from sequences.exceptions import (
 )
 from sequences.lab.engine import Engine
 from sequences.registry import strategies
-from sequences.retries import new_token
 from sequences.strategies import Strategy
 from sequences.types import Allocation
 
@@ -48,7 +48,7 @@ CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]
 PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded"}
 AMBIGUOUS = [*LOSSES, *CUTS, "TransactionInProgressException"]
 NAMESAKES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ServiceUnavailable"}
-"""Other names for the fate of another fault; `tests/sequences/test_errors.py` checks the fate of each name."""
+"""Other names for the fate of another fault; `tests/sequences/dynamodb/test_errors.py` checks the fate of each name."""
 FAULTS = [*LOSSES, *CUTS, *CHANGES, *(name for name in REJECTIONS if name not in NAMESAKES), *CANCELLED]
 CERTAIN = ["ThrottlingException", "cancel-TransactionConflict"]
 """Faults that end one sending for certain, alone and in a transaction."""

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb
 from sequences.exceptions import SequenceError, WriteCancelled
-from sequences.tables import create_tables
+from sequences.ops.tables import create_tables
 from tests.model.engine import Engine
 from tests.model.scenarios import scenarios
 from tests.model.world import KEYS, STRATEGIES, World

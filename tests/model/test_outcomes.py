@@ -14,8 +14,8 @@ from itertools import product
 import pytest
 from pytest_django import Settings
 
-from sequences.commits import PreparedWrite
-from sequences.strategies.refusals import Refusals
+from sequences.commit.requests import PreparedWrite
+from sequences.rows.refusals import Refusals
 from sequences.types import Allocation
 from tests.model.scenarios import scenarios
 from tests.model.world import OWN_KEYS, STRATEGIES, TAKES_FIRST, Scenario, World, violations

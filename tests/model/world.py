@@ -18,7 +18,10 @@ from django.utils.module_loading import import_string
 
 from sequences import dynamodb
 from sequences.actions import Action, Check, Put, Update
-from sequences.commits import Pending
+from sequences.commit.leader import Leader
+from sequences.commit.requests import Pending
+from sequences.commit.retries import Timing, new_token
+from sequences.commit.waiters import Queue, Waiter
 from sequences.dynamodb import TableLife
 from sequences.exceptions import (
     AlsoRefused,
@@ -31,13 +34,10 @@ from sequences.exceptions import (
     SequenceError,
     WriteCancelled,
 )
-from sequences.leader import Leader
 from sequences.registry import parse_config
-from sequences.retries import Timing, new_token
 from sequences.strategies import Strategy
 from sequences.strategies.block import BlockAllocator
 from sequences.types import Allocation
-from sequences.waiters import Queue, Waiter
 from tests.model.engine import Engine
 
 __all__ = ["FATES", "KEYS", "OWN_KEYS", "STRATEGIES", "TAKES_FIRST", "Scenario", "World", "violations"]

@@ -13,7 +13,8 @@ from django.core.management import call_command
 from django.test import modify_settings
 from pytest_django import DjangoDbBlocker, Settings
 
-from sequences import dynamodb, host_memory
+from sequences import dynamodb
+from sequences.commit import host_memory
 from sequences.lab.engine import Engine
 from tests import shop as shop_app
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped

@@ -6,7 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from project.proof.faults.plans import Rule
-from sequences.commits import Pending, allocated
+from sequences.commit.requests import Pending, allocated
 from sequences.exceptions import SequenceFrozen, SequenceUnavailable
 from sequences.strategies import Strategy
 

@@ -29,16 +29,18 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils.module_loading import import_string
 
-from sequences import dynamodb, expressions
-from sequences.audit import results
+from sequences import dynamodb
+from sequences.commit.host_lock import HostLock, hold_host_lock
+from sequences.commit.retries import Deadline, Timing, new_token
+from sequences.dynamodb import expressions
 from sequences.exceptions import TableMissing
-from sequences.host_lock import HostLock, hold_host_lock
+from sequences.ops.audit import results
+from sequences.ops.tables import create_tables
 from sequences.registry import parse_config, strategies
-from sequences.retries import Deadline, Timing, new_token
-from sequences.strategies import Strategy, block, given_back, item_writer, stored_counter
-from sequences.strategies.lru import LRU
-from sequences.strategies.stored_counter import StoredCounter
-from sequences.tables import create_tables
+from sequences.rows import item_writer, stored_counter
+from sequences.rows.lru import LRU
+from sequences.rows.stored_counter import StoredCounter
+from sequences.strategies import Strategy, block, given_back
 from sequences.testing import engine_at
 
 T = TypeVar("T")
@@ -430,7 +432,7 @@ def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     import django
     from django.conf import settings
 
-    from sequences import host_memory
+    from sequences.commit import host_memory
 
     django.setup()
     vars(host_memory)["SUPPORTED"] = False  # as on another machine, where only the conditions of the writes count

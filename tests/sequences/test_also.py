@@ -13,10 +13,10 @@ from boto3.dynamodb.conditions import Attr
 
 from sequences import dynamodb, get_last_value, put_next
 from sequences.actions import VALUE, Action, Check, Delete, Put, Update, value_text
-from sequences.audit.results import KeptAudits
 from sequences.exceptions import AlsoRefused, InvalidItem, TableMissing
+from sequences.ops.audit.results import KeptAudits
 from sequences.registry import strategies
-from sequences.strategies.host_line import HostLine
+from sequences.rows.host_line import HostLine
 from sequences.testing.callers import put_some
 from sequences.types import Allocation
 from tests.sequences.support import SEQUENCES, Wire, import_row, names_that, stored, wait_until

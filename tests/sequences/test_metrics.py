@@ -35,11 +35,11 @@ from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import aget_next_values, aput_next, get_next_value, get_next_values, put_next, put_next_many
 from sequences import metrics as room
-from sequences.checks import check_sequences
 from sequences.exceptions import IdempotencyMismatch, SequenceContention, SequenceExhausted, SequenceUnavailable
 from sequences.metrics import INSTRUMENTS, Instrument, Recorder, metrics
 from sequences.metrics.opentelemetry import OpenTelemetry
 from sequences.metrics.prometheus import Prometheus, exposition
+from sequences.ops.checks import check_sequences
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at

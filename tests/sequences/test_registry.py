@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from sequences import dynamodb, registry
-from sequences.checks import check_sequences
 from sequences.exceptions import InvalidSequence, SequenceUnavailable
+from sequences.ops.checks import check_sequences
 from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, Strategy
 from sequences.testing.callers import at_once

@@ -16,8 +16,8 @@ from pytest_django import Settings
 
 from sequences import get_last_value, put_next
 from sequences.changes import advance, history
-from sequences.columns import highest_numbers
 from sequences.operations import SeedSequence
+from sequences.ops.columns import highest_numbers
 from tests.sequences.support import written
 
 

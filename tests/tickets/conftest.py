@@ -11,7 +11,8 @@ from django.test import Client
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from sequences import dynamodb, retries
+from sequences import dynamodb
+from sequences.commit import retries
 from sequences.exceptions import NotWritten, OutcomeUnknown, StorageError
 from tickets import services
 from tickets.types import Project, Ticket

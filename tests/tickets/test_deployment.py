@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from sequences import dynamodb
-from sequences.deployment import template
+from sequences.ops.deployment import template
 from tests.tickets.sales.support import issued
 from tickets import selectors, services
 from tickets.access import members

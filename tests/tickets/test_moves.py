@@ -13,8 +13,8 @@ from rest_framework.test import APIClient
 
 import sequences
 from sequences import dynamodb
-from sequences.audit import AuditReport, audit
 from sequences.exceptions import IdempotencyMismatch, OutcomeUnknown, SequenceUnavailable
+from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
 from tests.tickets.conftest import WRITES
 from tests.tickets.support import problem_of, wrong_fields

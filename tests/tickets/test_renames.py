@@ -12,7 +12,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from sequences.audit import audit
+from sequences.ops.audit import audit
 from sequences.registry import strategies
 from tests.tickets.test_services import ABC_1, file, requests_from_now
 from tickets import renames, selectors, services, store

@@ -14,9 +14,9 @@ from django.utils import timezone
 import sequences
 from project.proof.faults.control import Proxy
 from sequences import dynamodb
-from sequences.audit import audit
 from sequences.changes import advance, void
 from sequences.exceptions import IdempotencyMismatch, SequenceError, SequenceUnavailable, StorageError
+from sequences.ops.audit import audit
 from sequences.registry import strategies
 from sequences.testing import engine_at
 from sequences.testing.callers import at_once

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 
 from sequences.exceptions import SequenceError
-from sequences.spreadsheets import MARK, harmless, written
+from sequences.ops.spreadsheets import MARK, harmless, written
 from tickets import selectors
 from tickets.lists.filters import EVERY_TICKET, TicketFilter
 from tickets.types import Order, Ticket, TicketPage

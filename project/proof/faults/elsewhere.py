@@ -99,7 +99,7 @@ def create_tables_elsewhere(endpoint: str, prefix: str) -> None:
 
 
 def _create_tables() -> None:
-    from sequences.tables import create_tables
+    from sequences.ops.tables import create_tables
 
     create_tables()
 

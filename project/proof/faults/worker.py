@@ -39,7 +39,7 @@ def estrange() -> None:
     """Make this process a stranger: without host locks, and with a short deadline."""
     from django.conf import settings
 
-    from sequences import host_memory
+    from sequences.commit import host_memory
     from sequences.registry import strategies
 
     vars(host_memory)["SUPPORTED"] = False

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sequences.dynamodb import TableOptions
 from sequences.exceptions import SequenceError
-from sequences.tables import create_tables
+from sequences.ops.tables import create_tables
 
 __all__ = ["Command"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sequences.exceptions import SequenceError
-from sequences.terminal import progress
+from sequences.ops.terminal import progress
 
 __all__ = ["Command"]
 

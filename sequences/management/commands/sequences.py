@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from sequences.capabilities import options_table, rules_table, strategies_table
-from sequences.deployment import template
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
 from sequences.management.forecasts import FORECASTS, Forecasts
 from sequences.management.standing import STANDING, Standing
+from sequences.ops.deployment import template
 
 __all__ = ["Command"]
 

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from project.proof.faults.plans import Rule
 from project.proof.faults.stack import running_stack
 from sequences.exceptions import SequenceUnavailable
-from sequences.spreadsheets import harmless
+from sequences.ops.spreadsheets import harmless
 from tests.tickets.lists.conftest import LARGE
 from tests.tickets.support import places
 from tickets import services

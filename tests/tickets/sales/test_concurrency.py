@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-from sequences.audit import audit
-from sequences.audit.report import AuditReport
 from sequences.lab.engine import Engine
+from sequences.ops.audit import audit
+from sequences.ops.audit.report import AuditReport
 from sequences.registry import strategies
 from sequences.testing.callers import at_once
 from sequences.types import Dated

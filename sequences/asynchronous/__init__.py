@@ -1,0 +1,227 @@
+"""The public functions for event loops. Each is named as in `services`, with an "a" before it, and promises the same.
+
+Event loops must not wait, so threads make the calls for them: see `gatherings`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..actions import Action
+from ..commit.requests import Pending, ReserveRequest
+from ..commit.retries import latest
+from ..exceptions import SequenceError
+from ..metrics import NOTHING, metrics
+from ..registry import strategies
+from ..services import Puts, check_count, check_scope, check_token, report, store
+from ..strategies.base import Strategy
+from ..types import Allocation, Scope
+from .gatherings import Call, gatherings
+
+__all__ = [
+    "aget_last_value",
+    "aget_next_value",
+    "aget_next_values",
+    "aput_next",
+    "aput_next_each",
+    "aput_next_many",
+    "aput_next_together",
+]
+
+
+async def aget_next_value(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
+) -> int:
+    """Await `get_next_value`: the same guarantee, cost and errors. The value of a cancelled call may stay unused."""
+    return (await aget_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date))[0]
+
+
+async def aget_next_values(
+    count: int,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
+) -> range | list[int]:
+    """Await `get_next_values`: the same guarantee, cost and errors. Values of a cancelled call may stay unused."""
+    began = time.monotonic()
+    check_count(count)
+    check_scope(scope)
+    check_token(idempotency_token)
+    strategy = strategies[sequence]
+    counted, day = strategy.dated(scope, date)
+    with metrics.call("take", sequence) if metrics.on else NOTHING:
+        if idempotency_token is None:
+            call = _Reserve(strategy, counted, count, began)
+        else:
+            call = _ReserveOnce(strategy, counted, count, began, idempotency_token, day)
+        await gatherings.serve(call)
+        return call.values()
+
+
+async def aget_last_value(
+    sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
+) -> int | None:
+    """Await `get_last_value`: the same guarantee and errors. Callers that await at the same time share one read."""
+    began = time.monotonic()
+    check_scope(scope)
+    strategy = strategies[sequence]
+    call = _LastValue(strategy, strategy.dated(scope, date, period)[0], began)
+    await gatherings.serve(call)
+    return call.last_value
+
+
+async def aput_next(
+    sequence: str,
+    item: Mapping[str, Any],
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    also: Sequence[Action] = (),
+    date: datetime.date | None = None,
+) -> Allocation:
+    """Await `put_next`: the same guarantee and errors, and the cost of a group.
+
+    If the call is cancelled, its item is there whole or not at all. A repeat with the same token finds out which.
+    """
+    return (await _put(Puts.of(sequence, [item], scope, [idempotency_token], also, date)))[0]
+
+
+async def aput_next_many(
+    sequence: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    idempotency_tokens: Sequence[str | None] | None = None,
+    date: datetime.date | None = None,
+) -> list[Allocation]:
+    """Await `put_next_many`: the same guarantee and errors, and the cost of a group.
+
+    If the call is cancelled, each of its items is there whole or not at all.
+    """
+    return await _put(Puts.of(sequence, items, scope, idempotency_tokens, date=date))
+
+
+async def aput_next_each(
+    sequence: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    idempotency_tokens: Sequence[str | None] | None = None,
+    date: datetime.date | None = None,
+) -> list[Allocation | SequenceError]:
+    """Await `put_next_each`: the same guarantee and errors, and the cost of a group.
+
+    If the call is cancelled, each of its items is there whole or not at all.
+    """
+    puts = Puts.of(sequence, items, scope, idempotency_tokens, date=date)
+    with metrics.call("put", sequence) if metrics.on else NOTHING:
+        await _serve(puts)
+    return puts.answers()
+
+
+async def aput_next_together(
+    sequence: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    idempotency_token: str | None = None,
+    date: datetime.date | None = None,
+) -> list[Allocation]:
+    """Await `put_next_together`: the same guarantee and errors.
+
+    If the call is cancelled, all of its items are there or none.
+    """
+    return await _put(Puts.together(sequence, items, scope, idempotency_token, date)) if items else []
+
+
+async def _put(puts: Puts) -> list[Allocation]:
+    with metrics.call("put", puts.strategy.alias) if metrics.on else NOTHING:
+        await _serve(puts)
+        return puts.allocations()
+
+
+async def _serve(puts: Puts) -> None:
+    if puts.pendings:
+        await gatherings.serve(_Put(puts))
+
+
+class _Put(Call):
+    def __init__(self, puts: Puts) -> None:
+        super().__init__(puts.strategy, puts.scope, puts.deadline, puts.pendings)
+        self.puts = puts
+        self.actions = sum(pending.request.actions for pending in puts.pendings)
+        self.size = sum(pending.request.size for pending in puts.pendings)
+        if not (puts.strategy.writes_together and puts.strategy.option["group"]):
+            self.most_together = 0
+        else:
+            self.most_together = puts.strategy.item_writer.most_actions
+
+    @classmethod
+    def serve(cls, calls: Sequence[_Put]) -> None:
+        store([call.puts for call in calls])
+
+
+class _Reserve(Call):
+    def __init__(self, strategy: Strategy, scope: Scope, count: int, began: float) -> None:
+        deadline = strategy.deadline(began)
+        self.pending = Pending(ReserveRequest(count=count), deadline)
+        super().__init__(strategy, scope, deadline, [self.pending])
+        if not strategy.option["group"]:
+            self.most_together = 0
+
+    @classmethod
+    def serve(cls, calls: Sequence[_Reserve]) -> None:
+        deadline = latest([call.deadline for call in calls])
+        calls[0].strategy.reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
+
+    def values(self) -> range | list[int]:
+        """The values. Raises the error of the request."""
+        if isinstance(self.pending.answer, SequenceError):
+            raise self.pending.answer
+        assert isinstance(self.pending.answer, range | list)
+        return self.pending.answer
+
+
+class _ReserveOnce(_Reserve):
+    """A call with an idempotency token, which looks for its marker and stores one: it goes alone."""
+
+    most_together = 0
+    replayed = False
+
+    def __init__(
+        self, strategy: Strategy, scope: Scope, count: int, began: float, token: str, day: datetime.date | None
+    ) -> None:
+        super().__init__(strategy, scope, count, began)
+        self.token, self.day = token, day
+
+    @classmethod
+    def serve(cls, calls: Sequence[Any]) -> None:
+        (call,) = calls
+        count = call.pending.request.count
+        values, call.replayed = call.strategy.reserve_once(call.scope, count, call.token, call.day, call.deadline)
+        call.pending.settle(values)
+
+    def report(self) -> None:
+        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
+
+
+class _LastValue(Call):
+    last_value: int | None
+
+    def __init__(self, strategy: Strategy, scope: Scope, began: float) -> None:
+        super().__init__(strategy, scope, strategy.deadline(began))
+
+    @classmethod
+    def serve(cls, calls: Sequence[_LastValue]) -> None:
+        last_value = calls[0].strategy.last_value(calls[0].scope)
+        for call in calls:
+            call.last_value = last_value

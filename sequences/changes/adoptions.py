@@ -1,0 +1,216 @@
+"""Takes a sequence from the settings by which its rows are written to the present ones, so that no number comes twice.
+
+    former processes   --store 52--|                       refused: the scope is closed
+    adopt                          |--closes it at 52, and puts the present one on 52--|--present rules are stored--
+    present processes  refused                                                         |--store 53--
+
+Where numbers are counted in another place than before, that place is closed: it is frozen in the transaction that puts
+the present one past its last value. Where they are counted in the same place, the last former process must have
+stopped before. Costs, and errors besides those named, are as in `changes`, for each scope; one more change at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from .. import dynamodb
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..exceptions import InvalidSequence, OperationNotSupported, TableMissing
+from ..ops.audit import list_scopes
+from ..registry import configured, made_of, strategies
+from ..rows.rules import RULES, Difference, Told
+from ..rows.soundness import Verdict
+from ..strategies import Strategy
+from ..types import Change, Scope
+from .changing import Plan, Scene, Signature
+from .guarded import EVERY_SCOPE, Scopes, counted_in, scopes_of, write
+
+__all__ = ["adopt", "changed_settings"]
+
+CLOSED = "moved by adopt: "
+"""How the reason begins for which a scope is frozen in the place where it was counted before."""
+
+
+def changed_settings(sequence: str) -> list[Difference]:
+    """How the settings differ from those by which the rows are written, the worst first. One request."""
+    strategy = strategies[sequence]
+    return strategy.rules.changed(partial(read, client=strategy.config.client))[0]
+
+
+def adopt(
+    sequence: str,
+    *,
+    scope: Scopes | Sequence[str | None] = EVERY_SCOPE,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """Take a sequence from the settings by which its rows are written to the present ones; no number comes twice.
+
+    Every scope goes on above its last value, and its line in the history explains numbers of before that no item
+    carries where the present settings look. Items and markers stay where they are. If it fails midway, repeat it: what
+    is done stays as it is, and the present settings are refused until all is done. Empty if nothing has changed.
+    Raises OperationNotSupported for a sequence that cannot list its scopes (name them all), whose former settings
+    cannot be used any more, or that is in a switch; and SequenceFrozen for a scope that is frozen.
+    """
+    present = made_of(strategies[sequence].alias, configured()[sequence])
+    present.rules.enforced = False
+    deadline = present.deadline()
+    present.lives.bind(deadline.send)
+    present.require_transactions("The change 'adopt'")
+    _, row = present.rules.changed(partial(read, deadline=deadline))
+    if row is None:
+        return []
+    if row.switching:
+        raise OperationNotSupported(f"{present.alias!r} is in a switch: finish that with its former settings.")
+    former = _former(present, row.rules)
+    scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
+    changes = [_taken_over(former, present, each, by, reason, dry_run=dry_run) for each in scopes]
+    return [*changes, _stored(present, by, reason, dry_run=dry_run)]
+
+
+def _former(present: Strategy, rules: Told) -> Strategy:
+    """The sequence by its former settings. What they do not tell is as it is now, where that makes no difference."""
+    entry, kept = configured()[present.alias], _without_rules
+    options = {**kept(entry.get("OPTIONS", {})), **{key: told for key, told in rules.items() if not key.isupper()}}
+    given = {**kept(entry), **{key: told for key, told in rules.items() if key.isupper()}}
+    for key in ("TIME_ZONE", "HOME_REGION"):  # no place depends on them, and they may not fit the former settings
+        given.pop(key, None)
+    try:
+        former = made_of(present.alias, {**given, "OPTIONS": options}, lenient=True)
+    except InvalidSequence as error:
+        tables = " and ".join(place.schema.table for place in present.rules.places)
+        raise OperationNotSupported(
+            f"The former settings of {present.alias!r} cannot be used any more: {error} Stop its writers, delete its "
+            f"row '#rules#{present.alias}' in {tables}, and `seed` each scope past its last number."
+        ) from error
+    former.rules.enforced = False
+    return former
+
+
+def _without_rules(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys whose changes make no difference to stored rows."""
+    return {key: told for key, told in entry.items() if key not in RULES or RULES[key].verdict is Verdict.GOOD}
+
+
+def _place(strategy: Strategy) -> tuple[str, str]:
+    """Where a strategy counts."""
+    if strategy.counter:
+        return strategy.counter.table, str(strategy.counter.key(None))
+    return _items(strategy)
+
+
+def _items(strategy: Strategy) -> tuple[str, str]:
+    """Where a strategy stores its items."""
+    return strategy.schema.table, f"{strategy.layout.template} {strategy.layout.value_in} {strategy.schema}"
+
+
+def _counts_otherwise(former: Strategy, present: Strategy) -> bool:
+    """Whether scopes of before go on in another place, or their gaps must be explained; not in periods that begin."""
+    same_periods = former.period.kind == present.period.kind
+    return same_periods and (_place(former) != _place(present) or _may_miss_values(former, present))
+
+
+def _may_miss_values(former: Strategy, present: Strategy) -> bool:
+    """Whether values of before may have no item where the present settings look."""
+    ranges = [(one.numbers.start, one.numbers.step) for one in (former, present)]
+    begins_gapless = present.gapless and not former.gapless
+    return begins_gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
+
+
+def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None) -> list[Scope]:
+    """The scopes that are named, or every scope of before."""
+    if isinstance(scope, list | tuple):
+        return [counted_in(present.alias, each, period) for each in scope]
+    if scope is not EVERY_SCOPE:
+        return list(scopes_of(present, scope, period))
+    try:
+        return list(list_scopes(former))
+    except OperationNotSupported as error:
+        raise OperationNotSupported(f"{error} Then repeat this, or name every scope that it has.") from error
+    except TableMissing as error:
+        raise OperationNotSupported(
+            f"A table of its former settings is not there any more ({error}). Name every scope that it has: each goes "
+            "on above what the present tables hold. Then `recover` it before its first write, --past what is known."
+        ) from error
+
+
+def _taken_over(former: Strategy, present: Strategy, scope: Scope, by: str, reason: str, *, dry_run: bool) -> Change:
+    """One scope goes on above its last value, in the present place."""
+    deadline = present.deadline()
+    send = partial(read, deadline=deadline)
+
+    def reopened(sign: Signature) -> Plan:
+        return here.thaw(sign)
+
+    def plan(sign: Signature) -> Plan:
+        here = Scene(present, scope, send)
+        if not (dry_run and _is_closed(here)):
+            here.require_thawed()
+        there = _scene(former, scope, send)
+        last = max([here.handed_out, *([there.handed_out] if there else [])])
+        moved = here.moved_to(last, sign)
+        before = None if _may_miss_values(former, present) else moved.after
+        actions = (*_closing(former, present, there, sign), *moved.actions)
+        if before != moved.after:
+            actions = actions or _as_seen(here)
+        return Plan(before=before, after=moved.after, actions=actions)
+
+    here = Scene(present, scope, send)
+    if _is_closed(here) and not dry_run:
+        write(present, scope, "thaw", reopened, by, reason, deadline, dry_run=False)
+    return write(present, scope, "adopt", plan, by, reason, deadline, dry_run=dry_run)[0]
+
+
+def _scene(former: Strategy, scope: Scope, send: Any) -> Scene | None:
+    """The scope in its former place; None if the table is not there any more."""
+    try:
+        return Scene(former, scope, send)
+    except TableMissing:
+        return None
+
+
+def _closing(former: Strategy, present: Strategy, there: Scene | None, sign: Signature) -> Sequence[Mapping[str, Any]]:
+    """The actions after which nothing is numbered in the former place. Rows with the same keys exclude each other."""
+    same = _place(former) == _place(present) if former.counter else _items(former) == _items(present)
+    if there is None or same or _is_closed(there):
+        return ()
+    there.require_thawed()
+    return there.closed(replace(sign, reason=f"{CLOSED}{sign.reason}"))
+
+
+def _as_seen(scene: Scene) -> tuple[Mapping[str, Any], ...]:
+    """The check that a scope is still as it was seen, for a change that stores its line alone."""
+    seen: Mapping[str, Any]
+    if scene.counter:
+        place, seen = (scene.counter.table, scene.counter.key(scene.scope)), {"last_value": scene.state.last_value}
+    elif scene.top is not None:
+        key, name = scene.layout.key(scene.scope, scene.top), scene.layout.schema.partition_name
+        place, seen = (scene.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
+    else:
+        return ()
+    check = expressions.change_row(*place, unchanged=seen)
+    del check["UpdateExpression"]
+    return ({"ConditionCheck": check},)
+
+
+def _is_closed(scene: Scene) -> bool:
+    return str((scene.frozen or {}).get("reason", "")).startswith(CLOSED)
+
+
+def _stored(present: Strategy, by: str, reason: str, *, dry_run: bool) -> Change:
+    """The change that stores the present rules."""
+    deadline = present.deadline()
+    send = partial(read, deadline=deadline)
+
+    def plan(sign: Signature) -> Plan:
+        rows, now = present.rules.read(send), present.rules.now()
+        actions = tuple(row.write(now, sign.token) for row in rows if row.rules != now)
+        return Plan(before=None, after=None, actions=actions)
+
+    return write(present, None, "adopt", plan, by, reason, deadline, dry_run=dry_run)[0]

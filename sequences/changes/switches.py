@@ -1,0 +1,209 @@
+"""Switches a sequence between SortKeyMaximum and TransactionalCounter while writers of both are running.
+
+    1. `switch(sequence, to="TransactionalCounter", ...)`, or to "SortKeyMaximum"
+    2. the sequence gets its new STRATEGY, process by process
+    3. `finish_switch(sequence, ...)` when no process of the old strategy is left
+
+Both strategies store an item under its number, on the condition that the key is free. So no number comes twice. Both
+take a number only when the one before it is stored. So none is left out. What a counter does not know are the items of
+the other strategy: during a switch it follows them, where otherwise it would be refused (SequenceWentBack).
+
+    SortKeyMaximum         --stores 8--|               |--8 is stored: stores 9--
+    TransactionalCounter               |--9 is free: counter from 7 to 9, and item 9: refused, looks again, stores 10--
+
+Switch no sequence whose items have keys of their own. All processes need a version that has this module. Costs, and
+errors besides those named, are as in `changes`; a switch itself costs one more change, and looks at each scope twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from .. import dynamodb
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
+from ..exceptions import InvalidChange, OperationNotSupported
+from ..registry import strategies
+from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
+from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
+from ..types import Change
+from .changing import Plan, Scene, Signature
+from .guarded import EVERY_SCOPE, Scopes, make, scopes_of, write
+
+__all__ = ["DEFAULT_TABLE", "SWITCHED", "finish_switch", "switch"]
+
+SWITCHED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
+DEFAULT_TABLE: str = COUNTER_OPTIONS["counter_table"].default
+
+
+def switch(
+    sequence: str,
+    *,
+    to: str,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    counter_table: str = DEFAULT_TABLE,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """Let writers of both strategies number the same items, until `finish_switch`.
+
+    From now on counters follow the stored items. Where a counter is past its items, void rows explain the numbers
+    between: name each scope before it is numbered by SortKeyMaximum if the sequence cannot list them. To
+    TransactionalCounter a scope that is not named or listed follows at its first number.
+    `to` is the name of the new strategy. `counter_table` is that of the new configuration; a sequence with a counter
+    has its own.
+    Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
+    collections, tables that would be others) or cannot list its scopes; and SequenceFrozen for a scope that is frozen.
+    All scopes are looked at before the switch begins, and again when they are changed. If it fails midway, repeat it:
+    what is done stays as it is.
+    """
+    strategy, counter = _switchable(sequence, counter_table)
+    if to not in SWITCHED:
+        raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
+    with strategy.rules.besides("STRATEGY", partial(read, client=strategy.config.client)):
+        return _begun(strategy, counter, to, scope, period, by, reason, dry_run=dry_run)
+
+
+def _begun(
+    strategy: Strategy,
+    counter: StoredCounter,
+    to: str,
+    scope: Scopes,
+    period: str | None,
+    by: str,
+    reason: str,
+    *,
+    dry_run: bool,
+) -> list[Change]:
+    """Look at all scopes, begin the switch, and change them."""
+    sequence = strategy.alias
+    try:
+        scopes = list(scopes_of(strategy, scope, period))
+    except OperationNotSupported:
+        if to == "SortKeyMaximum":  # it would count below a counter that is past its items
+            raise
+        scopes = []
+    prepare = _followed if to == "TransactionalCounter" else _passed
+    prepared = partial(make, sequence, kind="switch", planner=prepare, by=by, reason=reason, counter=counter)
+    rehearsed = [prepared(each, dry_run=True) for each in scopes]  # first, so that nothing begins if a scope refuses it
+    begun = _noted(strategy, to, by, reason, dry_run=dry_run)
+    return [*begun, *(rehearsed if dry_run else (prepared(each) for each in scopes))]
+
+
+def finish_switch(
+    sequence: str,
+    *,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    counter_table: str = DEFAULT_TABLE,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
+
+    The strategy of the present settings stays: another one is refused at its next start.
+    Within a minute counters that are behind their items are refused again. A scope that is not named or listed may be
+    refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
+    """
+    strategy, counter = _switchable(sequence, counter_table)
+    send, changes = partial(read, client=strategy.config.client), []
+    to = strategy.switch_note.read(send).get("to")
+    with strategy.rules.besides("STRATEGY", send):
+        if to == "TransactionalCounter":
+            changes = [
+                make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
+                for each in scopes_of(strategy, scope, period)
+            ]
+    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run)]
+
+
+def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
+    """The strategy and its counters, in this configuration or in the other one. Raises OperationNotSupported."""
+    strategy = strategies[sequence]
+    problem = next(_problems(strategy, counter_table), None)
+    if problem:
+        name = type(strategy).__name__
+        raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
+    return strategy, (strategy if strategy.counter else _other(strategy, counter_table)).stored_counter
+
+
+def _problems(strategy: Strategy, counter_table: str) -> Iterator[str]:
+    if not isinstance(strategy, tuple(SWITCHED.values())):
+        yield f"only {' and '.join(SWITCHED)} number the same items"
+    if strategy.numbers.step != 1:
+        yield "STEP must be 1"
+    if not strategy.layout.in_collections:
+        yield f"its items are not in collections ('value_in' is {strategy.layout.value_in!r})"
+    other = _other(strategy, counter_table)
+    for option, own, others in (
+        ("history_table", strategy.history.schema.table, other.history.schema.table),
+        ("marker_table", strategy.markers.schema.table, other.markers.schema.table),
+    ):
+        if own != others:
+            example = own.removeprefix(dynamodb.table_name(""))
+            yield f"set OPTIONS[{option!r}] to the same table in both configurations, for example {example!r}"
+
+
+def _other(strategy: Strategy, counter_table: str) -> Strategy:
+    """The sequence in its other configuration."""
+    kind = next(kind for kind in SWITCHED.values() if not isinstance(strategy, kind))
+    given = {**strategy.config.options, "counter_table": counter_table}
+    options = {name: value for name, value in given.items() if name in kind.options}
+    return kind(replace(strategy.config, options=options))
+
+
+def _followed(scene: Scene, sign: Signature) -> Plan:
+    """The counter is put on the highest stored item, if it is behind it.
+
+    Those who counted the items gave none a key of its own, which a new counter notes for audits.
+    """
+    scene.require_thawed()
+    scene.require_stored()
+    last, counted = scene.last, scene.state.last_value
+    if last is None or (counted is not None and counted >= last):
+        return Plan(before=last, after=last)
+    none = {OWN_KEYS: 0, OWN_KEYS_AFTER: scene.numbers.before_start}
+    begins = none if counted is None else {}
+    return Plan(before=last, after=last, actions=(scene.counter_to(last, sign, **begins),))
+
+
+def _passed(scene: Scene, sign: Signature) -> Plan:
+    """Void rows lead past the numbers that the counter has handed out and no item carries."""
+    scene.require_thawed()
+    return scene.passed(sign)
+
+
+def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
+    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
+
+    Meanwhile both strategies may write; after its end that of the present settings alone.
+    """
+    note, deadline = strategy.switch_note, strategy.deadline()
+    send = partial(read, deadline=deadline)
+
+    def plan(sign: Signature) -> Plan:
+        noted = note.read(send)
+        if noted.get("to") == to:
+            return Plan(before=None, after=None)
+        action = expressions.change_row(
+            strategy.history.schema.table,
+            note.key,
+            unchanged={"token": noted.get("token"), "to": noted.get("to")},
+            sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
+            removes=[] if to else ["to"],
+        )
+        both, now = tuple(SWITCHED) if to else (), strategy.rules.now()
+        kept = [row.write((both and row.rules) or now, sign.token, both) for row in strategy.rules.read(send)]
+        return Plan(before=None, after=None, actions=(action, *kept))
+
+    return [
+        change
+        for change, is_new in [write(strategy, None, "switch", plan, by, reason, deadline, dry_run=dry_run)]
+        if is_new
+    ]

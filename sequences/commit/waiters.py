@@ -1,0 +1,178 @@
+"""Who waits for a write: one caller (`Waiter`), those written together (`Batch`), all of a scope (`Queue`)."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ..exceptions import StorageError
+from .requests import Pending, PreparedWrite
+from .retries import Deadline
+
+__all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "UNITS_PER_SECOND", "Batch", "Queue", "Shortage", "Waiter"]
+
+UNITS_PER_SECOND = 1000  # of a partition
+LONGEST_SHORTAGE = 1.0  # seconds
+ENOUGH = 100  # requests, the most that a transaction holds
+LATE_SECONDS = 0.8  # how long a waiter past its deadline still waits for its leader to report the outcome
+TOOK_TOO_LONG = StorageError("The calls before this one took too long.")
+
+
+class Waiter:
+    """One caller with its requests, which one batch takes together, and the latch at which the caller waits."""
+
+    __slots__ = ("actions", "deadline", "following", "gone", "latch", "left", "pendings", "size")
+
+    def __init__(self, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
+        self.pendings = pendings
+        self.deadline = deadline
+        self.gone = False  # the caller wants no answer any more
+        self.left = False  # and has left the queue, or handed over the lead
+        self.following: Waiter | None = None  # whom this caller wakes when it leaves
+        self.actions = sum(pending.request.actions for pending in pendings)
+        self.size = sum(pending.request.size for pending in pendings)
+        self.latch = threading.Lock()
+        self.latch.acquire()
+
+    @property
+    def answered(self) -> bool:
+        for pending in self.pendings:  # noqa: SIM110 - callers ask this often, and `all` takes twice the time
+            if pending.answer is None:
+                return False
+        return True
+
+    @property
+    def waits(self) -> bool:
+        """Whether the caller is there and still wants an answer."""
+        return not (self.lost or self.answered)
+
+    @property
+    def lost(self) -> bool:
+        """Whether this caller has left, or is so far past its deadline that its thread must be stuck."""
+        return self.gone or self.deadline.left < -2 * LATE_SECONDS
+
+    def give_up(self, error: StorageError, *, outcome_unknown: bool = False) -> None:
+        """Answer the unanswered requests with an error: the deadline has passed."""
+        gave_up = self.deadline.give_up(error, outcome_unknown=outcome_unknown)
+        for pending in self.pendings:
+            pending.settle(gave_up)
+
+    def expire(self, error: StorageError, *, attempts: int, undecided: Collection[Pending[Any]]) -> None:
+        """Answer the requests past their deadline with an error, after so many attempts.
+
+        Those that are `undecided` may be stored.
+        """
+        for pending in self.pendings:
+            deadline = pending.deadline or self.deadline
+            if pending.answer is None and deadline.over:
+                deadline.attempts = attempts
+                unknown = pending in undecided
+                pending.settle(deadline.give_up(pending.refusal or error, outcome_unknown=unknown))
+
+    def wake(self) -> None:
+        with suppress(RuntimeError):  # already awake
+            self.latch.release()
+
+
+class Batch:
+    """The waiters that one leader serves, and their writes. The next leader gets a batch of its own.
+
+    `write` is sent next; without one the next write takes as many waiters as it can hold. An earlier send of the writes
+    in `undecided` may still arrive; at most one of them can be stored. `most` limits the requests in one write. It is 1
+    while the leader searches for the request that is at fault.
+    """
+
+    __slots__ = ("most", "undecided", "waiters", "write")
+
+    def __init__(
+        self,
+        waiters: list[Waiter],
+        *,
+        write: PreparedWrite | None = None,
+        undecided: tuple[PreparedWrite, ...] = (),
+        most: int | None = None,
+    ) -> None:
+        self.waiters = waiters
+        self.write = write
+        self.undecided = undecided
+        self.most = most
+
+    @property
+    def may_be_stored(self) -> set[Pending[Any]]:
+        """The requests in the undecided writes."""
+        return {pending for write in self.undecided for pending in write.pendings}
+
+    def add_undecided(self) -> None:
+        """A send of its write may still arrive."""
+        if self.write is not None and self.write not in self.undecided:
+            self.undecided = (*self.undecided, self.write)
+
+    def left_behind(self) -> Batch | None:
+        """The batch with which the next leader goes on; None if nobody waits for it."""
+        waiters = [waiter for waiter in self.waiters if waiter.waits]
+        self.add_undecided()
+        if not waiters:
+            return None
+        return Batch(waiters, write=self.write, undecided=self.undecided, most=self.most)
+
+
+class Shortage:
+    """How long a partition lacks the units for a write that it refused, as far as this process can know.
+
+    A partition gains UNITS_PER_SECOND. Who was refused waits for the time in which it gains what the write takes. From
+    the second refusal on, the time doubles: others use these units, too, or the table has a lower limit. `most` limits
+    the requests in one write, so that they may fit into what there is. It doubles with every write.
+    """
+
+    __slots__ = ("_refusals", "most")
+
+    def __init__(self) -> None:
+        self._refusals = 0
+        self.most: int | None = None
+
+    def refused(self, units: int) -> float:
+        """The seconds after which a refused write of so many units is worth another attempt."""
+        self._refusals += 1
+        return min(LONGEST_SHORTAGE, units / UNITS_PER_SECOND * 2.0 ** max(0, min(self._refusals - 2, 16)))
+
+    def end(self) -> None:
+        """A write was taken."""
+        self._refusals = 0
+        if self.most is not None:
+            self.most = 2 * self.most if self.most < ENOUGH else None
+
+
+class Queue:
+    """The waiters of one scope: the leader, its batch, and those that wait for a later write.
+
+    After a batch the leader is its last caller, which only hands over the lead.
+    """
+
+    __slots__ = ("batch", "leader", "shortage", "waiting")
+
+    def __init__(self, leader: Waiter) -> None:
+        self.leader = leader
+        self.batch = Batch([leader])
+        self.waiting: deque[Waiter] = deque()
+        self.shortage = Shortage()
+
+    @property
+    def unled(self) -> bool:
+        """Whether nobody works for the waiters: the leader is lost, or its batch is over and the lead not taken."""
+        return self.leader.lost or not self.batch.waiters
+
+    def next_leader(self) -> Waiter | None:
+        """Make the longest-waiting caller the leader, of the batch left behind or a new one; None if nobody waits."""
+        waiting = self.waiting
+        while waiting and not waiting[0].waits:
+            waiting.popleft()
+        batch = self.batch.left_behind() or (Batch([waiting[0]]) if waiting else None)
+        if batch is None:
+            return None
+        self.batch, self.leader = batch, batch.waiters[0]
+        if waiting and waiting[0] is self.leader:
+            waiting.popleft()  # last: an exception from a signal handler must not lose a waiter
+        return self.leader

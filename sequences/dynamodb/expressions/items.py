@@ -1,0 +1,280 @@
+"""Requests for items: reads, queries, conditional puts, transactions, and changes of an item with a version.
+
+A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import marshal
+from .key_schema import KeySchema
+
+__all__ = [
+    "FIRST_VERSION",
+    "MARKER_EXPIRY",
+    "OLD_ITEM",
+    "REPORT_UNITS",
+    "Wire",
+    "beginning",
+    "change_row",
+    "marker_number",
+    "put_if_absent",
+    "put_marker",
+    "query_numbers",
+    "read_item",
+    "read_keys",
+    "read_many",
+    "read_rest",
+    "read_tables",
+    "single_write",
+    "transaction",
+    "update_version",
+]
+
+Wire = Mapping[str, Any]
+MARKER_EXPIRY = "marker_expires_at"
+"""When a marker expires (seconds since 1970). DynamoDB deletes rows by this attribute, so items must not have it."""
+FIRST_VERSION = 1
+"""The version of an item that has no attribute `version`."""
+OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+REPORT_UNITS = {"ReturnConsumedCapacity": "TOTAL"}
+
+
+def read_item(table: str, key: Wire) -> dict[str, Any]:
+    """A consistent `GetItem` of one key."""
+    return {"TableName": table, "Key": key, "ConsistentRead": True, **REPORT_UNITS}
+
+
+def read_many(
+    schema: KeySchema, places: Iterable[tuple[str, int]], *, attributes: Sequence[str], consistent: bool = True
+) -> dict[str, Any]:
+    """A `BatchGetItem` of at most 100 items, each named by its partition and number.
+
+    They come with their sort keys and these attributes.
+    """
+    keys = [schema.key(partition, number) for partition, number in places]
+    return read_keys(schema.table, keys, attributes=[schema.sort_name, *attributes], consistent=consistent)
+
+
+def read_keys(
+    table: str, keys: Sequence[Wire], *, attributes: Sequence[str], consistent: bool = True
+) -> dict[str, Any]:
+    """A `BatchGetItem` of at most 100 keys. Its items have these attributes alone."""
+    aliases = _numbered(attributes)
+    wanted = {
+        "Keys": keys,
+        "ConsistentRead": consistent,
+        "ProjectionExpression": ", ".join(aliases),
+        "ExpressionAttributeNames": aliases,
+    }
+    return {"RequestItems": {table: wanted}}
+
+
+def read_tables(keys: Mapping[str, Wire]) -> dict[str, Any]:
+    """A consistent `BatchGetItem` of one key in each of these tables."""
+    return {"RequestItems": {table: {"Keys": [key], "ConsistentRead": True} for table, key in keys.items()}}
+
+
+def read_rest(unprocessed: Wire) -> dict[str, Any]:
+    """A `BatchGetItem` of what the answer to another one left out."""
+    return {"RequestItems": unprocessed}
+
+
+def query_numbers(
+    schema: KeySchema,
+    partition: str,
+    *,
+    newest_first: bool,
+    limit: int,
+    consistent: bool = True,
+    above: int | None = None,
+    after: Wire | None = None,
+    attributes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """One page of an item collection in the order of its numbers, with its keys and the named attributes only.
+
+    It has only numbers greater than `above`, and continues after the key `after`.
+    """
+    aliases = _numbered((schema.partition_name, schema.sort_name, *attributes))
+    request: dict[str, Any] = {
+        "TableName": schema.table,
+        "KeyConditionExpression": "#partition = :partition",
+        "ProjectionExpression": ", ".join(aliases),
+        "ExpressionAttributeNames": {"#partition": schema.partition_name, **aliases},
+        "ExpressionAttributeValues": {":partition": {schema.partition_type: partition}},
+        "ScanIndexForward": not newest_first,
+        "Limit": limit,
+        "ConsistentRead": consistent,
+        **REPORT_UNITS,
+    }
+    if above is not None:
+        request["KeyConditionExpression"] += f" AND {list(aliases)[1]} > :above"
+        request["ExpressionAttributeValues"][":above"] = schema.sort_value(above)
+    return {**request, "ExclusiveStartKey": after} if after else request
+
+
+def beginning(query: Wire, text: str) -> dict[str, Any]:
+    """A query of a collection whose sort keys are texts, for those that begin with this one.
+
+    Not by `begins_with`, which does not tell upper from lower case on every engine.
+    """
+    names = query["ExpressionAttributeNames"]
+    sort = next(alias for alias in names if alias.startswith("#1_"))
+    last = text + "\U0010ffff"  # no text has this character
+    return {
+        **query,
+        "KeyConditionExpression": f"{query['KeyConditionExpression']} AND {sort} BETWEEN :begin AND :last",
+        "ExpressionAttributeValues": {
+            **query["ExpressionAttributeValues"],
+            ":begin": {"S": text},
+            ":last": {"S": last},
+        },
+    }
+
+
+def _numbered(names: Iterable[str]) -> dict[str, str]:
+    """An alias for each attribute name, whatever characters it has."""
+    return {f"#{index}_{re.sub('[^A-Za-z0-9_]', '_', name)}": name for index, name in enumerate(names)}
+
+
+def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:
+    """A put on the condition that no item has the same key."""
+    return {
+        "TableName": schema.table,
+        "Item": item,
+        "ConditionExpression": "attribute_not_exists(#partition)",
+        "ExpressionAttributeNames": {"#partition": schema.partition_name},
+        **OLD_ITEM,
+    }
+
+
+def change_row(
+    table: str,
+    key: Wire,
+    *,
+    unchanged: Mapping[str, Any],
+    sets: Mapping[str, Any] = {},
+    removes: Sequence[str] = (),
+    at_least: Mapping[str, int] = {},
+    below: Mapping[str, int] = {},
+    if_missing: Mapping[str, Any] = {},
+) -> dict[str, Any]:
+    """An update of a row in which the attributes in `unchanged` have these values (None: they are missing).
+
+    Those in `at_least` have these values or higher ones, those in `below` lower ones. Those in `if_missing` are set
+    only where they are missing. A name with a dot is a member of a map.
+    """
+    alias, names = _aliases((*unchanged, *at_least, *below, *sets, *if_missing, *removes))
+    values = {
+        **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
+        **{f":least_{n}": value for n, value in enumerate(at_least.values())},
+        **{f":below_{n}": value for n, value in enumerate(below.values())},
+        **{f":new_{n}": value for n, value in enumerate(sets.values())},
+        **{f":first_{n}": value for n, value in enumerate(if_missing.values())},
+    }
+    conditions = [
+        *_unchanged(alias, unchanged),
+        *(f"{alias[path]} >= :least_{n}" for n, path in enumerate(at_least)),
+        *(f"{alias[path]} < :below_{n}" for n, path in enumerate(below)),
+    ]
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": _update(alias, sets, if_missing, removes),
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": names,
+        **({"ExpressionAttributeValues": marshal(values)} if values else {}),
+        **OLD_ITEM,
+    }
+
+
+def _aliases(paths: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """How an expression says each path, and the attribute name for each alias in it."""
+    alias = {path: ".".join(f"#{re.sub('[^A-Za-z0-9_]', '_', part)}" for part in path.split(".")) for path in paths}
+    names = {short: part for path in alias for short, part in zip(alias[path].split("."), path.split("."), strict=True)}
+    return alias, names
+
+
+def _unchanged(alias: Mapping[str, str], unchanged: Mapping[str, Any]) -> Iterator[str]:
+    for n, (path, value) in enumerate(unchanged.items()):
+        yield f"attribute_not_exists({alias[path]})" if value is None else f"{alias[path]} = :old_{n}"
+
+
+def _update(alias: Mapping[str, str], sets: Iterable[str], if_missing: Iterable[str], removes: Iterable[str]) -> str:
+    first = (f"{alias[path]} = if_not_exists({alias[path]}, :first_{n})" for n, path in enumerate(if_missing))
+    settings = ", ".join([*(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets)), *first])
+    removals = ", ".join(alias[path] for path in removes)
+    return " ".join(filter(None, [settings and f"SET {settings}", removals and f"REMOVE {removals}"]))
+
+
+def marker_number(token: str) -> int:
+    """The sort number of a token's marker: 120 bits of SHA-256, which fits the 38 digits of a DynamoDB number."""
+    return int.from_bytes(hashlib.sha256(token.encode()).digest()[:15])
+
+
+def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
+    """A put of a marker on the condition that there is none, or only an expired one, as DynamoDB deletes late."""
+    return {
+        "TableName": schema.table,
+        "Item": marker,
+        "ConditionExpression": "attribute_not_exists(#partition) OR #marker_expires_at <= :now",
+        "ExpressionAttributeNames": {"#partition": schema.partition_name, "#marker_expires_at": MARKER_EXPIRY},
+        "ExpressionAttributeValues": {":now": {"N": str(now)}},
+        **OLD_ITEM,
+    }
+
+
+def single_write(write: Wire) -> dict[str, Any]:
+    """One put or update as a request of its own."""
+    return {**write, **REPORT_UNITS}
+
+
+def transaction(actions: Sequence[Wire], *, request_token: str) -> dict[str, Any]:
+    """Actions as one `TransactWriteItems` request: puts and updates, or any that names its kind (`{"Delete": ...}`)."""
+    return {
+        "TransactItems": [_named(action) for action in actions],
+        "ClientRequestToken": request_token,
+        **REPORT_UNITS,
+    }
+
+
+def _named(action: Wire) -> Wire:
+    if "TableName" not in action:
+        return action
+    return {"Put" if "Item" in action else "Update": action}
+
+
+def update_version(
+    schema: KeySchema, key: Wire, values: Wire, *, version: int | None, unless: str, removed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """An `UpdateItem` that sets and removes attributes, adds 1 to `version`, and returns the whole item.
+
+    Conditions: the item exists, has no attribute `unless`, and has this `version`, if one is given. An item without a
+    version has FIRST_VERSION.
+    """
+    condition = f"attribute_exists(#{schema.partition_name}) AND attribute_not_exists(#{unless})"
+    arguments = {f":{name}": value for name, value in values.items()}
+    arguments |= {":first": {"N": str(FIRST_VERSION)}, ":one": {"N": "1"}}
+    if version is not None:
+        unversioned = "attribute_not_exists(#version) OR " if version == FIRST_VERSION else ""
+        condition += f" AND ({unversioned}#version = :version)"
+        arguments[":version"] = {"N": str(version)}
+    sets = [*(f"#{name} = :{name}" for name in values), "#version = if_not_exists(#version, :first) + :one"]
+    removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
+    return {
+        "TableName": schema.table,
+        "Key": key,
+        "UpdateExpression": f"SET {', '.join(sets)}{removes}",
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {
+            f"#{name}": name for name in {*values, *removed, schema.partition_name, "version", unless}
+        },
+        "ExpressionAttributeValues": arguments,
+        "ReturnValues": "ALL_NEW",
+        **OLD_ITEM,
+        **REPORT_UNITS,
+    }

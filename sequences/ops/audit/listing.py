@@ -1,0 +1,75 @@
+"""The numbers of a scope as lines for an auditor: what is stored, what is void, and the gaps.
+
+They are read page by page, so that memory stays bounded however many there are.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ...exceptions import SequenceError
+from ...strategies.base import Strategy
+from ...types import Scope, parted
+from ..spreadsheets import MARK, harmless, written
+from .check import Check
+from .report import Gap, Void
+
+__all__ = ["COLUMNS", "Stored", "cells", "export_numbers"]
+
+logger = logging.getLogger(__name__)
+
+COLUMNS = ("sequence", "period", "scope", "kind", "first", "last", "text", "by", "at", "reason")
+INCOMPLETE = "INCOMPLETE: DynamoDB did not answer. The numbers after this are missing. Export them again."
+
+
+class Stored(NamedTuple):
+    """A value that an item carries, and that is not void."""
+
+    value: int
+
+
+def cells(strategy: Strategy, scope: Scope, line: Stored | Gap | Void) -> list[object]:
+    """The cells of a line under COLUMNS. `last` is that of a gap, `text` that of `first`."""
+    plain, period = parted(scope)
+    first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
+    signed = ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)
+    shown, text, *signature = map(harmless, (plain or "", strategy.text_or_number(first, scope), *signed))
+    return [strategy.alias, period, shown, type(line).__name__.lower(), first, last, text, *signature]
+
+
+def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:
+    """The parts of a CSV file with every number of a scope, and the key of its item, in their order.
+
+    The first page is read at once; the others when they are wanted. After an error later on a last line says that the
+    file is incomplete, and then the error is raised. Cost: the consistent read units of the items, and of the
+    sequence's history if there is a gap.
+    Raises OperationNotSupported for items that are not in collections, InvalidScope, SequenceUnavailable and
+    StorageRefused.
+    """
+    found: list[Stored | Gap | Void] = []
+    check = Check(strategy, scope, found.append, lambda value: found.append(Stored(value)))
+    reads = check.items()
+    next(reads)
+    return _parts(check, reads, found)
+
+
+def _parts(check: Check, reads: Iterator[int], found: list[Any]) -> Iterator[bytes]:
+    yield MARK.encode() + written([(*COLUMNS, "item")])
+    more: int | None = 0
+    while more is not None:
+        yield written(_with_key(check, line) for line in found)
+        found.clear()
+        try:
+            more = next(reads, None)
+        except SequenceError as error:
+            logger.error("export of %s %r: incomplete: %s", check.strategy.alias, check.scope, error)
+            yield written([[INCOMPLETE]])
+            raise
+    yield written(_with_key(check, line) for line in found)
+
+
+def _with_key(check: Check, line: Stored | Gap | Void) -> list[object]:
+    key = "" if isinstance(line, Gap) else check.strategy.layout.key_text(check.scope, line.value)
+    return [*cells(check.strategy, check.scope, line), harmless(key)]

@@ -1,0 +1,188 @@
+"""System checks: the settings, what the sequences would do to each other's tables, and the installation.
+
+They read settings, import classes and look at the environment, and never use the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import metadata
+from itertools import combinations
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as CheckWarning
+
+from .. import dynamodb
+from ..dynamodb.expressions import KeySchema
+from ..exceptions import InvalidSequence, StorageRefused
+from ..formats import Clash
+from ..metrics import recorders
+from ..registry import configured, strategies
+from ..strategies import Strategy
+from .prices import prices
+from .tables import keys_of, schemas_of, shown
+
+__all__ = ["check_client", "check_keys", "check_namesake", "check_sequences", "check_tables", "check_texts"]
+
+NAMESAKE = "django-sequences"
+
+
+@register(Tags.compatibility)
+def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return one error (sequences.E001) for each sequence that cannot be used, with the remedy.
+
+    sequences.E002 is about SEQUENCES_CLIENTS, sequences.E008 about SEQUENCES_PRICES, and sequences.E009 about
+    SEQUENCES_METRICS.
+    """
+    errors: list[CheckMessage] = []
+    try:
+        for alias in dynamodb.clients():
+            dynamodb.client_options(alias)
+    except InvalidSequence as error:
+        errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E002"))
+    for read, name in ((prices, "sequences.E008"), (recorders, "sequences.E009")):
+        try:
+            read()
+        except InvalidSequence as error:
+            errors.append(Error(str(error), hint="See docs/watching.md.", id=name))
+    try:
+        aliases = list(configured())
+    except InvalidSequence as error:
+        return [*errors, Error(str(error), id="sequences.E001")]
+    for alias in aliases:
+        try:
+            strategies[alias]
+        except InvalidSequence as error:
+            errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E001"))
+    return errors
+
+
+@register(Tags.compatibility)
+def check_keys(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return one error (sequences.E003) for each two sequences that store their items under the same keys.
+
+    sequences.W003 warns of two sequences whose keys may be the same for different scopes.
+    """
+    return [
+        message
+        for one, other in combinations(_usable(), 2)
+        if _place(one.schema) == _place(other.schema)
+        and "attribute" not in (one.layout.value_in, other.layout.value_in)
+        for message in _compared(one, other)
+    ]
+
+
+def _compared(one: Strategy, other: Strategy) -> Iterator[CheckMessage]:
+    """What is wrong with two sequences whose items are in one table."""
+    texts = _partition(one), _partition(other)
+    both = f"The sequences {one.alias!r} and {other.alias!r} have their items in the table {one.schema.table!r}"
+    hint = "Give one of them another TABLE, or begin its option 'partition' with \"{sequence}#\"."
+    if texts[0] == texts[1]:
+        yield Error(f"{both} under the same keys, {texts[0]!r}.", hint=hint, id="sequences.E003")
+    elif _may_meet(*texts):
+        said = f"{both}, and the partition keys {texts[0]!r} and {texts[1]!r} may be the same for different scopes."
+        yield CheckWarning(said, hint=hint, id="sequences.W003")
+
+
+def _partition(strategy: Strategy) -> str:
+    """The partition keys of a sequence's items, with the scope left open."""
+    return strategy.layout.template.replace("{sequence}", strategy.alias)
+
+
+def _may_meet(one: str, other: str) -> bool:
+    """Whether what stands in place of the braces can make both texts the same."""
+    begin = [text.partition("{")[0] for text in (one, other)]
+    end_backwards = [text.rpartition("}")[2][::-1] for text in (one, other)]
+    return _is_nested(*begin) and _is_nested(*end_backwards)
+
+
+def _is_nested(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+@register(Tags.compatibility)
+def check_tables(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return one error (sequences.E004) for each sequence that needs other keys of a table than one before it."""
+    errors: list[CheckMessage] = []
+    needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
+    for strategy, schema in [(one, schema) for one in _usable() for schema in schemas_of(one)]:
+        first, keys = needed.setdefault(_place(schema), (strategy.alias, keys_of(schema)))
+        if shown(keys) != shown(keys_of(schema)):
+            said = (
+                f"The sequence {strategy.alias!r} needs the table {schema.table!r} with the keys "
+                f"{shown(keys_of(schema))}, and {first!r} needs it with the keys {shown(keys)}."
+            )
+            hint = "Give one of them another table, or both of them the same 'key_names' and 'key_types'."
+            errors.append(Error(said, hint=hint, id="sequences.E004"))
+    return errors
+
+
+@register(Tags.compatibility)
+def check_texts(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return one error (sequences.E007) for each FORMAT that gives the same text to two values, and name both.
+
+    A sequence without FORMAT has the bare numbers for texts, whatever its scopes and periods are.
+    """
+    return [
+        _clashing(strategy, clash)
+        for strategy in _usable()
+        if strategy.config.format is not None and (clash := strategy.format.clash())
+    ]
+
+
+def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
+    said = f"{strategy.format.where} is {strategy.config.format!r}; the text {clash.text!r} is that of "
+    hint = (
+        "Put {period} into FORMAT, or parts of the date that tell the period."
+        if clash.one.period != clash.other.period
+        else "Put a character that is no digit, such as '-', between {scope} and {value}."
+    )
+    return Error(f"{said}{clash.one}, and of {clash.other}.", hint=hint, id="sequences.E007")
+
+
+@register(Tags.compatibility)
+def check_client(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return a warning (sequences.W005) if no client can be made here, for example for lack of a Region.
+
+    No error, because a machine that only builds or tests may have no settings of AWS. Credentials that boto3 would ask
+    the network for are not looked up.
+    """
+    warnings: list[CheckMessage] = []
+    for client in sorted({strategy.config.client for strategy in _usable()}):
+        try:
+            dynamodb.try_client(client)
+        except StorageRefused as error:
+            hint = "On a machine that sends no requests: SILENCED_SYSTEM_CHECKS = ['sequences.W005']."
+            said = f"The client {client!r} of SEQUENCES_CLIENTS: {error}"
+            warnings.append(CheckWarning(said, hint=hint, id="sequences.W005"))
+        except InvalidSequence:
+            pass  # `check_sequences` reports it
+    return warnings
+
+
+@register(Tags.compatibility)
+def check_namesake(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return an error (sequences.E006) if django-sequences is installed: it has the same import name."""
+    try:
+        metadata.distribution(NAMESAKE)
+    except metadata.PackageNotFoundError:
+        return []
+    said = f"{NAMESAKE} is installed too. Its import name is also `sequences`, so its files and ours are mixed."
+    hint = f"pip uninstall {NAMESAKE} django-dynamodb-sequences, then install django-dynamodb-sequences again."
+    return [Error(said, hint=hint, id="sequences.E006")]
+
+
+def _place(schema: KeySchema) -> tuple[str, str]:
+    return schema.client, schema.table
+
+
+def _usable() -> list[Strategy]:
+    """The strategies with a right configuration; `check_sequences` reports the others."""
+    usable: list[Strategy] = []
+    with suppress(InvalidSequence):
+        for alias in configured():
+            with suppress(InvalidSequence):
+                usable.append(strategies[alias])
+    return usable

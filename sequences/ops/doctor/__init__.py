@@ -1,0 +1,23 @@
+"""Whether the tables of all sequences are sound: `read_facts` asks DynamoDB, and `findings_of` judges what it says.
+
+Judging needs no network, so a page and a command say the same. Whether a sequence keeps its promises on its tables is
+judged in `soundness`, by which a process refuses its first write, too.
+"""
+
+from ...rows.soundness import Verdict
+from .facts import ClientFacts, Facts, Finding, TableFacts, Unknown, Use
+from .judging import findings_of
+from .reading import READS, read_facts
+
+__all__ = [
+    "READS",
+    "ClientFacts",
+    "Facts",
+    "Finding",
+    "TableFacts",
+    "Unknown",
+    "Use",
+    "Verdict",
+    "findings_of",
+    "read_facts",
+]

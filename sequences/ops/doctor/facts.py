@@ -1,0 +1,95 @@
+"""What the doctor reads about tables and clients, and what it finds: plain data between reading and judging."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...rows.rules import Difference
+from ...rows.soundness import Needs, Verdict
+
+__all__ = ["ClientFacts", "Fact", "Facts", "Finding", "TableFacts", "Unknown", "Use"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One thing that was looked at: of a table, a client or a sequence, what was found, why it matters, what helps."""
+
+    subject: str
+    about: str
+    verdict: Verdict
+    found: str
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Stands for a fact that could not be read, and says why."""
+
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Use:
+    """What one sequence keeps in a table, such as "items" or "markers"."""
+
+    sequence: str
+    keeps: Sequence[str]
+
+
+Fact = Mapping[str, Any] | Unknown | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableFacts:
+    """What DynamoDB says of one table; `table` is None if there is none.
+
+    `table` is the answer to DescribeTable, `expiry` that to DescribeTimeToLive, and `recovery` that to
+    DescribeContinuousBackups, each without its outermost member. `refused` has the operations that the policy of the
+    role refuses; None if they were not tried.
+    """
+
+    name: str
+    client: str
+    keys: Mapping[str, str]
+    uses: Sequence[Use]
+    table: Fact
+    expiry: Fact = None
+    recovery: Fact = None
+    refused: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClientFacts:
+    """How one client reaches DynamoDB: how long each of a few reads took, and how far ahead the engine's clock is.
+
+    `caller` is in whose name it signs, and `limits` the answer to DescribeLimits; None if it was not asked.
+    """
+
+    alias: str
+    seconds: Sequence[float] | Unknown
+    ahead: float = 0.0
+    caller: str | Unknown | None = None
+    limits: Fact = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """Everything that was read. `wrong` has the sequences whose settings are wrong, and why.
+
+    `needs` has the sequences whose tables were looked at.
+    """
+
+    needs: Sequence[Needs] = ()
+    changed: Mapping[str, Sequence[Difference] | Unknown] = field(default_factory=dict)
+    """How the settings of each sequence differ from those by which its rows are written."""
+    tables: Sequence[TableFacts] = ()
+    clients: Sequence[ClientFacts] = ()
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    left_out: int = 0
+    """How many tables were not looked at, because there are too many."""
+    away: Mapping[str, str] = field(default_factory=dict)
+    """The clients for which DynamoDB did not answer, and what they said."""

@@ -1,0 +1,140 @@
+"""What a number takes: the requests and the units of each strategy, and of which partitions it takes them.
+
+DynamoDB's rules, from
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html:
+a write takes 1 unit for each KB begun, in a transaction 2; a consistent read 1 unit for each 4 KB begun. A refused
+conditional write takes what it would have taken, and a throttled request nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ...dynamodb import write_units
+from ...exceptions import InvalidSequence
+from ...strategies import (
+    AtomicCounter,
+    BlockAllocator,
+    OptimisticCounter,
+    SortKeyMaximum,
+    Strategy,
+    TransactionalCounter,
+)
+
+__all__ = [
+    "MOST_ITEM_BYTES",
+    "SHAPES",
+    "Shape",
+    "Units",
+    "Use",
+    "most_together",
+    "read_units",
+    "shape_of",
+    "units",
+]
+
+MOST_ITEM_BYTES = 400 * 1024
+"""DynamoDB's limit for an item."""
+MOST_TRANSACTION_BYTES = 4 * 1024 * 1024
+
+
+class Shape(Enum):
+    """How a strategy counts, as far as requests, units and time go."""
+
+    TAIL = "the highest item is remembered, and the number is the key of the next"
+    TRANSACTION = "the counter moves in the transaction of the items"
+    ADDITION = "an addition to the counter, then the item"
+    READ_AND_WRITE = "a read of the counter and a conditional write, then the item"
+    BLOCK = "a block by an addition, then items from memory"
+
+    @property
+    def shares_writes(self) -> bool:
+        """Whether the callers of one process share the write of their items, and processes of one host take turns."""
+        return self in {Shape.TAIL, Shape.TRANSACTION}
+
+
+SHAPES: dict[type[Strategy], Shape] = {
+    SortKeyMaximum: Shape.TAIL,
+    TransactionalCounter: Shape.TRANSACTION,
+    AtomicCounter: Shape.ADDITION,
+    OptimisticCounter: Shape.READ_AND_WRITE,
+    BlockAllocator: Shape.BLOCK,
+}
+
+
+def shape_of(strategy: type[Strategy]) -> Shape:
+    """The shape of a strategy, or that of the one that it is derived from. Raises InvalidSequence if it has none."""
+    for base in strategy.__mro__:
+        if base in SHAPES:
+            return SHAPES[base]
+    known = ", ".join(known.__name__ for known in SHAPES)
+    raise InvalidSequence(f"{strategy.__name__} cannot be forecast: nothing is known of its costs, only of {known}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The write and the read units that a number takes of one partition."""
+
+    write: float = 0.0
+    read: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What one number takes: requests, and units of the partitions of the item, of its marker and of its counter.
+
+    A scope has a partition for its items and one for its markers. All counters of a sequence have one together.
+    """
+
+    requests: float
+    item: Use
+    marker: Use = Use()
+    counter: Use = Use()
+
+    @property
+    def write(self) -> float:
+        return self.item.write + self.marker.write + self.counter.write
+
+    @property
+    def read(self) -> float:
+        return self.item.read + self.marker.read + self.counter.read
+
+
+def read_units(size: int) -> int:
+    """The units of a consistent read of so many bytes."""
+    return max(1, -(-size // 4096))
+
+
+def most_together(shape: Shape, item_bytes: int, *, tokens: bool) -> int:
+    """How many items one write can hold: a transaction has 100 actions and 4 MB. 1 for a shape that shares none."""
+    if not shape.shares_writes:
+        return 1
+    actions = (100 - (shape is Shape.TRANSACTION)) // (1 + tokens)
+    return max(1, min(actions, MOST_TRANSACTION_BYTES // max(item_bytes, 1)))
+
+
+def units(shape: Shape, item_bytes: int, *, tokens: bool, together: float = 1.0, block_size: int = 100) -> Units:
+    """What one of `together` numbers takes that one request stores, or whose values one request takes.
+
+    `item_bytes` is the item as it is stored, with its key, number and token. Nothing is read that a process remembers,
+    and no race is lost. For 1 < together the item is in a transaction, if the shape shares writes.
+
+    With a token every item is in a transaction with its marker, which has less than 1 KB. A shape that takes a value
+    first also looks for the marker: 1 read unit. A counter has less than 1 KB, with all its tallies.
+    """
+    alone = not tokens and (together <= 1 or not shape.shares_writes) and shape is not Shape.TRANSACTION
+    item = Use(write_units(item_bytes) * (1 if alone else 2))
+    marker = Use(2.0 * tokens, 0.0 if shape.shares_writes else 1.0 * tokens)
+    first = 1.0 + tokens  # the item, and the look for the marker
+    match shape:
+        case Shape.TAIL:
+            return Units(1 / together, item, marker)
+        case Shape.TRANSACTION:
+            return Units(1 / together, item, marker, Use(2 / together))
+        case Shape.ADDITION:
+            return Units(first + 1 / together, item, marker, Use(1 / together))
+        case Shape.READ_AND_WRITE:
+            return Units(first + 2 / together, item, marker, Use(1 / together, 1 / together))
+        case Shape.BLOCK:
+            return Units(first + 1 / block_size, item, marker, Use(1 / block_size))

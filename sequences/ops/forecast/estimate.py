@@ -1,0 +1,309 @@
+"""Speed and money by formulas: what a strategy takes under some traffic, and where its end is.
+
+The formulas know no races between hosts and no throttles; `simulation` does.
+
+The callers of one process who share writes are a queue with one server, which takes all who wait. If callers come by
+chance (Poisson) at a rate `r` and a write takes `S`, then Poisson(r S) callers come while it is under way, and are the
+next group; if there are none, the next caller is a group alone. So a group has on average
+
+    n = r S + exp(-r S),    alone with probability exp(-r S) (1 + r S)
+
+and a caller finds a write under way with probability r S / n, whose rest takes S / 2 on average. The bulk queue is in
+Kleinrock, "Queueing Systems", volume 1, section 4.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...commit.waiters import UNITS_PER_SECOND
+from ...strategies import BlockAllocator, SortKeyMaximum, Strategy
+from .costs import MOST_ITEM_BYTES, Shape, Units, most_together, read_units, shape_of, units
+
+__all__ = ["READS_A_SECOND", "WRITES_A_SECOND", "Estimate", "Traffic", "Verdict", "estimate"]
+
+WRITES_A_SECOND = float(UNITS_PER_SECOND)
+READS_A_SECOND = 3000.0
+"""What one partition takes in units a second, from
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html."""
+NEAR = 0.7
+"""From this share of the ceiling on the traffic is near it: a queue is long before it never ends."""
+TAIL_SECONDS: float = SortKeyMaximum.options["tail_seconds"].default
+MONTH_SECONDS = 30 * 24 * 3600
+ROUNDS = 60  # of the fixed points below, which converge in a few
+
+
+class Verdict:
+    """What the ceiling means for the traffic."""
+
+    FITS = "fits"
+    NEAR = "near"
+    OVER = "does not fit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """What is asked of one sequence. Raises ValueError for what no traffic is, with the name of the option.
+
+    `per_second` numbers at the peak in all `scopes`; the hottest scope gets the share `hottest` of them, an even one by
+    default. `writers` can ask at the same time, over `processes` of one host. A request takes `latency_ms` there and
+    back, and a number keeps a process busy for `processor_ms`. An item has `item_bytes` as it is stored. With `tokens`
+    every request has an idempotency token.
+    """
+
+    per_second: float
+    per_month: float | None = None
+    scopes: int = 1
+    hottest: float | None = None
+    item_bytes: int = 1000
+    tokens: bool = False
+    writers: int = 64
+    processes: int = 4
+    latency_ms: float = 5.0
+    processor_ms: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name in ("per_second", "scopes", "writers", "processes", "latency_ms"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"--{name.replace('_', '-')} is {getattr(self, name)}; it must be above 0.")
+        if self.per_month is not None and not 0 <= self.per_month < math.inf:
+            raise ValueError(f"--per-month is {self.per_month}; it must be 0 or more.")
+        if not 0 <= self.processor_ms < math.inf:
+            raise ValueError(f"--processor-ms is {self.processor_ms}; it must be 0 or more.")
+        if self.hottest is not None and not 1 / self.scopes <= self.hottest <= 1:
+            raise ValueError(f"--hottest is {self.hottest}; with {self.scopes} scopes it is from 1/{self.scopes} to 1.")
+        if not 1 <= self.item_bytes <= MOST_ITEM_BYTES:
+            raise ValueError(f"--item-bytes is {self.item_bytes}; an item has from 1 to {MOST_ITEM_BYTES} bytes.")
+        if self.processes > self.writers:
+            raise ValueError(f"--processes {self.processes} needs as many --writers or more, not {self.writers}.")
+
+    @property
+    def hot(self) -> float:
+        """Numbers a second in the hottest scope."""
+        return self.per_second * (1 / self.scopes if self.hottest is None else self.hottest)
+
+    @property
+    def latency(self) -> float:
+        """A round trip in seconds."""
+        return self.latency_ms / 1000
+
+    @property
+    def processor(self) -> float:
+        """The time in seconds for which a number keeps its process busy."""
+        return self.processor_ms / 1000
+
+    @property
+    def writers_each(self) -> float:
+        """The writers of one process."""
+        return self.writers / self.processes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """What one strategy does under some traffic.
+
+    `units` and `group` are those of the hottest scope at the peak. `wait_ms` is until a number is there, on average;
+    None if the queue never ends. `ceiling` is in numbers a second of one scope, and `limit` what limits it.
+    `partition_units` are the write units a second of the hottest partition. `month_units` are the most write and read
+    units that a month takes; None if the traffic has no month.
+    """
+
+    strategy: str
+    units: Units
+    group: float
+    wait_ms: float | None
+    ceiling: float
+    limit: str
+    partition: str
+    partition_units: float
+    verdict: str
+    remedy: str
+    month_units: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Groups of callers: how many are in one, the share of groups of one, and the wait for the write to begin."""
+
+    size: float
+    alone: float
+    wait: float
+
+
+def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | None = None) -> Estimate:
+    """What a strategy does under this traffic. Raises InvalidSequence for one whose costs are not known."""
+    shape = shape_of(strategy)
+    block_size = block_size or BlockAllocator.options["block_size"].default
+    group, taken = _at(shape, traffic, traffic.hot, block_size)
+    ceilings = _ceilings(shape, traffic, block_size)
+    limit = min(ceilings, key=lambda name: ceilings[name])
+    ceiling = ceilings[limit]
+    loads = _loads(traffic, taken)
+    partition = max(loads, key=lambda name: loads[name])
+    verdict = _verdict(traffic, ceiling, taken)
+    wait = _wait(shape, traffic, group, taken)
+    return Estimate(
+        strategy=strategy.__name__,
+        units=taken,
+        group=group.size,
+        wait_ms=1000 * wait if wait < math.inf else None,
+        ceiling=ceiling,
+        limit=limit,
+        partition=partition,
+        partition_units=loads[partition],
+        verdict=verdict,
+        remedy="" if verdict == Verdict.FITS else _remedy(shape, limit),
+        month_units=_month(shape, traffic, taken, block_size),
+    )
+
+
+def _at(shape: Shape, traffic: Traffic, rate: float, block_size: int) -> tuple[_Group, Units]:
+    """The groups of a scope at a rate, and what a number takes there."""
+    most = most_together(shape, traffic.item_bytes, tokens=traffic.tokens)
+    if shape.shares_writes:
+        group = _taking_turns(rate, traffic, most)
+    else:
+        trips = 2 if shape is Shape.READ_AND_WRITE else 1
+        group = _grouped(rate / traffic.processes, trips * traffic.latency, math.inf)
+    lone, shared = (
+        units(shape, traffic.item_bytes, tokens=traffic.tokens, together=size, block_size=block_size)
+        for size in (1, max(group.size, 1 + 1e-9))
+    )
+    if not shape.shares_writes:
+        return group, shared
+    share = group.alone / group.size  # of the numbers that are alone in their write
+    taken = _mixed(lone, shared, share, 1 / group.size)
+    return group, _with_tail(taken, traffic, rate, group) if shape is Shape.TAIL else taken
+
+
+def _grouped(rate: float, seconds: float, most: float, busy: float = 0.0) -> _Group:
+    """The groups of one process whose writes take `seconds`, and `busy` for each caller; see above.
+
+    No group is larger than `most`: at that size the queue grows, and the wait has no end.
+    """
+    size = 1.0
+    for _ in range(ROUNDS):
+        load = rate * (seconds + busy * size)
+        size = min(load + math.exp(-load), most)
+    if load >= most:
+        return _Group(most, 0.0, math.inf)
+    return _Group(size, math.exp(-load) * (1 + load), load / size * (seconds + busy * size) / 2)
+
+
+def _taking_turns(rate: float, traffic: Traffic, most: int) -> _Group:
+    """The groups of processes of one host that take turns at a scope.
+
+    One process is a group queue. Of several, each one's callers gather while it writes and while it waits for its turn;
+    so it goes round: idle, waiting, writing. How long it waits is the mean value analysis of a closed queue (Reiser and
+    Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", 1980). As all writes take the same time, a
+    write under way counts half for a process that was idle; one that lines up again at once comes when a write begins.
+    """
+    seconds, busy, processes = traffic.latency, traffic.processor, traffic.processes
+    if processes == 1:
+        return _grouped(rate, seconds, most, busy)
+    each = rate / processes
+    load = each * seconds
+    idle, queue, writing, turn = math.exp(-load) / each, 0.0, 0.0, 0.0
+    for others in range(processes):
+        turn = seconds * (queue - math.exp(-load) * writing / 2)
+        cycle = idle + turn + seconds
+        queue, writing = (others + 1) * (turn + seconds) / cycle, (others + 1) * seconds / cycle
+    size = max(each * (idle + turn + seconds), rate * seconds)  # as there is one write at a time
+    turn = size / each - idle - seconds
+    if size >= most:
+        return _Group(most, 0.0, math.inf)
+    alone = math.exp(-load) * (1 + load) * math.exp(-each * turn)
+    while_writing, while_waiting = load * (seconds / 2 + turn), each * turn * turn / 2
+    return _Group(size, alone, (while_writing + math.exp(-load) * turn + while_waiting) / size)
+
+
+def _mixed(lone: Units, shared: Units, share: float, requests: float) -> Units:
+    """The units of numbers of which this share is alone in its write."""
+    mix = share * lone.item.write + (1 - share) * shared.item.write
+    return Units(requests, type(lone.item)(mix, lone.item.read), lone.marker, shared.counter)
+
+
+def _with_tail(taken: Units, traffic: Traffic, rate: float, group: _Group) -> Units:
+    """With the reads of the highest item: by a caller who comes when it is not remembered any more."""
+    read = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
+    item = type(taken.item)(taken.item.write, read * read_units(traffic.item_bytes))
+    return Units(taken.requests + read, item, taken.marker, taken.counter)
+
+
+def _wait(shape: Shape, traffic: Traffic, group: _Group, taken: Units) -> float:
+    """The seconds until a number is there: the wait for the group's write, and the requests one after another."""
+    trips = {Shape.TAIL: 1, Shape.TRANSACTION: 1, Shape.ADDITION: 2, Shape.READ_AND_WRITE: 3, Shape.BLOCK: 1}[shape]
+    trips += traffic.tokens and not shape.shares_writes  # the look for the marker
+    reads = taken.item.read / read_units(traffic.item_bytes) if shape is Shape.TAIL else 0.0
+    waits = 0.0 if shape is Shape.BLOCK else group.wait
+    return waits + (trips + reads) * traffic.latency + traffic.processor
+
+
+def _ceilings(shape: Shape, traffic: Traffic, block_size: int) -> Mapping[str, float]:
+    """The most numbers a second of one scope by what limits them."""
+    latency, busy, processes = traffic.latency, traffic.processor, traffic.processes
+    each = min(most_together(shape, traffic.item_bytes, tokens=traffic.tokens), traffic.writers_each)
+    together = each if shape.shares_writes else traffic.writers_each
+    taken = units(shape, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
+    found = {
+        name: limit / used
+        for name, limit, used in (
+            ("write units of the items' partition", WRITES_A_SECOND, taken.item.write),
+            ("write units of the markers' partition", WRITES_A_SECOND, taken.marker.write),
+            ("write units of the counters' partition", WRITES_A_SECOND, taken.counter.write),
+            ("read units of the counters' partition", READS_A_SECOND, taken.counter.read),
+        )
+        if used
+    }
+    if shape.shares_writes:
+        found["one write at a time, by turns"] = processes * each / max(processes * latency, latency + busy * each)
+    else:
+        found["the writers, each of which waits for its requests"] = traffic.writers / _wait(
+            shape, traffic, _Group(1, 1, 0), taken
+        )
+    if busy:
+        found["the processes' own work"] = processes / busy
+    return found
+
+
+def _loads(traffic: Traffic, taken: Units) -> Mapping[str, float]:
+    """The write units a second of each partition at the peak. The counters of all scopes are in one."""
+    return {
+        "items": traffic.hot * taken.item.write,
+        "markers": traffic.hot * taken.marker.write,
+        "counters": traffic.per_second * taken.counter.write,
+    }
+
+
+def _verdict(traffic: Traffic, ceiling: float, taken: Units) -> str:
+    counters = max(
+        traffic.per_second * taken.counter.write / WRITES_A_SECOND,
+        traffic.per_second * taken.counter.read / READS_A_SECOND,
+    )
+    load = max(traffic.hot / ceiling, counters)
+    return Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
+
+
+def _remedy(shape: Shape, limit: str) -> str:
+    """What helps against a limit."""
+    if "markers" in limit or "items" in limit:
+        return "Spread the numbers over more scopes, or make the items smaller."
+    if "counters" in limit:
+        return "Take BlockAllocator, whose processes seldom ask the counter."
+    if "own work" in limit:
+        return "Run more processes."
+    if "writers" in limit:
+        return "Run more writers."
+    return "Run more writers, or spread the numbers over more scopes."
+
+
+def _month(shape: Shape, traffic: Traffic, peak: Units, block_size: int) -> tuple[float, float] | None:
+    """The write and read units of a month: those of the peak, or those of an even rate, whichever are more."""
+    if traffic.per_month is None:
+        return None
+    even = traffic.per_month / MONTH_SECONDS
+    rate = traffic.hot / traffic.per_second * even
+    steady = _at(shape, traffic, rate, block_size)[1] if rate else peak
+    return traffic.per_month * max(peak.write, steady.write), traffic.per_month * max(peak.read, steady.read)

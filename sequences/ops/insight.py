@@ -1,0 +1,354 @@
+"""What is stored of one scope, for somebody who looks at it: its state, its last numbers, and what became of a request.
+
+All of it only reads, and takes no number. Items are shown by their keys alone. `audit` proves a whole scope; this looks
+at its end.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from .. import dynamodb
+from ..changes.changing import Scene
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import MARKER_EXPIRY
+from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
+from ..registry import configured
+from ..rows import remedies
+from ..rows.layout import SIGNATURE, signed_void
+from ..services.texts import following
+from ..strategies import Strategy
+from ..types import Change, Dated, Scope, parted
+from .audit import Gap
+from .audit.results import AuditResult, AuditRun, KeptAudits
+from .audit.series import Series, explained
+
+__all__ = [
+    "REQUESTS_OF_A_REQUEST",
+    "REQUESTS_OF_A_SCOPE",
+    "Insight",
+    "Line",
+    "Setting",
+    "Trace",
+    "look_at",
+    "settings_of",
+    "trace",
+]
+
+REQUESTS_OF_A_SCOPE = 6
+REQUESTS_OF_A_REQUEST = 2
+LAST_NUMBERS = 100
+NEXT_NUMBERS = 3
+LATEST_CHANGES = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
+
+    `key` is that of the item. `by`, `at` and `about` tell who made it void, or has skipped it, when and why; without
+    `by`, `about` says what the gap means.
+    """
+
+    kind: str
+    first: int
+    last: int
+    count: int = 1
+    text: str = ""
+    key: str = ""
+    by: str = ""
+    at: datetime.datetime | None = None
+    about: str = ""
+
+
+class Setting(NamedTuple):
+    """A setting in force, and whether it is the default."""
+
+    name: str
+    value: Any
+    is_default: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Insight:
+    """One scope, as a few reads find it.
+
+    `trouble` says why the next number is refused, and `frozen` by whom it is frozen. `held` counts the reserved values
+    that this process still serves from memory; None if the strategy reserves none. `lines` are the latest numbers, the
+    highest first; `unlisted` says why there are none. `changes` are the latest of this scope.
+    """
+
+    scope: str | None
+    period: str
+    last_value: int | None
+    last_text: str
+    upcoming: Sequence[str]
+    frozen: str
+    trouble: str
+    held: int | None
+    percent_used: int
+    lines: Sequence[Line]
+    unlisted: str
+    changes: Sequence[Change]
+    run: AuditRun | None
+    result: AuditResult | None
+
+
+def look_at(strategy: Strategy, scope: Scope) -> Insight:
+    """Look at one scope of a sequence.
+
+    Cost: at most REQUESTS_OF_A_SCOPE requests without repeats: the counter, the highest item, perhaps the note of a
+    switch, the last LAST_NUMBERS items, one page of the history, and the audit that is kept.
+    Raises InvalidScope, ScopeNotFound, SequenceUnavailable and StorageRefused.
+    """
+    scene = Scene(strategy, scope, partial(read, deadline=strategy.deadline()))
+    changes, complete = _changes(strategy, scope)
+    unlisted = _unlisted(strategy)
+    plain, period = parted(scope)
+    run, result = _kept(strategy, scope)
+    return Insight(
+        scope=plain,
+        period=period,
+        last_value=scene.last,
+        last_text="" if scene.last is None else strategy.text_or_number(scene.last, scope),
+        upcoming=following(strategy, scope, scene.last, NEXT_NUMBERS),
+        frozen=remedies.signature(scene.frozen) if scene.frozen else "",
+        trouble=_trouble(scene),
+        held=strategy.held(scope),
+        percent_used=strategy.numbers.percent_used(scene.last),
+        lines=[] if unlisted else list(_lines(scene, changes, complete=complete))[::-1],
+        unlisted=unlisted,
+        changes=changes,
+        run=run,
+        result=result,
+    )
+
+
+def _trouble(scene: Scene) -> str:
+    try:
+        scene.require_order()
+    except SequenceWentBack as error:
+        return str(error)
+    return "" if scene.last is None or scene.last < scene.numbers.maximum else str(scene.numbers.exhausted())
+
+
+def _changes(strategy: Strategy, scope: Scope) -> tuple[list[Change], bool]:
+    """The latest changes of a scope, and whether there are no older ones in the history of the sequence."""
+    try:
+        changes, cursor = strategy.history.page(None, LATEST_CHANGES)
+    except (InvalidSequence, TableMissing):
+        return [], True
+    return [change for change in changes if Dated.of(change.scope, change.period) == scope], cursor is None
+
+
+def _kept(strategy: Strategy, scope: Scope) -> tuple[AuditRun | None, AuditResult | None]:
+    try:
+        return KeptAudits(strategy).look(scope)
+    except (InvalidSequence, TableMissing):
+        return None, None
+
+
+def _unlisted(strategy: Strategy) -> str:
+    layout = strategy.layout
+    if layout.in_collections or len(layout.key(None, strategy.numbers.start)) == len(layout.key_names):
+        return ""
+    return "The items of this sequence have keys of their own: which item has which number is known to the application."
+
+
+def _lines(scene: Scene, changes: Sequence[Change], *, complete: bool) -> Iterator[Line]:
+    """The last numbers up to the last value, in their order, and the gaps between them."""
+    strategy, numbers = scene.strategy, scene.numbers
+    rows, first = _rows(scene)
+    series = Series(numbers=numbers, schema=strategy.schema)
+    why = _why(strategy, complete=complete)
+    skipped = [change for change in changes if change.after is not None and change.after != change.before]
+    expected = first
+    for value in [*sorted(value for value in rows if value >= first), None]:
+        end = (numbers.before_start if scene.last is None else scene.last) if value is None else value - numbers.step
+        for gap in explained(expected, end, skipped, series):
+            yield _gap(strategy, scene.scope, gap, why)
+        if value is not None:
+            yield _stored(strategy, scene.scope, value, rows[value])
+            expected = value + numbers.step
+
+
+def _rows(scene: Scene) -> tuple[dict[int, Mapping[str, Any]], int]:
+    """The last items by their values, and the value from which on all of them were read."""
+    strategy, numbers = scene.strategy, scene.numbers
+    if scene.last is None:
+        return {}, numbers.start
+    if strategy.layout.in_collections:
+        return _of_collection(strategy, scene.scope, scene.last)
+    first = max(numbers.start, scene.last - numbers.step * (LAST_NUMBERS - 1))
+    values = range(first, scene.last + 1, numbers.step)
+    return _by_keys(strategy, scene.scope, values), first
+
+
+def _attributes(strategy: Strategy) -> list[str]:
+    return ["void", *filter(None, [strategy.layout.text_name])]
+
+
+def _of_collection(strategy: Strategy, scope: Scope, last: int) -> tuple[dict[int, Mapping[str, Any]], int]:
+    schema, numbers = strategy.schema, strategy.numbers
+    request = expressions.query_numbers(
+        schema,
+        strategy.layout.partition(scope),
+        newest_first=True,
+        limit=LAST_NUMBERS,
+        attributes=_attributes(strategy),
+    )
+    answer = read("query", request, deadline=strategy.deadline())
+    found = ((schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"]))
+    rows: dict[int, Mapping[str, Any]] = {
+        number: row for number, row in found if number is not None and not numbers.problem(number)
+    }
+    first = min(rows, default=last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
+    return rows, first
+
+
+def _by_keys(strategy: Strategy, scope: Scope, values: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+    """The items under these values, at most 100, which are no collection but have keys that follow from the values."""
+    layout = strategy.layout
+    (name,) = layout.key_names
+    keys = [layout.key(scope, value) for value in values]
+    request = expressions.read_keys(layout.schema.table, keys, attributes=[name, *_attributes(strategy)])
+    answer = read("batch_get_item", request, deadline=strategy.deadline())
+    rows = {row[name]: row for row in map(dynamodb.unmarshal, answer["Responses"].get(layout.schema.table, ()))}
+    by_value = {value: rows.get(dynamodb.unmarshal(key)[name]) for value, key in zip(values, keys, strict=True)}
+    return {value: row for value, row in by_value.items() if row is not None}
+
+
+def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:
+    name, void = strategy.layout.text_name, signed_void(row)
+    by, at, reason = (str(void.get(part, "")) for part in SIGNATURE)
+    return Line(
+        kind="void" if void else "stored",
+        first=value,
+        last=value,
+        text=str(row[name]) if name and name in row else strategy.text_or_number(value, scope),
+        key=strategy.layout.key_text(scope, value),
+        by=(by or "somebody") if void else "",
+        at=_moment(at),
+        about=(reason or "no reason given") if void else "",
+    )
+
+
+def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
+    return Line(
+        kind="gap",
+        first=gap.first,
+        last=gap.last,
+        count=gap.count,
+        text=strategy.text_or_number(gap.first, scope),
+        by=gap.by,
+        at=_moment(gap.at),
+        about=gap.reason if gap.by else why,
+    )
+
+
+def _moment(text: str) -> datetime.datetime | None:
+    """The time that a row tells; None if it tells none that can be read."""
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _why(strategy: Strategy, *, complete: bool) -> str:
+    """What a gap means that no change explains."""
+    own = ", or its item has a key of its own" if strategy.layout.may_own_key else ""
+    if strategy.gapless:
+        among = "No change explains it" if complete else f"None of the latest {LATEST_CHANGES} changes explains it"
+        return f"{among}{own}: run an audit."
+    if strategy.held(None) is not None:
+        return f"By design: a process holds it in its block, used it without an item, or ended before it used it{own}."
+    return f"By design: a value is taken before its item is stored, and nobody stored one under it{own}."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """What is known of the request with an idempotency token: its marker, and the item under the marker's value.
+
+    Without a `value` nothing is known. `stored_at` is when the marker was stored, as far as its expiry tells.
+    `is_expired`: a repeat would be a new request by now. `item` says what is under the value now.
+    """
+
+    scope: str | None
+    value: int | None = None
+    count: int = 1
+    period: str = ""
+    texts: Sequence[str] = ()
+    stored_at: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    is_expired: bool = False
+    key: str = ""
+    item: str = ""
+
+
+def trace(strategy: Strategy, scope: str | None, token: str) -> Trace:
+    """What became of a request of a scope, in any period. Cost: at most REQUESTS_OF_A_REQUEST reads.
+
+    Raises SequenceUnavailable and StorageRefused.
+    """
+    send = partial(read, deadline=strategy.deadline())
+    answer = send("get_item", expressions.read_item(strategy.markers.schema.table, strategy.markers.key(scope, token)))
+    marker = dynamodb.unmarshal(answer.get("Item", {}))
+    value, expires = marker.get("value"), marker.get(MARKER_EXPIRY)
+    if not isinstance(value, int) or not isinstance(expires, int) or marker.get("token") != token:
+        return Trace(scope=scope)
+    counted, count = Dated.of(scope, marker.get("period", "")), marker.get("count", 1)
+    until = datetime.datetime.fromtimestamp(expires, datetime.UTC)
+    last = value + strategy.numbers.step * (count - 1)
+    day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else None
+    return Trace(
+        scope=scope,
+        value=value,
+        count=count,
+        period=marker.get("period", ""),
+        texts=[strategy.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
+        stored_at=until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
+        until=until,
+        is_expired=expires <= strategy.wall(),
+        key=strategy.layout.key_text(counted, value),
+        item=_item_of(strategy, counted, marker, send),
+    )
+
+
+def _item_of(strategy: Strategy, scope: Scope, marker: Mapping[str, Any], send: Any) -> str:
+    """What is stored under a marker's value, in words."""
+    if "count" in marker:
+        return "It took values without items."
+    layout, key = strategy.layout, strategy.layout.key(scope, marker["value"])
+    if len(key) != len(layout.key_names):
+        return "Its item has a key of its own, which the application knows."
+    row = dynamodb.unmarshal(send("get_item", expressions.read_item(layout.schema.table, key)).get("Item", {}))
+    if not row:
+        own = ", or it has a key of its own" if layout.may_own_key else ""
+        return f"Its item is not there any more{own}."
+    if row.get(layout.token_name) != marker["token"]:
+        return "The item under this number belongs to another request."
+    return "Its item is stored, and void." if signed_void(row) else "Its item is stored."
+
+
+def settings_of(strategy: Strategy) -> list[Setting]:
+    """The settings in force, those of OPTIONS last, in the order of their names."""
+    config, given = strategy.config, configured()[strategy.alias]
+    keys = {
+        "STRATEGY": config.strategy,
+        "TABLE": config.table,
+        "START": config.start,
+        "STEP": config.step,
+        "MAXIMUM": config.maximum,
+        "FORMAT": config.format or "{value}",
+        "PERIOD": config.period.kind,
+        "CLIENT": config.client,
+    }
+    return [
+        *(Setting(name, value, name not in given) for name, value in keys.items()),
+        *(Setting(name, value, name not in config.options) for name, value in sorted(strategy.option.items())),
+    ]

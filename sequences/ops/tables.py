@@ -1,0 +1,92 @@
+"""The tables that the configured sequences need: how they are created, and how their markers expire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import dynamodb
+from ..dynamodb import PLAIN, TableOptions
+from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema, KeyType
+from ..exceptions import StorageRefused
+from ..registry import strategies
+from ..rows.stored_counter import counter_schema
+from ..strategies.base import Strategy
+
+__all__ = ["create_tables", "keys_of", "schemas_of", "shown"]
+
+
+def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -> dict[str, bool]:
+    """Create the tables that are missing, and return whether each was created, by its name. Safe to run again.
+
+    New tables have the `options`; existing ones stay as they are.
+
+    Markers expire by an attribute that items cannot have. A table that deletes items by another attribute is refused;
+    with `move_expiry` that is turned off first. Raises StorageRefused for such a table, and for one with other keys
+    than its sequence is configured for; NotConfigured, AccessRefused, InvalidSequence, and NotWritten when the engine
+    is not reachable.
+    """
+    made = [strategies[alias] for alias in strategies]
+    created: dict[tuple[str, str], bool] = {}
+    for strategy in made:
+        for schema in schemas_of(strategy):
+            place = (schema.table, schema.client)
+            if place not in created:
+                created[place] = dynamodb.create_table(schema.table, keys_of(schema), schema.client, options)
+            _check_keys(strategy.alias, schema)
+    if any(created.values()):
+        strategies.forget()
+    for table, client in dict.fromkeys((one.markers.schema.table, one.config.client) for one in made):
+        _expire_markers(table, client, move=move_expiry)
+    return {_place(*place): is_new for place, is_new in created.items()}
+
+
+def _place(table: str, client: str) -> str:
+    return table if client == dynamodb.DEFAULT_CLIENT else f"{table} of client {client}"
+
+
+def schemas_of(strategy: Strategy) -> list[KeySchema]:
+    """The tables of a sequence, each once: of its items, its counters, its markers and its history."""
+    counter, history = strategy.counter, strategy.history
+    schemas = [counter_schema(counter.table, strategy.config.client)] if counter and not counter.beside_items else []
+    schemas += [history.schema] if history.is_apart else []
+    return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
+
+
+def _check_keys(alias: str, schema: KeySchema) -> None:
+    """Raise StorageRefused for a table with other keys."""
+    keys = dynamodb.table_keys(schema.table, schema.client)
+    if list(keys.items()) != list(keys_of(schema).items()):
+        raise StorageRefused(
+            f"The table {schema.table!r} has the keys {shown(keys)}; the sequence {alias!r} is configured for "
+            f"{shown(keys_of(schema))}: set 'key_names' and 'key_types' in its OPTIONS, or name another table."
+        )
+
+
+def keys_of(schema: KeySchema) -> Mapping[str, KeyType]:
+    """The types of a table's key attributes by their names, the partition key first."""
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def shown(keys: Mapping[str, str]) -> str:
+    """Key attributes as a message names them."""
+    return ", ".join(f"{name} ({kind})" for name, kind in keys.items())
+
+
+def _expire_markers(table: str, client: str, *, move: bool) -> None:
+    attribute = dynamodb.expire_items(table, MARKER_EXPIRY, client)
+    if attribute == MARKER_EXPIRY:
+        return
+    if not move:
+        raise StorageRefused(
+            f"The table {table!r} deletes items by {attribute!r}, which items of a sequence may have: a deleted item "
+            "leaves a gap. Run `manage.py create_tables --move-expiry`: it turns that off and expires markers by "
+            f"{MARKER_EXPIRY!r}. Older markers stay until you delete them."
+        )
+    dynamodb.keep_items(table, attribute, client)
+    try:
+        dynamodb.expire_items(table, MARKER_EXPIRY, client)
+    except StorageRefused as error:
+        raise StorageRefused(
+            f"The table {table!r} deletes no items by {attribute!r} any more. DynamoDB takes up to an hour before it "
+            f"accepts another attribute: then run `manage.py create_tables` again. ({error})"
+        ) from error

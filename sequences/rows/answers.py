@@ -1,0 +1,87 @@
+"""Answers requests for items: with the allocation of what a write stored, or with the first answer to their token."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..commit.requests import Pending, PutRequest
+from ..commit.retries import Deadline
+from ..exceptions import IdempotencyMismatch
+from ..types import Allocation, Dated, Scope, parted
+from .assignments import Assigner
+from .markers import Markers
+
+__all__ = ["Answers", "Texts"]
+
+Texts = Callable[[int, str | None, datetime.date | None, str], str]
+"""The text of a value, with its scope, the document's date and its period."""
+
+
+class Answers:
+    """The answers of one sequence."""
+
+    def __init__(self, assigner: Assigner, markers: Markers, texts: Texts) -> None:
+        self._assigner = assigner
+        self._markers = markers
+        self._texts = texts
+
+    def value(self, first: int, place: int) -> int:
+        """The value of an item, from that of the first item of its request."""
+        return first + self._assigner.numbers.step * place
+
+    def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
+        """A value as FORMAT writes it."""
+        plain, period = parted(scope)
+        return self._texts(value, plain, day, period)
+
+    def allocate(
+        self,
+        scope: Scope,
+        pending: Pending[PutRequest],
+        value: int,
+        day: datetime.date | None,
+        *,
+        replayed: bool = False,
+    ) -> None:
+        """Answer a request with the allocation of each of its items. They share what it cost."""
+        plain, period = parted(scope)
+        count = pending.request.count if pending.request.more else 1
+        first = Allocation(
+            sequence=self._markers.alias,
+            scope=plain,
+            value=value,
+            attempts=pending.attempts,
+            replayed=replayed,
+            write_units=pending.write_units / count,
+            read_units=pending.read_units / count,
+            period=period,
+            text=self.text(value, scope, day),
+        )
+        if count > 1:
+            following = [self.value(value, place) for place in range(1, count)]
+            pending.rest = tuple(replace(first, value=one, text=self.text(one, scope, day)) for one in following)
+        pending.settle(first)
+
+    def repeat_if_marked(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
+        """Answer a request whose token already has a marker, before it takes a value. One consistent read."""
+        if pending.request.marked and (marker := self._markers.find(scope, pending, deadline)):
+            self.repeat(scope, pending, marker)
+
+    def repeat(self, scope: Scope, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:
+        """Answer a repeat with the first answer, or refuse it if its item differs."""
+        if marker.get("digest") != pending.request.digest:
+            pending.settle(
+                IdempotencyMismatch(
+                    f"The idempotency token {pending.request.token!r} was used in {self._markers.alias!r} for another "
+                    "item. Use a new token for a new request, and repeat a request unchanged."
+                )
+            )
+        if "value" not in marker:
+            return
+        value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
+        day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
+        self.allocate(scope, pending, value, day, replayed=True)  # an earlier answer stays
+        self._assigner.handed_out(scope, value)

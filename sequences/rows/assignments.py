@@ -1,0 +1,70 @@
+"""Between the item writer and a strategy: which requests get which values, and what the strategy learns of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..commit.requests import Pending, PutRequest
+from ..commit.retries import Deadline
+from ..exceptions import CancellationReason
+from ..types import Scope
+from .layout import Send
+from .numbers import Numbers
+from .own_rows import OwnRows
+
+__all__ = ["Assigner", "Assignment", "Hint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A scope's last value, and when a read or a write confirmed it (monotonic seconds)."""
+
+    last_value: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which requests get which values, the read units that it cost, and the counter's own action if there is one."""
+
+    pendings: Sequence[Pending[PutRequest]]
+    values: Sequence[int]
+    read_units: float = 0.0
+    counter: Mapping[str, Any] | None = None
+    token: str = ""
+
+
+class Assigner(Protocol):
+    """Decides which value comes next, and learns the outcome. Every `Strategy` is one."""
+
+    numbers: Numbers
+    """How far each value is from the one before."""
+
+    own_rows: OwnRows
+    """The rows that are for no caller to write."""
+
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """Assign the next values to these requests, or to the first few of them. May read."""
+
+    def committed(self, scope: Scope, last_value: int) -> None:
+        """A write is stored, and this is its last value."""
+
+    def handed_out(self, scope: Scope, value: int) -> None:
+        """A marker shows that this value was handed out."""
+
+    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
+        """The counter has changed since it was read; `reason.old` is the counter now."""
+
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
+        """Another item is already stored under this value."""
+
+    def skipped(self, scope: Scope) -> None:
+        """A number that is taken is the first of a skipped range: what comes next must be read."""
+
+    def hint(self, scope: Scope) -> Hint | None:
+        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
+
+    def accept_hint(self, scope: Scope, hint: Hint) -> None:
+        """Take over a newer last value from another process of this host."""

@@ -1,0 +1,130 @@
+"""The history of a sequence: one row for each guarded change, written in the transaction of the change itself.
+
+A row is never changed and never deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from .. import dynamodb
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import KeySchema
+from ..exceptions import InvalidChange, InvalidSequence
+from ..types import Change, Dated, Scope
+from .layout import Send
+
+__all__ = ["History"]
+
+FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
+LINES_A_PAGE = 1000
+
+_PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00#[0-9a-f]{32}")
+
+
+class History:
+    """The history of one sequence, in a table with the keys of counters. It is one partition, in the order of time."""
+
+    def __init__(self, alias: str, schema: KeySchema, items_table: str) -> None:
+        self.alias = alias
+        self._schema = schema
+        self._items_table = items_table
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the history is not in the table of the items, whose keys are others."""
+        return self._schema.table != self._items_table
+
+    @property
+    def schema(self) -> KeySchema:
+        """The table of the history. Raises InvalidSequence if it would be the table of the items."""
+        if not self.is_apart:
+            where = f"SEQUENCES[{self.alias!r}]['OPTIONS']['history_table']"
+            raise InvalidSequence(f"{where} must be another table than {self._items_table!r}, which holds the items.")
+        return self._schema
+
+    @property
+    def partition(self) -> str:
+        return f"#history#{self.alias}"
+
+    def put(self, change: Change, token: str) -> dict[str, Any]:
+        """The action that stores a change. Its row has the token of the change, by which a repeat is recognised."""
+        fields = {
+            "kind": change.kind,
+            "of_scope": change.scope,
+            "period": change.period or None,
+            "by": change.by,
+            "reason": change.reason,
+            "before": change.before,
+            "after": change.after,
+            "token": token,
+        }
+        told = {name: value for name, value in fields.items() if value is not None}
+        return expressions.put_if_absent(self.schema, {**self._key(change, token), **dynamodb.marshal(told)})
+
+    def has(self, change: Change, token: str, send: Send) -> bool:
+        """Whether a change is stored. One consistent read."""
+        return "Item" in send("get_item", expressions.read_item(self.schema.table, self._key(change, token)))
+
+    def _key(self, change: Change, token: str) -> dict[str, Any]:
+        at = change.at.isoformat(timespec="microseconds")
+        return {"sequence": {"S": self.partition}, "scope": {"S": f"{at}#{token}"}}
+
+    def page(self, cursor: str | None, limit: int) -> tuple[list[Change], str | None]:
+        """Some changes, the newest first, and the cursor of the next page. One query. Raises InvalidChange.
+
+        A cursor is the key of the page's last line, after the name of the sequence.
+        """
+        after = None if cursor is None else {"sequence": {"S": self.partition}, "scope": {"S": self._place(cursor)}}
+        request = expressions.query_numbers(
+            self.schema, self.partition, newest_first=True, limit=limit, after=after, attributes=FIELDS
+        )
+        answer = read("query", request, client=self.schema.client)
+        changes = [self._change(dynamodb.unmarshal(row)) for row in answer["Items"]]
+        place = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        return changes, place and f"{self.alias}#{place}"
+
+    def _place(self, cursor: str) -> str:
+        """The key of the line at which a page ended."""
+        begin = f"{self.alias}#"
+        if not isinstance(cursor, str) or not cursor.startswith(begin) or not _PLACE.fullmatch(cursor, len(begin)):
+            raise InvalidChange(
+                f"cursor is {cursor!r}; it must be one that a page of this history has given, or left out."
+            )
+        return cursor.removeprefix(begin)
+
+    def scopes_since(self, moment: datetime, send: Send) -> dict[str, Scope]:
+        """The scopes of the changes since a moment, by the keys of their lines. One query for each MB of lines."""
+        found: dict[str, Scope] = {}
+        after = {"sequence": {"S": self.partition}, "scope": {"S": moment.isoformat(timespec="microseconds")}}
+        while after:
+            request = expressions.query_numbers(
+                self.schema,
+                self.partition,
+                newest_first=False,
+                limit=LINES_A_PAGE,
+                after=after,
+                attributes=("of_scope", "period"),
+            )
+            answer = send("query", request)
+            rows = map(dynamodb.unmarshal, answer["Items"])
+            found.update({row["scope"]: Dated.of(row.get("of_scope"), row.get("period", "")) for row in rows})
+            after = answer.get("LastEvaluatedKey", {})
+        return found
+
+    def _change(self, row: Mapping[str, Any]) -> Change:
+        return Change(
+            sequence=self.alias,
+            scope=row.get("of_scope"),
+            kind=row["kind"],
+            by=row["by"],
+            at=datetime.fromisoformat(row["scope"].partition("#")[0]),
+            reason=row["reason"],
+            before=row.get("before"),
+            after=row.get("after"),
+            period=row.get("period", ""),
+        )

@@ -1,0 +1,231 @@
+"""Writes items under their values, together with their markers and what rides with them.
+
+An `Assigner` decides which value comes next. Each method makes one attempt; `commit_queues` decides which requests are
+written together, and retries. Why a write was refused is read in `refusals`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..actions import Action
+from ..commit.host_lock import hold_host_lock
+from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Role
+from ..commit.retries import Deadline, new_token
+from ..dynamodb import expressions
+from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
+from ..metrics import metrics
+from ..types import Scope, parted
+from .answers import Answers, Texts
+from .assignments import Assigner, Assignment, Hint
+from .host_line import HostLine, Turn
+from .layout import ItemLayout
+from .lives import TableLives
+from .markers import Markers
+from .put_requests import in_transactions, put_request, reservation
+from .refusals import Refusals
+
+__all__ = ["ItemWriter"]
+
+
+class ItemWriter(Committer):
+    """Stores the items of one sequence. With a `line`, processes and hosts that race at a scope take turns."""
+
+    def __init__(
+        self,
+        assigner: Assigner,
+        layout: ItemLayout,
+        markers: Markers,
+        lives: TableLives,
+        *,
+        most_actions: int,
+        line: HostLine | None,
+        clock: Callable[[], float],
+        texts: Texts,
+    ) -> None:
+        self.assigner = assigner
+        self.layout = layout
+        self.markers = markers
+        self.lives = lives
+        self.most_actions = most_actions
+        self.line = line
+        self.clock = clock
+        self.answers = Answers(assigner, markers, texts)
+        self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
+        self._turns: dict[Scope, Turn] = {}
+        """The turns in the line of hosts that are not paid for yet."""
+
+    def request(
+        self,
+        item: Mapping[str, Any],
+        token: str | None,
+        also: Sequence[Action] = (),
+        day: datetime.date | None = None,
+        more: Sequence[Mapping[str, Any]] = (),
+    ) -> PutRequest:
+        """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
+
+        `more` has the items that are stored with it.
+        """
+        request = put_request(
+            item,
+            token,
+            more=more,
+            also=also,
+            day=day,
+            own_key=self.layout.own_key,
+            own_row=self.assigner.own_rows.problem,
+            digest=self.markers.digest,
+        )
+        if more:
+            self._check_together(request)
+        elif request.actions > self.most_actions:
+            most = self.most_actions - request.actions + len(also)
+            raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
+        return request
+
+    def _check_together(self, request: PutRequest) -> None:
+        most = self.most_actions - request.marked
+        if request.count > most:
+            raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")
+        if request.size > MOST_BYTES:
+            raise InvalidItem(f"The items have {request.size:,} bytes; one transaction holds {MOST_BYTES:,}.")
+
+    def reservation(self, count: int, token: str, scope: Scope, day: datetime.date | None = None) -> PutRequest:
+        """The request for `count` values that a repeat with the same token gets again."""
+        return reservation(count, token, parted(scope)[1], day=day, digest=self.markers.digest)
+
+    def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
+        """Split requests, in their order, into as few parts as single writes can hold."""
+        return in_transactions(pendings, self.most_actions)
+
+    @contextmanager
+    def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[bool]:
+        """Hold the host lock of the scope, and have a turn in the line of hosts where there is one.
+
+        Take over their hints before the block, and leave new ones after it.
+        """
+        if self.line is None:
+            yield False
+            return
+        wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.partition(scope)}"
+        with hold_host_lock(counted_in, deadline.left) as lock:
+            if metrics.on:
+                metrics.had_turn(self.markers.alias, self.clock() - wanted_at)
+            given, own = lock.hint(), self.assigner.hint(scope)
+            if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
+                self.assigner.accept_hint(scope, Hint(*given))
+            with self.line.turn(scope, counted_in, wanted_at, deadline) as turn:
+                if turn.last_value is not None:
+                    self.assigner.accept_hint(scope, Hint(turn.last_value, self.clock()))
+                self._turns[scope] = turn
+                yield turn.place > 0
+                self._turns.pop(scope, None)
+                own = self.assigner.hint(scope)
+                turn.last_value = own.last_value if own and own.at >= wanted_at else None
+            if own:
+                lock.leave_hint(own.last_value, own.at)
+
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
+        """Prepare one write of these items, their markers, and the counter if the values come from one."""
+        life = self.lives.current
+        if not self.lives.takes_transactions:
+            pendings = pendings[:1]
+        assignment = self._assign(scope, pendings, deadline)
+        self._charge(scope, assignment)
+        actions = [assignment.counter] if assignment.counter else []
+        roles = [Role("counter")] if assignment.counter else []
+        signs = [new_token() for _ in assignment.pendings]
+        for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
+            request, sign = pending.request, signs[index]
+            text = self.answers.text(value, scope, request.day) if request.also or self.layout.text_name else ""
+            if request.item is not None:
+                actions.append(
+                    expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text, sign))
+                )
+                roles.append(Role("item", index))
+            if request.more:
+                actions += self._following(scope, request, value, sign)
+                roles += [Role("item", index, place) for place in range(1, request.count)]
+            if request.marked:
+                actions.append(self.markers.put(scope, request, value, sign))
+                roles.append(Role("marker", index))
+            if request.also:
+                actions += [action.wire(value, text) for action in request.also]
+                roles += [Role("also", index, rider) for rider in range(len(request.also))]
+        single = len(actions) == 1
+        token = assignment.token or new_token()
+        return PreparedWrite(
+            operation="put_item" if single else "transact_write_items",
+            request=expressions.single_write(actions[0])
+            if single
+            else expressions.transaction(actions, request_token=token),
+            pendings=tuple(assignment.pendings),
+            values=tuple(assignment.values),
+            roles=tuple(roles),
+            token=token,
+            signs=frozenset((token, *signs)),
+            life=life,
+        )
+
+    def _charge(self, scope: Scope, assignment: Assignment) -> None:
+        """Share out what it cost to find the values, and to have the turn."""
+        turn, count = self._turns.pop(scope, Turn()), len(assignment.pendings)
+        read_units = assignment.read_units + turn.read_units
+        for pending in assignment.pendings:
+            pending.charge(read_units=read_units / count, write_units=turn.write_units / count)
+
+    def _assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """Assign the next values. A repeat needs none, and is answered although there is none."""
+        try:
+            return self.assigner.assign(scope, pendings, deadline)
+        except (SequenceExhausted, SequenceFrozen, SequenceWentBack):
+            for pending in pendings:
+                self.answers.repeat_if_marked(scope, pending, deadline)
+            raise
+
+    def _item(
+        self, scope: Scope, request: PutRequest, value: int, text: str, sign: str, place: int = 0
+    ) -> dict[str, Any]:
+        item, own_key = request.items[place]
+        return {**item, **self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)}
+
+    def _following(self, scope: Scope, request: PutRequest, value: int, sign: str) -> Iterator[Mapping[str, Any]]:
+        """The actions that store the items after the first, under the values after the first one."""
+        for place in range(1, request.count):
+            number = self.answers.value(value, place)
+            text = self.answers.text(number, scope, request.day) if self.layout.text_name else ""
+            yield expressions.put_if_absent(self.layout.schema, self._item(scope, request, number, text, sign, place))
+
+    def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
+        """Answer the requests of a write that is stored."""
+        if self.line is not None:
+            self.line.won(scope)
+        if self.lives.are_still(write.life):
+            self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
+        size = sum(len(pending.request.items) for pending in write.pendings)
+        for pending, value in zip(write.pendings, write.values, strict=True):
+            pending.group_size = size
+            self.answers.allocate(scope, pending, value, pending.request.day)
+        if metrics.on:
+            metrics.wrote(self.markers.alias, "items", size)
+
+    def decide(
+        self,
+        scope: Scope,
+        write: PreparedWrite,
+        error: WriteCancelled,
+        undecided: tuple[PreparedWrite, ...],
+        deadline: Deadline,
+    ) -> Decision:
+        return self.refusals.decide(scope, write, error, undecided, deadline)
+
+    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+        self.refusals.read(scope, write, error, deadline)
+
+    def _lost(self, scope: Scope, count: int) -> None:
+        if self.line is not None:
+            self.line.lost(scope, count)

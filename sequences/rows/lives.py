@@ -1,0 +1,115 @@
+"""The tables of one sequence, as a process knows them: which life they are in, and whether they are sound.
+
+What a process remembers is true for one life of its tables: a table may be deleted and made again, or restored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from .. import dynamodb
+from ..commit.retries import Deadline
+from ..commit.waiters import TOOK_TOO_LONG
+from ..dynamodb import Copies, TableLife
+from ..exceptions import SequenceUnsound
+from .layout import Send
+from .rules_row import RulesRow
+from .soundness import Soundness
+
+__all__ = ["TableLives"]
+
+LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and others ask themselves
+
+
+class TableLives:
+    """The current lives of a sequence's tables. `forget` is called when one of them is another than before.
+
+    `judge` says of the copies of the tables whether the sequence is sound there. It is asked when they are looked up,
+    and never again while they stay the same.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[str],
+        forget: Callable[[], None],
+        client: str,
+        judge: Callable[[Mapping[str, Copies | None]], Soundness],
+        rules: RulesRow,
+    ) -> None:
+        self.tables = tables
+        self._rules = rules
+        self.takes_transactions = True
+        self._judge = judge
+        self._sound: tuple[TableLife, ...] | None = None
+        self._client = client
+        self.current: tuple[TableLife, ...] = ()
+        self._lock = threading.RLock()  # a signal handler may look them up while its thread does
+        self._first = threading.RLock()  # held by the first caller while it asks
+        self._forget = forget
+
+    def __str__(self) -> str:
+        return "|".join(map(str, self.current))
+
+    @property
+    def are_known(self) -> bool:
+        """Whether a table that was made again is sure to have another life than the current one."""
+        return bool(self.current) and all(life.identity for life in self.current)
+
+    def bind(self, send: Send, deadline: Deadline | None = None) -> None:
+        """Look up the lives of the tables, and forget what is remembered of earlier ones.
+
+        Costs a request for each table and one for the rules, once in a process: callers with a deadline wait for the
+        first of them. Raises SequenceUnsound if the sequence must not be written, and RulesChanged if its rows are
+        written by other settings.
+        """
+        if self.current or deadline is None or dynamodb.in_request():
+            self._bind(send)
+            return
+        locked = self._first.acquire(timeout=max(0.0, min(deadline.left, LONGEST_LOOK)))
+        try:
+            if deadline.over and not locked:
+                raise deadline.give_up(TOOK_TOO_LONG)
+            self._bind(send)
+        finally:
+            if locked:
+                self._first.release()
+
+    def _bind(self, send: Send) -> None:
+        lives = tuple([dynamodb.life_of(table, send=send, alias=self._client) for table in self.tables])
+        with self._lock:  # threads that find it at the same time forget once, and none goes on before
+            others = _are_others(self.current, lives)
+            if others:
+                self._forget()
+            self.current = lives
+            if others:
+                self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
+        if lives != self._sound:
+            self._require_sound(lives)
+        self._rules.require(send, anew=others)
+
+    def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
+        soundness = self._judge(dict(zip(self.tables, (life.copies for life in lives), strict=True)))
+        if soundness.refuses:
+            for table in self.tables:
+                dynamodb.ask_again(table, self._client)
+            raise SequenceUnsound(f"{soundness.found}. {soundness.reason} Nothing was written. {soundness.remedy}")
+        self.takes_transactions = soundness.takes_transactions
+        self._sound = lives
+
+    def are_still(self, lives: tuple[TableLife, ...]) -> bool:
+        """Whether the tables are in these lives, as far as that is known."""
+        return not _are_others(lives, self.current)
+
+    def changed(self, send: Send) -> bool:
+        """Whether a table was made again since the last look-up. Then its counters begin anew."""
+        before = self.current
+        for table in self.tables:
+            dynamodb.life_of(table, send=send, anew=True, alias=self._client)
+        self.bind(send)
+        return _are_others(before, self.current)
+
+
+def _are_others(before: Sequence[TableLife], lives: Sequence[TableLife]) -> bool:
+    """Whether one of the lives is another than before. Before the first look-up there is none to compare."""
+    return any(new.is_another(old) for old, new in zip(before, lives, strict=False))

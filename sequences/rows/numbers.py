@@ -1,0 +1,127 @@
+"""The arithmetic of one sequence: START, STEP and MAXIMUM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+from ..commit.requests import Pending
+from ..exceptions import InvalidSequence, SequenceExhausted
+
+__all__ = ["LARGEST", "Numbers", "whole_number"]
+
+LARGEST = 10**38 - 1
+"""The largest number that DynamoDB keeps exactly."""
+
+
+def whole_number(where: str, value: Any, least: int) -> int:
+    """A number of the settings. Raises InvalidSequence, which names the key, if it is no whole number from `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
+        raise InvalidSequence(f"{where} is {value!r}; it must be a whole number from {least} to 38 digits.")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum.
+
+    If each Region has a START of its own, they are the values of this Region, and `others` has the other STARTs.
+    """
+
+    alias: str
+    start: int
+    step: int
+    maximum: int
+    padded: bool = False
+    widest: int | None = None
+    others: tuple[int, ...] = ()
+
+    @property
+    def limit(self) -> int:
+        """The last value before the sequence ends, or before a value is wider than FORMAT has it (`widest`)."""
+        return self.maximum if self.widest is None else min(self.maximum, self.widest)
+
+    @cached_property
+    def nearly_used_up(self) -> int:
+        """From this value on, 90 % of the values up to the limit are used."""
+        return self.before_start - (self.before_start - self.limit) * 9 // 10
+
+    def percent_used(self, value: int | None) -> int:
+        """How much of the values up to the limit is used, after this last value."""
+        if value is None:
+            return 0
+        return min((value - self.before_start) * 100 // max(self.limit - self.before_start, 1), 100)
+
+    @property
+    def before_start(self) -> int:
+        """The last value of a scope before its first value."""
+        return self.start - self.step
+
+    def checked(self, value: int) -> int:
+        """The value. Raises ValueError for one that the sequence never gives."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"value is {value!r}; it must be a whole number.")
+        above = f"above MAXIMUM, which is {self.maximum}" if value > self.maximum else ""
+        if problem := (not self.is_of_others(value) and self.problem(value)) or above:
+            raise ValueError(f"value is {value}, and {self.alias!r} never gives that: it is {problem}.")
+        return value
+
+    def is_of_others(self, number: int) -> bool:
+        """Whether a number is a value of another Region."""
+        return any(number >= start and (number - start) % self.step == 0 for start in self.others)
+
+    def problem(self, number: int) -> str:
+        """Why a number is not a value of this sequence; empty if it is one."""
+        if number < self.start:
+            return f"below START, which is {self.start}"
+        if (number - self.start) % self.step:
+            return f"not on STEP, which is {self.step} from {self.start}"
+        return ""
+
+    def after(self, last_value: int, count: int) -> range:
+        """The next `count` values."""
+        return range(last_value + self.step, last_value + self.step * (count + 1), self.step)
+
+    def firsts(self, pendings: Sequence[Pending[Any]], last_value: int) -> tuple[Sequence[int], int]:
+        """The first value of each request, where each takes as many as it counts, and the last value of all."""
+        count = sum(pending.request.count for pending in pendings)
+        if count == len(pendings):
+            values: Sequence[int] = self.after(last_value, count)
+        else:
+            before = accumulate((pending.request.count for pending in pendings[:-1]), initial=0)
+            values = [last_value + self.step * (taken + 1) for taken in before]
+        return values, last_value + self.step * count
+
+    def up_to(self, bound: int, last_value: int) -> int:
+        """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""
+        return last_value + max(bound - last_value, 0) // self.step * self.step
+
+    def following(self, number: int) -> int:
+        """The lowest value above a number."""
+        return self.up_to(number, self.before_start) + self.step
+
+    def reaching(self, bound: int, last_value: int) -> int:
+        """The lowest value from `last_value` on that is not below `bound`."""
+        return last_value + -(-max(bound - last_value, 0) // self.step) * self.step
+
+    def fitting(self, pendings: Sequence[Pending[Any]], last_value: int) -> Sequence[Pending[Any]]:
+        """The first requests that still get values. Raises SequenceExhausted if not even the first one does."""
+        room = (self.maximum - last_value) // self.step
+        taken = 0
+        for index, pending in enumerate(pendings):
+            taken += pending.request.count
+            if taken > room:
+                if index == 0:
+                    raise self.exhausted()
+                return pendings[:index]
+        return pendings
+
+    def exhausted(self) -> SequenceExhausted:
+        """The error for a request for which no value is left."""
+        width = " and the width of the sort key" if self.padded else ""
+        return SequenceExhausted(
+            f"The sequence {self.alias!r} has reached its maximum {self.maximum}: raise MAXIMUM{width}."
+        )

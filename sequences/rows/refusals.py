@@ -1,0 +1,199 @@
+"""Reads why a write of items was refused: what that decides about it and earlier writes, and which request is at fault.
+
+DynamoDB gives a reason for each action of a write, with the row on which its condition failed. Here each reason is read
+for what its action is for. What the leader does with a decision is in `leader`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import dynamodb
+from ..commit.requests import Decision, Pending, PreparedWrite, PutRequest, Role
+from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline
+from ..dynamodb import expressions
+from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
+from ..types import Scope
+from . import remedies
+from .answers import Answers
+from .assignments import Assigner
+from .layout import ItemLayout, begins_skip, frozen_in
+from .lives import TableLives
+from .markers import Markers
+
+__all__ = ["Refusals"]
+
+Failed = Iterator[tuple[Role, CancellationReason]]
+
+
+class Refusals:
+    """The refused writes of one sequence. `lost` is called after a lost race, with the number of its requests."""
+
+    def __init__(
+        self,
+        assigner: Assigner,
+        layout: ItemLayout,
+        markers: Markers,
+        lives: TableLives,
+        answers: Answers,
+        lost: Callable[[Scope, int], None],
+    ) -> None:
+        self._assigner = assigner
+        self._layout = layout
+        self._markers = markers
+        self._lives = lives
+        self._answers = answers
+        self._lost = lost
+
+    # What a refusal decides.
+
+    def decide(
+        self,
+        scope: Scope,
+        write: PreparedWrite,
+        error: WriteCancelled,
+        undecided: tuple[PreparedWrite, ...],
+        deadline: Deadline,
+    ) -> Decision:
+        """What the stored rows decide on which conditions of `write` failed.
+
+        A row has the sign of the write that stored it, and a write stores all its rows or none. A row under a number is
+        never deleted, so that a write whose number has the sign of another write is never stored. Nor is one whose
+        marker is that of another call. But a row under a key of the caller's own decides nothing: it may be deleted.
+        """
+        error = self._with_rows(scope, write, error, deadline, hides=bool(undecided) and _is_invalid(error))
+        met = [(role, reason.old) for role, reason in zip(write.roles, error.reasons, strict=False) if reason.old]
+        signs = {old.get(self._sign_name(role)) for role, old in met}
+        stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
+        if stored is not None:
+            return Decision(error, stored)
+        taken = {self._number(write, role) for role, _ in met if _is_numbered(write, role)}
+        repeated = {write.pendings[role.pending] for role, _ in met if role.kind == "marker"}
+        lost = {write} if any(_has_passed(write, role, old) for role, old in met) else set()
+
+        def is_open(one: PreparedWrite) -> bool:
+            in_this_life = self._lives.are_still(one.life)
+            numbers = {self._number(one, role) for role in one.roles if _is_numbered(one, role)}
+            return in_this_life and one not in lost and taken.isdisjoint(numbers) and repeated.isdisjoint(one.pendings)
+
+        return Decision(error, undecided=tuple(filter(is_open, undecided)))
+
+    def _with_rows(
+        self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline, *, hides: bool
+    ) -> WriteCancelled:
+        """The refusal with the rows that its conditions met.
+
+        An engine or a gateway may leave them out. If it `hides` that conditions failed, all rows are read.
+        """
+        reasons = list(error.reasons)
+        for place, (role, reason) in enumerate(zip(write.roles, error.reasons, strict=False)):
+            unseen = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
+            if unseen and not reason.old and role.kind in ("item", "marker"):
+                answer = deadline.send("get_item", expressions.read_item(*self._row_of(scope, write, role)))
+                if row := dynamodb.unmarshal(answer.get("Item", {})):
+                    reasons[place] = replace(reason, code="ConditionalCheckFailed", old=row)
+        return WriteCancelled(str(error), tuple(reasons))
+
+    def _row_of(self, scope: Scope, write: PreparedWrite, role: Role) -> tuple[str, Mapping[str, Any]]:
+        """The table and the key of a row that an action stores."""
+        request = write.pendings[role.pending].request
+        if role.kind == "marker":
+            return self._markers.schema.table, self._markers.key(scope, request.token)
+        own_key = request.items[role.rider][1]
+        return self._layout.schema.table, own_key or self._layout.key(scope, self._number(write, role))
+
+    def _sign_name(self, role: Role) -> str:
+        """The attribute in which a row has the sign of the write that stored it."""
+        return {"counter": "token", "marker": "request", "item": self._layout.token_name}.get(role.kind, "")
+
+    def _number(self, write: PreparedWrite, role: Role) -> int:
+        return self._answers.value(write.values[role.pending], role.rider)
+
+    # Who is at fault.
+
+    def read(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+        """Answer repeats, note the refusal of requests that are at fault, and learn which numbers are taken.
+
+        A repeat fails on its marker, and on its item and what rides with it: only the marker counts then, as it has the
+        first answer. Markers come first, so that a repeat is answered although its counter went back.
+        """
+        if not self._lives.are_still(write.life):
+            return
+        reasons = [
+            (role, reason)
+            for role, reason in zip(write.roles, error.reasons, strict=False)
+            if reason.code != "None" and reason.code not in RETRYABLE_CANCELLATIONS
+        ]
+        repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
+        raced = any(role.kind == "counter" for role, _ in reasons)
+        try:
+            for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
+                if role.kind == "counter":
+                    self._read_counter(scope, reason, error, deadline)
+                elif role.kind == "marker" or role.pending not in repeated:
+                    self._read_action(scope, role, write, reason, raced=raced)
+            if raced or any(_is_numbered(write, role) for role, _ in reasons):
+                self._lost(scope, len(write.pendings))
+        finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
+            if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
+                self._assigner.skipped(scope)
+
+    def _read_counter(
+        self, scope: Scope, reason: CancellationReason, error: WriteCancelled, deadline: Deadline
+    ) -> None:
+        if reason.code != "ConditionalCheckFailed":
+            raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
+        self._assigner.counter_moved(scope, reason, deadline.send)
+
+    def _read_action(
+        self, scope: Scope, role: Role, write: PreparedWrite, reason: CancellationReason, *, raced: bool
+    ) -> None:
+        pending, old = write.pendings[role.pending], reason.old or {}
+        if reason.code != "ConditionalCheckFailed":
+            what = f"also[{role.rider}]" if role.kind == "also" else "The item"
+            pending.refuse(InvalidItem(f"{what} cannot be stored: {reason.code}: {reason.message}"))
+        elif role.kind == "also":
+            pending.refuse(_also_refused(pending, role.rider, old))
+        elif role.kind == "marker":
+            if old:  # without the old marker the next attempt asks again
+                self._answers.repeat(scope, pending, old)
+        elif own_key := pending.request.items[role.rider][1]:
+            pending.refuse(_item_exists(pending, own_key))
+        elif not raced:  # otherwise who moved the counter has stored an item under the number
+            if frozen := frozen_in(old):
+                raise remedies.frozen(self._markers.alias, scope, frozen)
+            self._assigner.number_taken(scope, pending, self._number(write, role))
+
+
+def _is_invalid(error: WriteCancelled) -> bool:
+    """Whether an action is invalid now. Then an engine need not tell which conditions failed beside it."""
+    return any(reason.code == "ValidationError" for reason in error.reasons)
+
+
+def _is_numbered(write: PreparedWrite, role: Role) -> bool:
+    """Whether an action stores an item under its number."""
+    return role.kind == "item" and not write.pendings[role.pending].request.items[role.rider][1]
+
+
+def _has_passed(write: PreparedWrite, role: Role, old: Mapping[str, Any]) -> bool:
+    """Whether the counter has reached the first value of a write, which can therefore never be stored."""
+    return role.kind == "counter" and isinstance(last := old.get("last_value"), int) and last >= write.values[0]
+
+
+def _item_exists(pending: Pending[PutRequest], own_key: Mapping[str, Any]) -> ItemExists:
+    key = dynamodb.unmarshal(own_key)
+    return ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}.")
+
+
+def _also_refused(pending: Pending[PutRequest], index: int, old: Mapping[str, Any]) -> AlsoRefused:
+    action = pending.request.also[index]
+    found = "the row is there" if old else "there is no such row"
+    message = f"{action.named(index)}: its condition {action.condition!r} does not hold, {found}; "
+    return AlsoRefused(f"{message}{_unused(pending)}.", index=index, old=old)
+
+
+def _unused(pending: Pending[PutRequest]) -> str:
+    """What became of the value of a request that is refused."""
+    return "no value was used" if pending.value is None else f"the value {pending.value} stays unused"

@@ -1,0 +1,221 @@
+"""The row that keeps the rules of a sequence beside its rows, so that settings that change meanwhile are noticed.
+
+Settings may change behind the rows' back: with another counter table a sequence begins at START again, and gives
+numbers twice. So one small row beside the items, and one beside the history, tell by which rules the rows are written.
+A change that moves one of the two places meets the row in the other one.
+
+    former settings   --first write: stores the row--|
+    present settings                                 |--first write: the row says otherwise: refused--
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+from .. import dynamodb
+from ..commit.retries import new_token
+from ..dynamodb import expressions
+from ..dynamodb.expressions import KeySchema
+from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, WriteCancelled
+from .history import History
+from .layout import Send
+from .rules import Difference, Told, class_name, differences
+from .soundness import Verdict
+
+__all__ = ["Place", "RulesRow", "StoredRules"]
+
+logger = logging.getLogger(__name__)
+
+ASK_AGAIN_SECONDS = 60.0
+WAIT_SECONDS = 1.0  # for another thread that looks
+
+
+class Place(NamedTuple):
+    """Where the row is kept: a table with its keys, and the key."""
+
+    schema: KeySchema
+    key: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRules:
+    """The row as it is in one place; `rules` is empty where there is none.
+
+    While a switch is under way, `switching` names both strategies.
+    """
+
+    place: Place
+    rules: Told
+    token: str | None = None
+    switching: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, place: Place, row: Mapping[str, Any]) -> StoredRules:
+        """The row, as it was read."""
+        return cls(place, row.get("rules", {}), row.get("token"), tuple(row.get("switching", ())))
+
+    def differences(self, now: Told) -> list[Difference]:
+        """How the present rules differ from the row."""
+        found = differences(self.rules, now)
+        return [one for one in found if one.key != "STRATEGY" or class_name(now) not in self.switching]
+
+    def write(self, rules: Told, token: str, switching: Sequence[str] = ()) -> dict[str, Any]:
+        """The action that stores these rules, if the row is as it was read."""
+        fields = {"rules": dict(rules), "token": token, **({"switching": [*switching]} if switching else {})}
+        schema, key = self.place
+        if not self.rules:
+            return expressions.put_if_absent(schema, {**key, **dynamodb.marshal(fields)})
+        removes = [] if switching else ["switching"]
+        return expressions.change_row(schema.table, key, unchanged={"token": self.token}, sets=fields, removes=removes)
+
+
+class RulesRow:
+    """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed.
+
+    `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `now` gives
+    the present rules.
+    """
+
+    def __init__(
+        self, alias: str, items: KeySchema, history: History, now: Callable[[], Told], clock: Callable[[], float]
+    ) -> None:
+        self.enforced = True
+        self.now = now
+        self._alias = alias
+        self._items = items
+        self._history = history
+        self._clock = clock
+        self._looked_until = -inf
+        self._has_told = self._in_part = False
+        self._lock = threading.RLock()  # a signal handler may look while its thread does
+
+    def require(self, send: Send, *, anew: bool = False) -> None:
+        """Raise RulesChanged if the rows are written by rules that do not go together with the present ones.
+
+        Costs one request in a process, and once in the life of the sequence two writes, which store the row. What
+        cannot be read or stored makes no write fail: it is logged once, and tried again a minute later if that may
+        help.
+        """
+        if anew and not self._in_part:  # a missing table alone may look like another life of the tables
+            self._looked_until = -inf
+        if self._clock() < self._looked_until or not self.enforced:
+            return
+        if self._lock.acquire(timeout=WAIT_SECONDS):
+            try:
+                if self._clock() >= self._looked_until:
+                    self._look(send)
+            finally:
+                self._lock.release()
+
+    @contextmanager
+    def besides(self, key: str, send: Send) -> Iterator[None]:
+        """Let this process make a guarded change of this key rightly. Raises RulesChanged for another key."""
+        now = self.now()
+        self._refuse([one for row in self.read(send) for one in row.differences(now) if one.key != key])
+        before, self.enforced = self.enforced, False
+        try:
+            yield
+        finally:
+            self.enforced = before
+
+    def _look(self, send: Send) -> None:
+        try:
+            self._judge(send)
+            self._looked_until = inf
+        except RulesChanged:
+            raise
+        except SequenceError as error:
+            self._looked_until = inf if isinstance(error, StorageRefused) else self._clock() + ASK_AGAIN_SECONDS
+            self._tell("by which settings its rows are written is not known", error)
+
+    def _tell(self, message: str, about: object) -> None:
+        """Log something once in this process."""
+        if not self._has_told:
+            self._has_told = True
+            logger.warning("sequence %s: %s: %s", self._alias, message, about)
+
+    def _judge(self, send: Send) -> None:
+        now, rows = self.now(), self.read(send)
+        self._refuse([one for row in rows for one in row.differences(now)])
+        careful = [one for row in rows for one in row.differences(now) if one.verdict is Verdict.CAREFUL]
+        if careful:
+            self._tell("a setting has changed, which `manage.py sequences adopt` accepts", careful[0])
+            return
+        for row in rows:
+            if not row.rules or row.differences(now):
+                self._store(row, now, send)
+
+    def _refuse(self, found: Sequence[Difference]) -> None:
+        if told := list(dict.fromkeys(str(one) for one in found if one.verdict is Verdict.UNSOUND)):
+            alias = self._alias
+            raise RulesChanged(
+                f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
+                f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
+                "ones. Between SortKeyMaximum and TransactionalCounter `manage.py sequences switch` does it while "
+                "writers are running."
+            )
+
+    def _store(self, row: StoredRules, now: Told, send: Send) -> None:
+        """Store the row. If another process was faster, compare with what that one has stored."""
+        action = row.write({**row.rules, **now}, new_token(), row.switching)
+        try:
+            send("put_item" if "Item" in action else "update_item", action)
+        except WriteCancelled as error:
+            old = error.reasons[0].old or {}
+            self._refuse(StoredRules.of(row.place, old).differences(now))
+
+    def read(self, send: Send) -> list[StoredRules]:
+        """The row in each of its places that can be read. One request. Raises a StorageError if none can be read."""
+        places = self.places
+        keys = {place.schema.table: place.key for place in places}
+        try:
+            answer = send("batch_get_item", expressions.read_tables(keys))
+        except StorageRefused as error:
+            self._tell("by which settings its rows are written is looked up in one place alone", error)
+            self._in_part = True
+            return self._read_singly(places, send)
+        if answer.get("UnprocessedKeys"):
+            raise NotWritten("batch_get_item: the engine did not return all rows.")
+        found = {table: dynamodb.unmarshal(rows[0]) for table, rows in answer.get("Responses", {}).items() if rows}
+        return [StoredRules.of(place, found.get(place.schema.table, {})) for place in places]
+
+    def _read_singly(self, places: Sequence[Place], send: Send) -> list[StoredRules]:
+        """A table may be missing, or refused to this role: the other one still tells."""
+        rows, refused = [], None
+        for place in places:
+            try:
+                answer = send("get_item", expressions.read_item(place.schema.table, place.key))
+                rows.append(StoredRules.of(place, dynamodb.unmarshal(answer.get("Item", {}))))
+            except StorageRefused as error:
+                refused = error
+        if refused and not rows:
+            raise refused
+        return rows
+
+    @property
+    def places(self) -> list[Place]:
+        """Beside the items, and beside the history."""
+        name = f"#rules#{self._alias}"
+        beside_items = Place(self._items, self._items.key(name, 0))
+        if not self._history.is_apart:
+            return [beside_items]
+        beside_history = Place(self._history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}})
+        apart = beside_items.schema.table != beside_history.schema.table
+        return [beside_items, beside_history] if apart else [beside_history]
+
+    def changed(self, send: Send) -> tuple[list[Difference], StoredRules | None]:
+        """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.
+
+        One request.
+        """
+        now = self.now()
+        for row in self.read(send):
+            if found := [one for one in row.differences(now) if one.verdict is not Verdict.GOOD]:
+                return found, row
+        return [], None

@@ -1,0 +1,173 @@
+"""Whether a sequence keeps its promises on the tables that it has: one judgement from facts, without a request.
+
+The doctor tells what it says, and the first write of a process and the start of a web process are refused by it. A
+refusal that an operator knows better than to heed is overridden in `ACCEPT`, which names the risk.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ..dynamodb import Copies
+
+__all__ = ["RISKS", "Needs", "Soundness", "Verdict", "judge"]
+
+SAME_NUMBER = "regions-give-the-same-number"
+NO_TRANSACTIONS = "transactions-are-refused"
+RISKS = {
+    SAME_NUMBER: "two Regions write one sequence to a table that is consistent later, and give numbers twice",
+    NO_TRANSACTIONS: "the table takes no transactions, and the sequence needs them",
+}
+"""What the key ACCEPT may name."""
+
+
+class Verdict(enum.StrEnum):
+    """What a finding comes to."""
+
+    GOOD = "good"
+    CAREFUL = "careful"
+    UNSOUND = "unsound"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Needs:
+    """What decides whether a sequence is sound: its tables that are looked at, and what its settings say.
+
+    `region` is that of its client, known if `home_region` is set or START names Regions (`striped`).
+    """
+
+    sequence: str
+    client: str
+    tables: tuple[str, ...]
+    needs_transactions: bool
+    region: str = ""
+    home_region: str = ""
+    striped: bool = False
+    accepted: frozenset[str] = frozenset()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another Region than this one writes the sequence."""
+        return self.home_region not in ("", self.region)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Soundness:
+    """The judgement of one sequence: the verdict, what was found, why it matters, and what helps.
+
+    `takes_transactions` is False where a write must be of one item.
+    """
+
+    verdict: Verdict
+    found: str
+    reason: str
+    remedy: str = ""
+    takes_transactions: bool = True
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the sequence must not be written here."""
+        return self.verdict is Verdict.UNSOUND
+
+
+def judge(needs: Needs, copies: Mapping[str, Copies | None]) -> Soundness:
+    """Judge a sequence by the copies of its tables; None stands for what could not be read.
+
+    The first of these that holds counts: another Region is the home, copies that agree later, no transactions.
+    """
+    known = [copies[table] for table in needs.tables if copies.get(table) is not None]
+    later = _first(one for one in known if one and one.is_global and not one.strongly)
+    single = _first(one for one in known if one and not one.transactions)
+    if needs.is_elsewhere:
+        return _elsewhere(needs)
+    if later:
+        return _agreeing_later(needs, later)
+    if single:
+        return _without_transactions(needs, single)
+    if len(known) < len(needs.tables):
+        reason = "Not every table could be read, so that nobody knows whether other Regions write it. Writing goes on."
+        return Soundness(verdict=Verdict.UNKNOWN, found="not known", reason=reason)
+    reason = "Conditions are checked against the only copy."
+    return Soundness(verdict=Verdict.GOOD, found="one Region", reason=reason)
+
+
+def _first(found: Iterable[Copies | None]) -> Copies | None:
+    return next(iter(found), None)
+
+
+def _elsewhere(needs: Needs) -> Soundness:
+    return Soundness(
+        verdict=Verdict.UNSOUND,
+        found=f"written in {needs.home_region}, and this is {needs.region or 'no Region'}",
+        reason="HOME_REGION says that processes in one Region write it, so that no other gives the same number.",
+        remedy=f"Send its writes to {needs.home_region}. To move its home, stop the writers there, wait until all "
+        "is replicated, and change HOME_REGION.",
+    )
+
+
+def _agreeing_later(needs: Needs, copies: Copies) -> Soundness:
+    """Of an eventually consistent global table: each Region checks conditions against its own copy."""
+    found = copies.told
+    if needs.home_region:
+        reason = f"Only {needs.home_region} writes it, and conditions are checked there. Other Regions read it later."
+        return Soundness(verdict=Verdict.GOOD, found=found, reason=reason)
+    if needs.striped:
+        reason = "Each Region gives numbers of its own. A repeat must come to the Region of the first request: another "
+        reason += "one may not know its idempotency token yet, and stores it a second time, under another number."
+        return Soundness(verdict=Verdict.GOOD, found=found, reason=reason)
+    return _unless_accepted(
+        needs,
+        SAME_NUMBER,
+        Soundness(
+            verdict=Verdict.UNSOUND,
+            found=found,
+            reason="Each Region checks conditions against its own copy: two Regions give the same number, silently.",
+            remedy="Set HOME_REGION to the one Region that writes, give each Region its own START, or use a "
+            "strongly consistent global table.",
+        ),
+    )
+
+
+def _without_transactions(needs: Needs, copies: Copies) -> Soundness:
+    """Of a table that takes single conditional writes alone."""
+    if needs.needs_transactions:
+        return _unless_accepted(
+            needs,
+            NO_TRANSACTIONS,
+            Soundness(
+                verdict=Verdict.UNSOUND,
+                found=copies.told,
+                reason="The table takes no transactions, and this strategy needs one for each number.",
+                remedy="Give the sequence AtomicCounter or SortKeyMaximum, or a table in one Region of AWS.",
+            ),
+        )
+    if NO_TRANSACTIONS in needs.accepted:
+        return _accepted(NO_TRANSACTIONS, Soundness(verdict=Verdict.UNSOUND, found=copies.told, reason=""))
+    return Soundness(
+        verdict=Verdict.CAREFUL,
+        found=copies.told,
+        reason="Numbers are right, but the table takes no transactions: idempotency tokens of items, `also`, "
+        "`put_next_together` and guarded changes are refused, and the items of a group are written one by one.",
+        remedy="Do without them, or give the sequence a table in one Region of AWS.",
+        takes_transactions=False,
+    )
+
+
+def _unless_accepted(needs: Needs, risk: str, refusal: Soundness) -> Soundness:
+    if risk in needs.accepted:
+        return _accepted(risk, refusal)
+    advice = f"{refusal.remedy} If you know better, add {risk!r} to its ACCEPT."
+    return replace(refusal, remedy=advice)
+
+
+def _accepted(risk: str, refusal: Soundness) -> Soundness:
+    """What would be refused, but for ACCEPT."""
+    return replace(
+        refusal,
+        verdict=Verdict.CAREFUL,
+        reason=f"ACCEPT takes the risk {risk!r}: {RISKS[risk]}.",
+        remedy=f"Take it out of ACCEPT as soon as it is mended. {refusal.remedy}".strip(),
+    )

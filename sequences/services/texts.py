@@ -1,0 +1,78 @@
+"""The public functions about texts, such as "INV-2026-000042": write them, read what people type, and look ahead.
+
+A text is a value as the key FORMAT of its sequence writes it; `formats` does the work. None of these functions takes a
+value.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+from ..exceptions import InvalidScope, InvalidText
+from ..formats import Parsed
+from ..registry import strategies
+from ..strategies.base import Strategy
+from ..types import Scope
+from . import check_count, check_scope
+
+__all__ = ["following", "format_value", "parse", "preview"]
+
+
+def format_value(
+    value: int,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> str:
+    """Write a value as FORMAT says: the text that `put_next` gives for the same scope and date. No request.
+
+    `date` is the document's date, today without it. In its place a `period` may be named, if FORMAT needs no more.
+    Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that the sequence
+    never gives.
+    """
+    check_scope(scope)
+    strategy = strategies[sequence]
+    return strategy.text(strategy.numbers.checked(value), *strategy.dated(scope, date, period))
+
+
+def parse(text: str, sequence: str) -> Parsed:
+    """Read a text as people type it: in any case, with white space, without the zeros before the value. No request.
+
+    Says nothing about whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is
+    wrong: another form, a scope that cannot be, a date that does not exist, a value that the sequence never gives, or a
+    wrong check digit.
+    """
+    parsed = strategies[sequence].format.parse(text)
+    try:
+        check_scope(parsed.scope)
+    except InvalidScope as error:
+        raise InvalidText(f"{text!r} has no scope of this sequence. {error}") from error
+    return parsed
+
+
+def preview(count: int, sequence: str, *, scope: str | None = None, date: datetime.date | None = None) -> list[str]:
+    """The texts of the next `count` values, fewer at the end of the sequence, without taking one.
+
+    Others may take these values before you do. `BlockAllocator` shows the first values of the next block.
+    Cost: one consistent read. Raises what `get_last_value` raises, and ValueError for a count below 1 or above a
+    million and for a wrong date.
+    """
+    check_count(count)
+    check_scope(scope)
+    strategy = strategies[sequence]
+    counted, day = strategy.dated(scope, date)
+    return following(strategy, counted, strategy.last_value(counted), count, day)
+
+
+def following(
+    strategy: Strategy, scope: Scope, last_value: int | None, count: int, day: datetime.date | None = None
+) -> list[str]:
+    """The texts of the values after a last value, fewer at the end of the sequence. No request.
+
+    Without a `day` they are numbers alone if FORMAT needs one.
+    """
+    numbers = strategy.numbers
+    values = numbers.after(numbers.before_start if last_value is None else last_value, count)
+    return [strategy.text_or_number(value, scope, day) for value in values if value <= numbers.maximum]

@@ -1,0 +1,80 @@
+"""Which Regions write a sequence: the keys HOME_REGION and ACCEPT of SEQUENCES, and a START for each Region.
+
+With `{"START": {"eu-central-1": 1, "us-east-1": 2}, "STEP": 2}` one Region gives 1, 3, 5 and the other 2, 4, 6. No two
+Regions write the same row, so that the numbers differ although the Regions learn of each other's writes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..exceptions import InvalidSequence
+from ..rows.numbers import whole_number
+from ..rows.soundness import RISKS
+
+__all__ = ["accepted_risks", "home_region", "start_here", "starts_of"]
+
+
+def home_region(where: str, entry: Mapping[str, Any]) -> str:
+    """The one Region that writes the sequence; empty if none is named. Raises InvalidSequence."""
+    home = entry.get("HOME_REGION", "")
+    if "HOME_REGION" in entry and not _is_region(home):
+        raise InvalidSequence(
+            f"{where}['HOME_REGION'] is {home!r}; it must be the name of a Region, as 'eu-central-1'."
+        )
+    if home and isinstance(entry.get("START"), Mapping):
+        raise InvalidSequence(f"{where}['START'] has Regions that write, and 'HOME_REGION' names one: leave one out.")
+    return str(home)
+
+
+def accepted_risks(where: str, entry: Mapping[str, Any]) -> frozenset[str]:
+    """The risks that the sequence takes although it is told of them. Raises InvalidSequence."""
+    accepted = entry.get("ACCEPT", ())
+    if isinstance(accepted, str) or not isinstance(accepted, list | tuple | set | frozenset):
+        raise InvalidSequence(f"{where}['ACCEPT'] is {accepted!r}; it must be a list of risks: {', '.join(RISKS)}.")
+    if unknown := [risk for risk in accepted if risk not in RISKS]:
+        raise InvalidSequence(f"{where}['ACCEPT'] has {unknown[0]!r}; the risks are {', '.join(RISKS)}.")
+    return frozenset(accepted)
+
+
+def starts_of(where: str, entry: Mapping[str, Any], step: int) -> dict[str, int]:
+    """The START of each Region; empty if there is one START for all.
+
+    Raises InvalidSequence if two Regions could give the same number: their STARTs must differ modulo STEP.
+    """
+    starts = entry.get("START")
+    if not isinstance(starts, Mapping):
+        return {}
+    if not starts or not all(map(_is_region, starts)):
+        raise InvalidSequence(f"{where}['START'] is {starts!r}; its keys must be names of Regions, as 'eu-central-1'.")
+    for region, start in starts.items():
+        whole_number(f"{where}['START'][{region!r}]", start, 0)
+    if step < len(starts):
+        raise InvalidSequence(
+            f"{where}['STEP'] is {step}; it must be at least {len(starts)}, as START has so many Regions."
+        )
+    by_rest: dict[int, str] = {}
+    for region, start in starts.items():
+        other = by_rest.setdefault(start % step, region)
+        if other != region:
+            raise InvalidSequence(
+                f"{where}['START'] is {starts[other]} in {other!r} and {start} in {region!r}; by a STEP of {step} both "
+                "come to the same numbers: choose STARTs that differ by no multiple of STEP."
+            )
+    return dict(starts)
+
+
+def start_here(where: str, starts: Mapping[str, int], region: str, client: str) -> int:
+    """The START of this Region. Raises InvalidSequence if it has none."""
+    if region not in starts:
+        here = f"the client {client!r} is in {region!r}" if region else f"the client {client!r} has no Region"
+        raise InvalidSequence(
+            f"{where}['START'] has {', '.join(map(repr, starts))}, and {here}: add its START, or set "
+            "AWS_DEFAULT_REGION or the REGION of the client."
+        )
+    return starts[region]
+
+
+def _is_region(name: object) -> bool:
+    return isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii()

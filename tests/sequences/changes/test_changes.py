@@ -1,0 +1,1211 @@
+"""Guarded changes: what each does, what it refuses, and the history that it leaves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from project.proof.faults.control import Proxy
+from sequences import (
+    changes,
+    dynamodb,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    put_next,
+    put_next_many,
+    put_next_together,
+)
+from sequences.changes import guarded
+from sequences.changes.switches import finish_switch, switch
+from sequences.commit.retries import write_once
+from sequences.exceptions import (
+    CancellationReason,
+    InvalidChange,
+    InvalidPeriod,
+    InvalidScope,
+    InvalidSequence,
+    OperationNotSupported,
+    ScopeNotFound,
+    SequenceContention,
+    SequenceError,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceUnavailable,
+    SequenceWentBack,
+    StorageRefused,
+    WriteCancelled,
+)
+from sequences.ops.audit import AuditReport, audit
+from sequences.registry import strategies
+from sequences.rows import remedies
+from sequences.strategies import Strategy
+from sequences.testing import engine_at
+from sequences.testing.callers import put_some, take_some
+from sequences.types import Change, Dated
+from tests.sequences import support
+from tests.sequences.running import FAULTS, Writers
+from tests.sequences.support import (
+    COUNTERS,
+    SORT_KEYS,
+    STEPPING,
+    Clock,
+    Processes,
+    Wire,
+    delete_counter,
+    delete_row,
+    import_row,
+    make,
+    names_that,
+    read_counter,
+    set_counter,
+    stored,
+    wait_until,
+)
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
+EVERY = [*COUNTERS, *SORT_KEYS, *STEPPING]
+every_strategy = pytest.mark.parametrize("name", EVERY)
+counters = pytest.mark.parametrize("name", [*COUNTERS, *STEPPING])
+
+
+def nth(name: str, n: int) -> int:
+    """The n-th value of a configuration."""
+    config = strategies[name].config
+    return config.start + (n - 1) * config.step
+
+
+def lines(name: str, scope: str | None) -> list[Change]:
+    """The history of a scope, the newest change first."""
+    return changes.history(name, scope=scope, limit=10_000)[0]
+
+
+def checked(name: str, scope: str | None) -> AuditReport:
+    """The audit of a scope in which all is explained."""
+    report = audit(strategies[name], scope)
+    assert report.unexplained == 0, report
+    return report
+
+
+written = partial(support.written, "sequences")
+"""What `manage.py sequences` prints."""
+
+
+class TestAdvance:
+    @every_strategy
+    def test_the_next_value_is_higher(self, name: str, scope: str) -> None:
+        """The next item gets the first value of the sequence that is above the given one, and the audit explains it."""
+        put_some(name, scope, 2)
+        step = strategies[name].config.step
+        change = changes.advance(name, to=nth(name, 50) + step // 2, scope=scope, **WHO)
+        assert (change.before, change.after) == (get_before(name), nth(name, 50))
+        assert put_some(name, scope, 1) == [nth(name, 51)]
+        report = checked(name, scope)
+        assert report.last_value is not None
+        assert report.missing + report.carried == (report.last_value - nth(name, 0)) // step
+
+    @every_strategy
+    def test_only_upwards(self, name: str, scope: str) -> None:
+        """What is not above all values so far is refused with the least that is allowed, and nothing is written."""
+        put_some(name, scope, 2)
+        least = get_before(name) + strategies[name].config.step
+        before = (stored(name, scope), read_counter(name, scope) if strategies[name].counter else {})
+        for to in (0, least - 1):
+            with pytest.raises(InvalidChange, match=f"give {least} or more"):
+                changes.advance(name, to=to, scope=scope, **WHO)
+        assert before == (stored(name, scope), read_counter(name, scope) if strategies[name].counter else {})
+        assert lines(name, scope) == []
+        assert changes.advance(name, to=least, scope=scope, **WHO).after == least
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_past_imported_rows(self, name: str, scope: str) -> None:
+        """A counter cannot be advanced to a number that an imported row has, although it has not counted so far."""
+        import_row(name, scope, 50)
+        with pytest.raises(InvalidChange, match="give 51 or more"):
+            changes.advance(name, to=50, scope=scope, **WHO)
+
+    @pytest.mark.parametrize("name", ["block", "atomic", "optimistic-put"])
+    def test_values_in_memory_are_dropped(self, name: str, scope: str) -> None:
+        """This process hands out none of the lower values that it has reserved."""
+        take_some(name, scope, 1)
+        changes.advance(name, to=500, scope=scope, **WHO)
+        assert get_next_value(name, scope=scope) == 501
+
+    @pytest.mark.parametrize("name", list(SORT_KEYS))
+    def test_busy_writers_follow(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A writer that remembers the highest number, and so reads nothing, does not go on below the new one."""
+        other = install(name)
+        put_next(name, {}, scope=scope)
+        del strategies._made[name]  # another process advances
+        changes.advance(name, to=100, scope=scope, **WHO)
+        strategies._made[name] = other
+        assert put_next(name, {}, scope=scope).value == 101
+
+    def test_a_frozen_scope(self, scope: str) -> None:
+        """A frozen scope can be advanced, and stays frozen until it is thawed."""
+        for name in ("atomic", "sort-key"):
+            put_some(name, scope, 2)
+            changes.freeze(name, scope=scope, **WHO)
+            changes.advance(name, to=50, scope=scope, **WHO)
+            with pytest.raises(SequenceFrozen):
+                put_next(name, {}, scope=scope)
+            changes.thaw(name, scope=scope, **WHO)
+            assert put_next(name, {}, scope=scope).value == 51
+
+    @pytest.mark.parametrize("name", list(SORT_KEYS))
+    def test_busy_writers_of_a_frozen_scope(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A writer that remembers a number from before the freeze does not pass a scope that was advanced since."""
+        other = install(name)
+        put_next(name, {}, scope=scope)
+        del strategies._made[name]
+        changes.freeze(name, scope=scope, **WHO)
+        changes.advance(name, to=50, scope=scope, **WHO)
+        strategies._made[name] = other
+        for _ in range(3):
+            with pytest.raises(SequenceFrozen):
+                put_next(name, {}, scope=scope)
+
+    @pytest.mark.parametrize("name", SORT_KEYS)
+    def test_void_among_the_skipped(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Many items, one of which would lie under a void number among the skipped, go past all of them."""
+        own = install(name, tail_seconds=60)
+        put_next(name, {}, scope=scope)
+        install(name)
+        changes.advance(name, to=50, scope=scope, **WHO)
+        changes.void(name, 10, scope=scope, **WHO)
+        strategies._made[name] = own
+        assert [put.value for put in put_next_many(name, [{}] * 15, scope=scope)] == [*range(51, 66)]
+
+    @pytest.mark.parametrize("name", ["atomic", "sort-key-padded"])
+    def test_above_the_maximum(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A value above MAXIMUM is refused, and the sequence stays."""
+        install(name, MAXIMUM=100)
+        with pytest.raises(SequenceExhausted, match="raise MAXIMUM"):
+            changes.advance(name, to=101, scope=scope, **WHO)
+        assert get_last_value(name, scope=scope) is None
+
+    def test_it_is_remembered(self, scope: str) -> None:
+        """A counter that is set back after it was advanced is refused."""
+        changes.advance("atomic", to=10, scope=scope, **WHO)
+        set_counter("atomic", scope, last_value=5, highest=5)
+        with pytest.raises(SequenceWentBack):
+            get_next_value("atomic", scope=scope)
+
+    def test_a_scope_that_must_exist(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Where a scope must have a row first, a change makes none."""
+        install("sort-key", scope_must_exist=True, partition=f"{scope}#{{scope}}")
+        with pytest.raises(ScopeNotFound, match="create it before you change it"):
+            changes.advance("sort-key", to=10, scope=scope, **WHO)
+        with pytest.raises(ScopeNotFound, match=r"^'sort-key' counts in scopes alone: name one\.$"):
+            changes.advance("sort-key", to=10, **WHO)
+
+    def test_dry_run(self, scope: str, wire: Wire) -> None:
+        """A dry run tells the same change, and writes nothing."""
+        wire.clear()
+        rehearsed = changes.advance("atomic", to=10, scope=scope, dry_run=True, **WHO)
+        assert not {"TransactWriteItems", "UpdateItem", "PutItem"} & set(wire.operations)
+        made = changes.advance("atomic", to=10, scope=scope, **WHO)
+        assert (rehearsed.before, rehearsed.after) == (made.before, made.after) == (None, 10)
+
+
+def get_before(name: str) -> int:
+    """The last value after two puts: that of a block is its end."""
+    return nth(name, 8) if name == "block" else nth(name, 2)
+
+
+def sent(wire: Wire) -> list[Any]:
+    """The guarded changes that were sent."""
+    return [body for body in wire.bodies("TransactWriteItems") if "#history#" in json.dumps(body)]
+
+
+class TestWriting:
+    """How a change is written, whatever it is."""
+
+    @pytest.mark.parametrize("name", ["transactional", "sort-key"])
+    def test_a_race_is_looked_at_again(self, name: str, scope: str, wire: Wire) -> None:
+        """If another process numbers between the look and the write, the change is planned anew."""
+        put_next(name, {}, scope=scope)
+        wire.before("TransactWriteItems", partial(elsewhere, name, scope))
+        change = changes.advance(name, to=10, scope=scope, **WHO)
+        assert (change.before, change.after) == (2, 10)
+        assert lines(name, scope) == [change]
+        assert len(sent(wire)) == 2
+
+    @pytest.mark.parametrize("name", ["atomic", "sort-key"])
+    def test_a_lost_answer_is_found_again(self, name: str, scope: str, wire: Wire) -> None:
+        """If the answer is lost, the same change is sent again and recognised, also after others went on."""
+        wire.lose("TransactWriteItems")
+        wire.forget_request_tokens()
+        wire.after("TransactWriteItems", partial(elsewhere, name, scope))
+        change = changes.advance(name, to=10, scope=scope, **WHO)
+        assert lines(name, scope) == [change]
+        assert get_last_value(name, scope=scope) == 11
+
+    def test_an_answer_that_a_conflict_hides(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If the refusal of the repeat does not show that the first send was stored, the history does."""
+
+        def hide(*arguments: Any, **options: Any) -> None:
+            write_once(*arguments, **options)
+            reasons = (CancellationReason("ConditionalCheckFailed"), CancellationReason("TransactionConflict"))
+            error = WriteCancelled("hidden", reasons)
+            error.after_unknown = True
+            raise error
+
+        monkeypatch.setattr("sequences.changes.guarded.write_once", hide)
+        change = changes.advance("atomic", to=10, scope=scope, **WHO)
+        assert lines("atomic", scope) == [change]
+
+    def test_a_history_among_the_items(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """A history in the table of the items is refused by each change, and numbers go on."""
+        install("sort-key", history_table="sequence_items")
+        put_next("sort-key", {}, scope=scope)
+        with pytest.raises(InvalidSequence, match=r"\['history_table'\] must be another table"):
+            changes.advance("sort-key", to=10, scope=scope, **WHO)
+        assert put_next("sort-key", {}, scope=scope).value == 2
+
+    def test_both_or_neither(self, scope: str, wire: Wire) -> None:
+        """The change and its line in the history are in one transaction."""
+        changes.advance("atomic", to=10, scope=scope, **WHO)
+        (body,) = wire.bodies("TransactWriteItems")
+        assert [list(action) for action in body["TransactItems"]] == [["Update"], ["Put"]]
+
+    def test_races_that_do_not_end(
+        self, scope: str, wire: Wire, clock: Clock, install: Callable[..., Strategy]
+    ) -> None:
+        """At the deadline it gives up, and nothing of it was written."""
+        install("transactional", clock=clock)
+
+        def move(n: int) -> Callable[[], None]:
+            return lambda: set_counter("transactional", scope, last_value=n, highest=n, token="another")
+
+        wire.before("TransactWriteItems", *map(move, range(1, 100)))
+        with pytest.raises(SequenceContention):
+            changes.advance("transactional", to=1000, scope=scope, **WHO)
+        assert read_counter("transactional", scope)["last_value"] < 100
+        assert lines("transactional", scope) == []
+
+    @pytest.mark.parametrize(
+        ("field", "text"), [("by", ""), ("by", "a" * 201), ("reason", " "), ("reason", "a\nb"), ("reason", "a" * 501)]
+    )
+    def test_who_and_why_are_required(self, field: str, text: str, wire: Wire) -> None:
+        """A change without who or why names the field, and is not sent."""
+        wire.clear()
+        with pytest.raises(InvalidChange, match=f"^{field} is "):
+            changes.freeze("sort-key", **{**WHO, field: text})
+        assert "TransactWriteItems" not in wire.operations
+
+    @pytest.mark.parametrize("value", [-1, True, 1.0, "1", None])
+    def test_a_wrong_number(self, value: Any, wire: Wire) -> None:
+        """A number that is negative or not whole is refused unsent, and the field is named."""
+        wire.clear()
+        for attempt, field in (
+            (lambda: changes.advance("atomic", to=value, **WHO), "to"),
+            (lambda: changes.seed("atomic", value, **WHO), "source"),
+            (lambda: changes.void("atomic", value, **WHO), "value"),
+            (lambda: changes.recover("atomic", margin=value, **WHO), "margin"),
+        ):
+            with pytest.raises(InvalidChange, match=f"^{field} is .*; it must be a whole number from 0"):
+                attempt()
+        assert wire.sent == []
+
+    def test_nothing_lowers_a_sequence(self, scope: str) -> None:
+        """No change, given a lower number, makes a number come again."""
+        for name in EVERY:
+            told = put_some(name, scope, 3)
+            for change in (
+                partial(changes.advance, to=1),
+                partial(changes.seed, source=1),
+                partial(changes.seed, source="items"),
+                partial(changes.recover, margin=0, past=1),
+                changes.freeze,
+                partial(changes.advance, to=1),
+                changes.thaw,
+                partial(changes.void, value=told[0]),
+                partial(switch, to="SortKeyMaximum"),
+                finish_switch,
+            ):
+                before = get_last_value(name, scope=scope)
+                try:
+                    change(name, scope=scope, **WHO)
+                except (InvalidChange, OperationNotSupported):
+                    pass
+                after = get_last_value(name, scope=scope)
+                assert before is not None
+                assert after is not None
+                assert after >= before
+            assert put_some(name, scope, 1)[0] > told[-1]
+
+
+def elsewhere(name: str, scope: str) -> None:
+    """Another process stores the next item."""
+    own = strategies._made.pop(name)
+    put_next(name, {}, scope=scope)
+    strategies._made[name] = own
+
+
+class TestSeed:
+    @every_strategy
+    def test_a_number(self, name: str, scope: str) -> None:
+        """The next number is above the given one, and a second time nothing is changed, where no block is held."""
+        (change,) = changes.seed(name, nth(name, 40), scope=scope, **WHO)
+        assert (change.before, change.after) == (None, nth(name, 40))
+        (again,) = changes.seed(name, nth(name, 40), scope=scope, **WHO)
+        drops = not strategies[name].ordered_across_processes
+        assert (again.before, again.after) == (nth(name, 40), nth(name, 40 + drops))
+        assert len(lines(name, scope)) == 1 + drops
+        assert put_next(name, {}, scope=scope).value == nth(name, 41 + drops)
+
+    def test_below_the_start(self, scope: str) -> None:
+        """A sequence that begins above the number begins at START."""
+        (change,) = changes.seed("atomic-from-1001-by-10", 1000, scope=scope, **WHO)
+        assert change.after is None
+        assert get_next_value("atomic-from-1001-by-10", scope=scope) == 1001
+
+    @counters
+    def test_stored_items(self, name: str, scope: str) -> None:
+        """The counter goes past the items of the sequence's own table."""
+        import_row(name, scope, nth(name, 7))
+        (change,) = changes.seed(name, "items", scope=scope, **WHO)
+        assert change.after == nth(name, 7)
+        assert put_next(name, {}, scope=scope).value == nth(name, 8)
+
+
+@pytest.mark.usefixtures("alone_on_its_host")
+class TestRecover:
+    @counters
+    def test_a_counter_that_went_back(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """After a restore numbers go on past the stored items and the margin, where they were refused before."""
+        told = put_some(name, scope, 3)
+        delete_counter(name, scope)
+        install(name)
+        with pytest.raises(SequenceWentBack, match=f"sequences recover {name} --scope {scope} --past"):
+            put_some(name, scope, 1)
+        (change,) = changes.recover(name, scope=scope, margin=5, **WHO)
+        assert change.after is not None
+        assert change.after >= told[-1] + 5 * strategies[name].config.step
+        assert put_some(name, scope, 1)[0] > change.after
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+    def test_what_is_evidence(self, name: str, scope: str) -> None:
+        """The highest marker, stored item, line of the history and given number each count, and the highest wins."""
+        put_next(name, {}, scope=scope)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 2
+        put_next(name, {}, scope=scope, idempotency_token="a token")
+        forget_all(name, scope, keep_markers=True)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 4
+        forget_all(name, scope)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 5
+        import_row(name, scope, 60)
+        assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 61
+        assert changes.recover(name, scope=scope, margin=1, past=80, **WHO)[0].after == 81
+        assert put_next(name, {}, scope=scope).value == 82
+
+    def test_values_taken_with_a_token(self, scope: str) -> None:
+        """A marker of many values counts with the last of them."""
+        get_next_values(10, "atomic", scope=scope, idempotency_token="ten")
+        delete_counter("atomic", scope)
+        strategies.reset()
+        assert changes.recover("atomic", scope=scope, margin=0, **WHO)[0].after == 10
+
+    def test_a_table_without_a_sort_key(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """The markers of a scope cannot be listed there, and no query is sent: the counter tells how far it was."""
+        install("atomic", TABLE="singly", value_in="attribute", key_names=["id"])
+        table = dynamodb.table_name("singly")
+        dynamodb.create_table(table, {"id": "S"})
+        put_next("atomic", {"id": "a"}, scope=scope, idempotency_token="a token")
+        assert changes.recover("atomic", scope=scope, margin=5, **WHO)[0].after == 6
+        assert table not in {query["TableName"] for query in wire.bodies("Query")}
+        dynamodb.delete_table(table)
+
+    def test_a_scope_of_which_all_is_lost(self, scope: str) -> None:
+        """Where nothing is left, a number that is known from elsewhere is evidence enough."""
+        (change,) = changes.recover("atomic", scope=scope, past=20, margin=0, **WHO)
+        assert (change.before, change.after) == (None, 20)
+
+    def test_a_scope_that_has_only_its_row(self, scope: str) -> None:
+        """Where nothing was ever counted, there is nothing to recover."""
+        import_row("sort-key", scope, 0)
+        (change,) = changes.recover("sort-key", scope=scope, **WHO)
+        assert change.after is None
+        assert put_some("sort-key", scope, 1) == [1]
+
+    def test_every_scope(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Without a scope every counter that is listed is recovered."""
+        install("optimistic-put", counter_table="marks")
+        dynamodb.create_table(dynamodb.table_name("marks"), {"sequence": "S", "scope": "S"})
+        for each in ("a", "b", None):
+            get_next_values(2, "optimistic-put", scope=each)
+        made = changes.recover("optimistic-put", margin=10, **WHO)
+        assert [(change.scope, change.after) for change in made] == [(None, 12), ("a", 12), ("b", 12)]
+        dynamodb.delete_table(dynamodb.table_name("marks"))
+
+    def test_a_repeat_after_a_failure(self, tables: str, install: Callable[..., Strategy]) -> None:
+        """What fails midway says how to repeat it, so that no scope is moved by its margin twice."""
+        install("atomic", MAXIMUM=105)
+        for scope, count in (("a", 2), ("b", 9), ("c", 3)):
+            get_next_values(count, "atomic", scope=scope)
+        with pytest.raises(SequenceExhausted) as error:
+            changes.recover("atomic", **WHO)
+        (said,) = error.value.__notes__
+        since = said.partition("since=")[2].partition(",")[0]
+        assert said == (
+            "Of the scopes, 1 is done. To go on without moving what is done again, repeat this with "
+            f"since={since}, or --since {since}."
+        )
+        install("atomic")
+        made = changes.recover("atomic", since=datetime.fromisoformat(since), **WHO)
+        assert [(change.scope, change.before, change.after) for change in made] == [
+            ("a", 102, 102),
+            ("b", 9, 109),
+            ("c", 3, 103),
+        ]
+        assert changes.recover("atomic", scope="a", **WHO)[0].after == 202
+
+    @pytest.mark.parametrize("since", ["2026-01-01", datetime(2026, 1, 1), 5])  # noqa: DTZ001
+    def test_since_when(self, scope: str, since: Any) -> None:
+        """What is no moment, or has no time zone, is refused."""
+        with pytest.raises(InvalidChange, match=r"^since is .*; it must be a datetime with a time zone"):
+            changes.recover("atomic", scope=scope, since=since, **WHO)
+
+
+def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
+    """Lose the counter and the items, as a restore does, and the markers."""
+    strategy = strategies[name]
+    partitions = [strategy.layout.partition(scope), *([] if keep_markers else [strategy.markers.partition(scope)])]
+    for partition in partitions:
+        request = {
+            "TableName": strategy.schema.table,
+            "KeyConditionExpression": "pk = :scope",
+            "ExpressionAttributeValues": {":scope": {"S": partition}},
+        }
+        for row in dynamodb.call("query", request)["Items"]:
+            key = {part: row[part] for part in ("pk", "sk")}
+            dynamodb.call("delete_item", {"TableName": strategy.schema.table, "Key": key})
+    if strategy.counter:
+        delete_counter(name, scope)
+    strategies.reset()
+
+
+def test_the_words_of_a_freeze() -> None:
+    """The error says what is frozen, by whom, since when and why, and has the command that can be entered as it is."""
+    about = {"by": "ana", "at": "2026-01-02T03:04:05+00:00", "reason": "closed"}
+    assert str(remedies.frozen("orders", Dated("A B", "2026"), about)) == (
+        "The sequence 'orders', scope 'A B' of 2026, is frozen by ana since 2026-01-02T03:04:05+00:00: closed. To go "
+        "on: `manage.py sequences thaw orders --scope 'A B' --period 2026 --reason ...`."
+    )
+    assert remedies.signature({}) == "by somebody since an unknown time: no reason given"
+
+
+class TestFreeze:
+    @every_strategy
+    def test_writes_are_refused_and_reads_go_on(self, name: str, scope: str) -> None:
+        """Nothing is stored in a frozen scope; the error tells who, why and the command; after the thaw it goes on."""
+        told = put_some(name, scope, 2)
+        last = get_last_value(name, scope=scope)
+        change = changes.freeze(name, scope=scope, by="ana", reason="the year is closed")
+        before = stored(name, scope)
+        said = f"frozen by ana since .*: the year is closed. .*sequences thaw {name} --scope {scope} --reason"
+        for _ in range(2):
+            with pytest.raises(SequenceFrozen, match=said):
+                put_next(name, {}, scope=scope)
+        with pytest.raises(SequenceFrozen):
+            put_next(name, {}, scope=scope, idempotency_token="a token")
+        with pytest.raises(SequenceFrozen):
+            put_next_many(name, [{}, {}], scope=scope)
+        assert stored(name, scope) == before
+        assert get_last_value(name, scope=scope) == change.after
+        assert (change.after or 0) >= (last or 0)
+        checked(name, scope)
+        changes.thaw(name, scope=scope, **WHO)
+        assert put_some(name, scope, 1)[0] > max(told[-1], change.after or 0)
+        assert [line.kind for line in lines(name, scope)] == ["thaw", "freeze"]
+        checked(name, scope)
+
+    @pytest.mark.parametrize("name", names_that("supports_reserve"))
+    def test_reservations_are_refused(self, name: str, scope: str) -> None:
+        """No value is taken from a frozen counter, with or without a token."""
+        if name not in COUNTERS:
+            return
+        last = changes.advance(name, to=50, scope=scope, **WHO).after
+        changes.freeze(name, scope=scope, **WHO)
+        for token in (None, "a token"):
+            with pytest.raises(SequenceFrozen):
+                get_next_value(name, scope=scope, idempotency_token=token)
+        changes.thaw(name, scope=scope, **WHO)
+        assert get_next_value(name, scope=scope) == (last or 0) + 1
+
+    @pytest.mark.parametrize("name", [name for name in EVERY if not name.startswith("block")])
+    def test_another_process_follows_at_once(self, name: str, scope: str) -> None:
+        """A process that remembers the scope stores nothing after the freeze."""
+        put_some(name, scope, 2)
+        own = strategies._made.pop(name)
+        changes.freeze(name, scope=scope, **WHO)
+        strategies._made[name] = own
+        with pytest.raises(SequenceFrozen):
+            put_next(name, {}, scope=scope)
+        changes.thaw(name, scope=scope, **WHO)
+        assert put_some(name, scope, 1)
+
+    def test_a_frozen_counter_is_not_deleted(self, scope: str) -> None:
+        """A frozen counter cannot be deleted, by which it would begin again."""
+        take_some("atomic", scope, 2)
+        changes.freeze("atomic", scope=scope, **WHO)
+        with pytest.raises(SequenceFrozen):
+            strategies["atomic"].delete_counter(scope)
+        assert get_last_value("atomic", scope=scope) == 2
+
+    def test_the_first_number_is_void(self, scope: str) -> None:
+        """To freeze a scope that has its row but no items takes its first number, and no other one."""
+        import_row("sort-key", scope, 0)
+        assert changes.freeze("sort-key", scope=scope, **WHO).after == 1
+        assert [*stored("sort-key", scope)] == [0, 1]
+
+    @every_strategy
+    def test_twice(self, name: str, scope: str) -> None:
+        """A frozen scope is not frozen again, and one that is not frozen cannot be thawed."""
+        put_next(name, {}, scope=scope)
+        with pytest.raises(InvalidChange, match="is not frozen"):
+            changes.thaw(name, scope=scope, **WHO)
+        changes.freeze(name, scope=scope, by="ana", reason="a test")
+        with pytest.raises(SequenceFrozen, match="by ana"):
+            changes.freeze(name, scope=scope, by="bob", reason="another")
+        changes.thaw(name, scope=scope, **WHO)
+        with pytest.raises(InvalidChange, match="is not frozen"):
+            changes.thaw(name, scope=scope, **WHO)
+        assert len(lines(name, scope)) == 2
+
+    @counters
+    def test_a_counter_that_went_back_stays_so(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """To freeze and thaw a counter does not hide that it went back."""
+        told = put_some(name, scope, 12)
+        set_counter(name, scope, last_value=nth(name, 2))
+        changes.freeze(name, scope=scope, **WHO)
+        changes.thaw(name, scope=scope, **WHO)
+        install(name, check_items=False)
+        with pytest.raises(SequenceWentBack):
+            put_some(name, scope, 10)
+        assert len(stored(name, scope)) == len(told)
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_a_busy_counter(self, name: str, scope: str, wire: Wire) -> None:
+        """A counter that counts on between the look and the write is frozen at the first attempt all the same."""
+        put_next(name, {}, scope=scope)
+        wire.before("TransactWriteItems", partial(elsewhere_alone, name, scope))
+        changes.freeze(name, scope=scope, **WHO)
+        with pytest.raises(SequenceFrozen):
+            put_next(name, {}, scope=scope)
+        assert len(sent(wire)) == 1
+
+    @pytest.mark.parametrize("name", COUNTERS)
+    def test_a_freeze_that_was_held_up(self, name: str, scope: str, wire: Wire) -> None:
+        """A freeze that arrives after a later thaw does nothing, also when numbers were taken meanwhile."""
+        put_next(name, {}, scope=scope)
+        changes.freeze(name, scope=scope, **WHO)
+        (late,) = wire.bodies("TransactWriteItems")[-1:]
+        changes.thaw(name, scope=scope, **WHO)
+        told = put_next_many(name, [{}] * 9, scope=scope)  # more than a block
+        history = late["TransactItems"][1]["Put"]
+        history["Item"]["scope"]["S"] += "0"  # the same freeze, which nobody has stored yet
+        with pytest.raises(SequenceError):
+            dynamodb.call("transact_write_items", {**late, "ClientRequestToken": "held up"})
+        assert put_next(name, {}, scope=scope).value > told[-1].value
+
+    def test_a_thaw_that_a_put_has_not_seen(self, scope: str, wire: Wire) -> None:
+        """A put of the whole counter that read it before a thaw does not undo the mark of the thaw."""
+        put_next("optimistic-put", {}, scope=scope)
+
+        def pause() -> None:
+            changes.freeze("optimistic-put", scope=scope, **WHO)
+            changes.thaw("optimistic-put", scope=scope, **WHO)
+
+        wire.before("PutItem", pause)
+        assert put_next("optimistic-put", {}, scope=scope).value == 2
+        thaw = sent(wire)[-1]
+        assert read_counter("optimistic-put", scope)["thawed"] == thaw["ClientRequestToken"]
+
+    def test_a_lost_answer_before_the_freeze(self, scope: str, wire: Wire) -> None:
+        """A write whose answer was lost before the freeze is found again, and not stored twice."""
+        put_next("transactional", {}, scope=scope)
+        wire.lose("TransactWriteItems")
+        wire.forget_request_tokens()
+        wire.after("TransactWriteItems", partial(changes.freeze, "transactional", scope=scope, **WHO))
+        assert put_next("transactional", {}, scope=scope).value == 2
+        assert len(stored("transactional", scope)) == 2
+
+    def test_a_lost_request_before_the_freeze(self, scope: str, wire: Wire) -> None:
+        """A write that may still be on its way is not called refused: it may be stored after a thaw."""
+        put_next("transactional", {}, scope=scope)
+
+        def lose() -> None:
+            changes.freeze("transactional", scope=scope, **WHO)
+            wire.lose("TransactWriteItems")
+
+        wire.before("TransactWriteItems", lose)
+        with pytest.raises(SequenceUnavailable, match="is frozen") as gave_up:
+            put_next("transactional", {}, scope=scope)
+        assert gave_up.value.outcome_unknown
+
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_a_number_that_the_freeze_has_taken(self, scope: str, wire: Wire, token: str | None) -> None:
+        """A write whose number is a void row now can never be stored: it is refused, although an answer was lost."""
+        operation = "TransactWriteItems" if token else "PutItem"
+        put_next("sort-key", {}, scope=scope)
+
+        def lose() -> None:
+            changes.freeze("sort-key", scope=scope, **WHO)
+            wire.lose(operation)
+
+        wire.before(operation, lose)
+        with pytest.raises(SequenceFrozen):
+            put_next("sort-key", {}, scope=scope, idempotency_token=token)
+        assert [*stored("sort-key", scope)] == [1, 2]
+
+    @pytest.mark.parametrize("is_taken", [True, False])
+    def test_why_a_freeze_takes_a_number(self, scope: str, is_taken: bool, wire: Wire) -> None:
+        """A write that is held up past the freeze and the thaw is stored then, unless its number is taken.
+
+        Its caller was told that it is refused. Without the void row it would be stored all the same.
+        """
+        put_next("sort-key", {}, scope=scope)
+        wire.before("PutItem", partial(changes.freeze, "sort-key", scope=scope, **WHO))
+        with pytest.raises(SequenceFrozen):
+            put_next("sort-key", {"title": "refused"}, scope=scope)
+        (held,) = wire.bodies("PutItem")[-1:]
+        changes.thaw("sort-key", scope=scope, **WHO)
+        if is_taken:
+            with pytest.raises(WriteCancelled):
+                dynamodb.call("put_item", held)
+        else:
+            delete_row("sort-key", scope, 2)
+            dynamodb.call("put_item", held)
+        assert ("refused" in [row.get("title") for row in stored("sort-key", scope).values()]) is not is_taken
+
+    def test_each_freeze_takes_a_number(self, scope: str, wire: Wire) -> None:
+        """A write that was begun after a thaw is refused by the next freeze, although nothing was stored between."""
+        put_next("sort-key", {}, scope=scope)
+        changes.freeze("sort-key", scope=scope, **WHO)
+        changes.thaw("sort-key", scope=scope, **WHO)
+        wire.before("PutItem", partial(changes.freeze, "sort-key", scope=scope, **WHO))
+        with pytest.raises(SequenceFrozen):
+            put_next("sort-key", {}, scope=scope)
+        assert [("void" in row) for row in stored("sort-key", scope).values()] == [False, True, True]
+
+    @pytest.mark.parametrize("before", [[], [{}]])
+    def test_an_item_of_its_own_under_a_frozen_counter(self, scope: str, wire: Wire, before: list[Any]) -> None:
+        """A key of the caller's own may become free again, so that the write may still be stored after a thaw."""
+        own = {"pk": f"own {scope}", "sk": 1}
+        put_next("transactional", {}, scope=scope)
+
+        def lose() -> None:
+            changes.freeze("transactional", scope=scope, **WHO)
+            dynamodb.call("put_item", {"TableName": strategies["transactional"].schema.table, "Item": row})
+            wire.lose("TransactWriteItems")
+
+        row = dynamodb.marshal(own)
+        wire.before("TransactWriteItems", lose)
+        with pytest.raises(SequenceUnavailable, match="is frozen") as gave_up:
+            put_next_together("transactional", [*before, own], scope=scope)
+        assert gave_up.value.outcome_unknown
+
+
+def elsewhere_alone(name: str, scope: str) -> None:
+    """Another process stores the next item, and this one does not look."""
+    threading.Thread(target=elsewhere, args=(name, scope)).run()
+
+
+@every_strategy
+@pytest.mark.parametrize("refusal", [SequenceFrozen, SequenceExhausted, SequenceWentBack])
+def test_a_repeat_is_answered(
+    name: str, scope: str, install: Callable[..., Strategy], refusal: type[SequenceError]
+) -> None:
+    """A repeat gets its first answer where no new number is given, also from a process that remembers nothing."""
+    first = put_next(name, {}, scope=scope, idempotency_token="a token")
+    if refusal is SequenceFrozen:
+        changes.freeze(name, scope=scope, **WHO)
+    elif refusal is SequenceWentBack and strategies[name].counter:
+        set_counter(name, scope, last_value=nth(name, 0))
+    end = {"MAXIMUM": get_last_value(name, scope=scope)} if refusal is SequenceExhausted else {}
+    install(name, group=False, **end)  # without the hints of other processes
+    again = put_next(name, {}, scope=scope, idempotency_token="a token")
+    assert (again.value, again.replayed) == (first.value, True)
+
+
+EVERYWHERE: dict[str, Any] = {"scope": changes.EVERY_SCOPE, **WHO}
+
+
+def three_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """Three scopes, two to a page."""
+    return (["a", "b"], "b") if cursor is None else (["c"], None)
+
+
+class TestEveryScope:
+    """What a restore asks for: all scopes of a sequence at once."""
+
+    @pytest.fixture(params=["atomic", "transactional-beside", "sort-key"])
+    def name(self, request: pytest.FixtureRequest, tables: str, install: Callable[..., Strategy]) -> str:
+        """A sequence with three scopes, in tables of its own."""
+        name = str(request.param)
+        install(name, **({} if name == "atomic" else {"scopes": f"{__name__}.three_scopes"}))
+        for scope in ("a", "b", "c"):
+            put_some(name, scope, 2)
+        return name
+
+    def test_all_are_frozen_and_thawed(self, name: str) -> None:
+        """Nothing is stored in any scope until all of them are thawed."""
+        frozen = changes.freeze(name, **EVERYWHERE)
+        assert [change.scope for change in frozen] == ["a", "b", "c"]
+        for scope in ("a", "b", "c"):
+            with pytest.raises(SequenceFrozen):
+                put_next(name, {}, scope=scope)
+        thawed = changes.thaw(name, **EVERYWHERE)
+        assert [change.scope for change in thawed] == ["a", "b", "c"]
+        assert [put_some(name, scope, 1) for scope in "abc"] == [[(change.after or 0) + 1] for change in thawed]
+
+    def test_what_is_done_stays(self, name: str) -> None:
+        """What is frozen or thawed already keeps its signature, and gets no line in the history."""
+        before = changes.freeze(name, scope="b", by="bob", reason="earlier")
+        frozen = changes.freeze(name, **EVERYWHERE)
+        assert [(change.by, change.reason) for change in frozen] == [
+            ("ana", "a test"), ("bob", "earlier"), ("ana", "a test"),
+        ]  # fmt: skip
+        assert (frozen[1].before, frozen[1].after) == (before.after, before.after)
+        changes.thaw(name, scope="c", **WHO)
+        changes.thaw(name, **EVERYWHERE)
+        assert [[change.kind for change in lines(name, scope)] for scope in "abc"] == [["thaw", "freeze"]] * 3
+
+    def test_a_repeat_after_a_failure(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A run that fails midway says how many scopes are done, and a repeat does the rest."""
+
+        def fail(sequence: str, scope: str, *given: Any, **named: Any) -> Change:
+            if scope == "c":
+                raise StorageRefused("the engine says no")
+            return guarded.make(sequence, scope, *given, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(changes, "make", fail)
+            with pytest.raises(StorageRefused) as error:
+                changes.freeze(name, **EVERYWHERE)
+        assert error.value.__notes__ == ["Of the scopes, 2 are done. Repeat this: what is done stays as it is."]
+        assert len(changes.freeze(name, **EVERYWHERE)) == 3
+        assert [len(lines(name, scope)) for scope in "abc"] == [1, 1, 1]
+
+    def test_after_a_restore(self, name: str) -> None:
+        """Scopes that went back can be listed: all are frozen, recovered and thawed, each by one command."""
+        for scope in ("a", "b", "c"):
+            delete_row(name, scope, 2)
+            if strategies[name].counter:
+                set_counter(name, scope, last_value=1)
+        who = ("--all-scopes", "--by", "ana", "--reason", "a test")
+        assert written("freeze", name, *who).count(": freeze ") == 3
+        assert written("recover", name, "--margin", "10", *who).count(": recover from ") == 3
+        assert written("thaw", name, *who).count(": thaw at ") == 3
+        assert [put_some(name, scope, 1) > [12] for scope in "abc"] == [True] * 3
+
+    def test_a_dry_run(self, name: str) -> None:
+        """A dry run tells of every scope, and freezes none."""
+        assert [change.scope for change in changes.freeze(name, dry_run=True, **EVERYWHERE)] == ["a", "b", "c"]
+        assert [put_some(name, scope, 1) for scope in "abc"] == [[3]] * 3
+
+    def test_one_or_all(self, name: str) -> None:
+        """The command takes one scope or all of them."""
+        with pytest.raises(CommandError, match="not allowed with argument"):
+            written("freeze", name, "--scope", "a", "--all-scopes", "--by", "ana", "--reason", "a test")
+
+    def test_scopes_that_cannot_be_listed(self, scope: str) -> None:
+        """A sequence without a list of its scopes says so, and nothing is frozen."""
+        for change in (changes.freeze, changes.thaw, changes.recover):
+            with pytest.raises(OperationNotSupported, match=r"keeps no list of its scopes.* or name one scope"):
+                change("sort-key", **EVERYWHERE)
+
+
+class TestNoSuchScope:
+    @every_strategy
+    @pytest.mark.parametrize("change", [changes.freeze, changes.thaw, changes.recover])
+    def test_it_is_refused(self, name: str, change: Callable[..., Any], scope: str) -> None:
+        """A scope that was mistyped is named, and nothing is changed."""
+        words = f"^'{name}' has counted nothing in the scope '{scope}', so nothing was changed: name a scope"
+        with pytest.raises(ScopeNotFound, match=words):
+            change(name, scope=scope, **WHO)
+        assert stored(name, scope) == {}
+        assert lines(name, scope) == []
+        assert len(put_some(name, scope, 1)) == 1
+
+    def test_in_the_command(self, tables: str) -> None:
+        """The command fails where it takes the sequence without a scope, and nothing is counted there."""
+        for command in ("freeze", "thaw"):
+            with pytest.raises(CommandError, match=r"nothing without a scope.*take every one \(--all-scopes"):
+                written(command, "atomic", "--by", "ana", "--reason", "a test")
+
+
+class TestVoid:
+    @every_strategy
+    def test_an_item(self, name: str, scope: str) -> None:
+        """A void item keeps its place and its attributes, and says who withdrew it, when and why."""
+        told = put_some(name, scope, 3)
+        before = stored(name, scope)[told[1]]
+        change = changes.void(name, told[1], scope=scope, by="ana", reason="entered twice")
+        row = stored(name, scope)[told[1]]
+        assert row == {**before, "void": {"by": "ana", "at": change.at.isoformat(), "reason": "entered twice"}}
+        assert [void.value for void in checked(name, scope).voids.listed] == [told[1]]
+        assert put_some(name, scope, 1)[0] > told[-1]
+
+    @every_strategy
+    def test_twice(self, name: str, scope: str) -> None:
+        """A void number stays as it is: the first void is returned, and told once."""
+        (value,) = put_some(name, scope, 1)
+        first = changes.void(name, value, scope=scope, by="ana", reason="entered twice")
+        assert changes.void(name, value, scope=scope, by="bob", reason="another") == first
+        assert lines(name, scope) == [first]
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+    def test_a_gap(self, name: str, scope: str) -> None:
+        """Where no item is stored, a row explains the gap."""
+        put_some(name, scope, 1)
+        changes.advance(name, to=5, scope=scope, **WHO)
+        changes.void(name, 3, scope=scope, by="ana", reason="torn out")
+        assert stored(name, scope)[3]["void"]["reason"] == "torn out"
+        checked(name, scope)
+        assert put_next(name, {}, scope=scope).value == 6
+
+    @every_strategy
+    def test_what_is_no_value_yet(self, name: str, scope: str) -> None:
+        """A number above the last value, or no value of the sequence, is refused, and nothing is stored."""
+        with pytest.raises(InvalidChange, match="up to its last value, which is nothing yet"):
+            changes.void(name, nth(name, 1), scope=scope, **WHO)
+        put_some(name, scope, 1)
+        last = get_last_value(name, scope=scope) or 0
+        for value in (0, last + strategies[name].config.step):
+            with pytest.raises(InvalidChange, match=f"up to its last value, which is {last}"):
+                changes.void(name, value, scope=scope, **WHO)
+        assert len(stored(name, scope)) == 1
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_what_no_counter_has_handed_out(self, name: str, scope: str) -> None:
+        """Below an imported row, a number that the counter has not reached cannot be void; the row itself can."""
+        put_some(name, scope, 3)
+        import_row(name, scope, 9)
+        with pytest.raises(
+            InvalidChange, match=r"^value is 7; no item has it, and the counter, at 3, has not handed it"
+        ):
+            changes.void(name, 7, scope=scope, **WHO)
+        changes.void(name, 9, scope=scope, **WHO)
+        assert [*stored(name, scope)] == [1, 2, 3, 9]
+
+    def test_a_value_in_a_block(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """A value without an item may be in a block: it can be void when a freeze has emptied the blocks."""
+        clock = Clock()
+        install("block", wall=clock, watch_seconds=10)
+        other = make("block")
+        assert other.next_value(scope) == 1
+        words = r"^value is 5; no item has it yet, and a process may hold it in its block: freeze the scope, wait 32 s"
+        with pytest.raises(InvalidChange, match=words):
+            changes.void("block", 5, scope=scope, **WHO)
+        changes.freeze("block", scope=scope, **WHO)
+        clock.now += 31
+        with pytest.raises(InvalidChange, match=words):
+            changes.void("block", 5, scope=scope, **WHO)
+        clock.now += 2
+        changes.void("block", 5, scope=scope, **WHO)
+        assert [*stored("block", scope)] == [5]
+        other.stop()
+
+    def test_an_item_without_room(self, scope: str) -> None:
+        """An item that is too large for the signature is refused with what the engine says."""
+        put_next("sort-key", {"text": "x" * 409_500}, scope=scope)
+        with pytest.raises(StorageRefused, match=r"^The change cannot be stored: ValidationError: .*size"):
+            changes.void("sort-key", 1, scope=scope, **WHO)
+
+    def test_an_attribute_of_the_application(self, scope: str) -> None:
+        """An attribute `void` of the application's own is not overwritten."""
+        put_next("sort-key", {"void": False}, scope=scope)
+        with pytest.raises(InvalidChange, match="attribute 'void' of its own"):
+            changes.void("sort-key", 1, scope=scope, **WHO)
+
+    def test_an_attribute_that_looks_like_a_freeze(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """No item freezes a scope by an attribute `void` of the application's own."""
+        put_next("sort-key", {"void": {"frozen": {"water": "ice"}}}, scope=scope)
+        install("sort-key", group=False)  # a process that must look
+        assert put_next("sort-key", {}, scope=scope).value == 2
+
+    def test_items_with_their_own_keys(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Where the value does not make the key, the item is withdrawn by the application."""
+        install("transactional", value_in="attribute")
+        put_next("transactional", {"pk": f"own {scope}", "sk": 1}, scope=scope)
+        with pytest.raises(OperationNotSupported, match="withdraw the item in your application"):
+            changes.void("transactional", 1, scope=scope, **WHO)
+
+
+@pytest.mark.needs_engine
+@pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key", "sort-key-increment"])
+def test_under_running_writers(name: str, scope: str, proxy: Proxy) -> None:
+    """While writers are running and answers are lost, no number comes twice, and the history explains what lacks."""
+    with engine_at(proxy.endpoint):
+        proxy.follow(*FAULTS)
+        writers = Writers(name, scope, [make(name) for _ in range(3)])
+        made = []
+
+        def more() -> None:
+            before = len(writers.told)
+            wait_until(lambda: len(writers.told) > before + 5, seconds=20)
+
+        more()
+        made.append(changes.freeze(name, scope=scope, **WHO))
+        wait_until(lambda: len(writers.refused) > 5)
+        frozen_at = get_last_value(name, scope=scope)
+        made.append(changes.thaw(name, scope=scope, **WHO))
+        assert made[-1].after == frozen_at
+        more()
+        made.append(changes.advance(name, to=5000, scope=scope, **WHO))
+        more()
+        made += changes.recover(name, scope=scope, margin=30, **WHO)
+        more()
+        writers.stop()
+        proxy.calm()
+        proxy.settle()
+        rows, report, told = stored(name, scope), audit(strategies[name], scope), lines(name, scope)
+    assert set(writers.told.values()) == {1}
+    assert {value: rows[value]["title"] for value in writers.told} == writers.titles
+    assert len({row["title"] for row in rows.values() if "title" in row}) == len(rows) - report.voids.total
+    assert report.unexplained == 0
+    if strategies[name].gapless:
+        assert report.gaps.total == report.explained_gaps == 2
+    assert sorted(told, key=lambda change: change.at) == sorted(made, key=lambda change: change.at)
+
+
+@pytest.mark.needs_engine
+@pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+def test_other_processes_stop(name: str, scope: str, spawned: Processes) -> None:
+    """Other processes store nothing after a freeze, and all that they were told is stored."""
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(spawned.run, until_frozen, name, scope)
+        wait_until(lambda: len(stored(name, scope)) > 20, seconds=60)  # the processes start at their first task
+        changes.freeze(name, scope=scope, **WHO)
+        frozen = stored(name, scope)
+        told = [value for values in running.result(timeout=30) for value in values]
+    rows = {value: row for value, row in stored(name, scope).items() if "void" not in row}
+    assert len(set(told)) == len(told)
+    assert sorted(told) == sorted(rows)
+    if strategies[name].gapless:
+        assert stored(name, scope) == frozen
+    changes.thaw(name, scope=scope, **WHO)
+    checked(name, scope)
+
+
+def until_frozen(name: str, scope: str) -> list[int]:
+    """What one process stores until it is refused, with pauses in which a freeze wins, also without the host's lock."""
+    told = []
+    while True:
+        time.sleep(0.02)
+        try:
+            told.append(put_next(name, {}, scope=scope).value)
+        except SequenceFrozen:
+            return told
+
+
+class TestHistory:
+    @pytest.mark.parametrize("limit", [0, -1, True, 1.0, "5"])
+    def test_a_wrong_limit(self, limit: Any, wire: Wire) -> None:
+        """A limit that is no whole number from 1 is refused, unsent."""
+        wire.clear()
+        with pytest.raises(InvalidChange, match=r"^limit is .*; it must be a whole number from 1\.$"):
+            changes.history("atomic", limit=limit)
+        assert wire.sent == []
+
+    @pytest.mark.parametrize("cursor", ["", "abc", "2026-01-01T00:00:00+00:00#t", 5])
+    def test_a_foreign_cursor(self, cursor: Any) -> None:
+        """What is no cursor of a page of this history is refused."""
+        with pytest.raises(InvalidChange, match=r"^cursor is .*; it must be one that a page of this history has given"):
+            changes.history("atomic", cursor=cursor)
+
+    def test_the_cursor_of_another_sequence(self, scope: str) -> None:
+        """Each sequence has cursors of its own, which lead to the next page."""
+        for _ in range(2):
+            changes.seed("atomic", get_next_value("atomic", scope=scope) + 1, scope=scope, **WHO)
+        (newest,), cursor = changes.history("atomic", limit=1)
+        (older,), _ = changes.history("atomic", limit=1, cursor=cursor)
+        assert newest.at > older.at
+        with pytest.raises(InvalidChange, match=r"^cursor is "):
+            changes.history("transactional", cursor=cursor)
+
+    def test_a_wrong_period(self, install: Callable[..., Strategy]) -> None:
+        """A period that the sequence cannot have is refused, here and where a change is of every scope."""
+        install("atomic", PERIOD="year")
+        for ask in (partial(changes.history, "atomic"), partial(changes.recover, "atomic", **WHO)):
+            with pytest.raises(InvalidPeriod, match="The period is '2026-13'; it must be a year such as '2026'"):
+                ask(period="2026-13")
+
+    def test_a_wrong_scope(self, wire: Wire) -> None:
+        """A scope that no item can have is refused, unsent."""
+        wire.clear()
+        with pytest.raises(InvalidScope):
+            changes.history("atomic", scope="#5")
+        assert wire.sent == []
+
+    def test_in_the_command(self) -> None:
+        """The command says what is wrong with its arguments."""
+        for wrong, said in (
+            ("--limit=0", "limit is 0"),
+            ("--cursor=x", "cursor is 'x'"),
+            ("--period=x", "The period is 'x'"),
+        ):
+            with pytest.raises(CommandError, match=said):
+                written("history", "atomic", wrong)
+
+
+class TestAudit:
+    def test_a_gap_that_a_change_explains(self, scope: str) -> None:
+        """A gap that a change skipped has its signature; the values beside it are a gap of their own."""
+        put_some("transactional", scope, 3)
+        delete_row("transactional", scope, 3)
+        changes.advance("transactional", to=10, scope=scope, **WHO)
+        (first, second) = audit(strategies["transactional"], scope).gaps.listed
+        assert (first.first, first.last, first.by) == (3, 3, "")
+        assert (second.first, second.last, second.count, second.by, second.reason) == (4, 10, 7, "ana", "a test")
+        with pytest.raises(CommandError, match="Unexplained findings: 1"):
+            written("audit", "transactional", "--scope", scope)
+
+    def test_a_list_for_an_auditor(self, scope: str) -> None:
+        """The CSV has every void and every gap, in their order, and no text that a spreadsheet would calculate."""
+        put_some("transactional", scope, 2)
+        changes.void("transactional", 1, scope=scope, by="ana", reason="=1+1")
+        changes.advance("transactional", to=9, scope=scope, **WHO)
+        lines = written("audit", "transactional", "--scope", scope, "--format", "csv")
+        table = list(csv.DictReader(io.StringIO(lines)))
+        assert [(line["kind"], line["first"], line["last"], line["by"], line["reason"]) for line in table] == [
+            ("void", "1", "1", "ana", "'=1+1"),
+            ("gap", "3", "9", "ana", "a test"),
+        ]
+        assert {(line["sequence"], line["scope"], line["period"]) for line in table} == {("transactional", scope, "")}
+
+    def test_the_list_is_whole(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The CSV has more than the thousand voids that a report lists."""
+        monkeypatch.setattr("sequences.rows.layout._check_void", lambda about: None)  # as an earlier version did
+        items = [{"void": {"by": "ana", "at": "2026-01-01", "reason": "n"}} for _ in range(100)]
+        for _ in range(11):
+            put_next_many("sort-key", items, scope=scope)
+        assert written("audit", "sort-key", "--scope", scope, "--format", "csv").count("\n") == 1101
+
+
+class TestCommand:
+    def test_each_change(self, scope: str) -> None:
+        """The command makes each change, and tells it in a line."""
+        who = ("--scope", scope, "--by", "ana", "--reason", "a test")
+        told = [
+            written("advance", "atomic", "--to", "10", *who),
+            written("seed", "atomic", "--number", "20", *who),
+            written("seed", "atomic", "--items", *who),
+            written("recover", "atomic", "--margin", "5", *who),
+            written("freeze", "atomic", *who),
+            written("thaw", "atomic", *who),
+            written("void", "atomic", "--value", "7", *who),
+        ]
+        said = ["advance from nothing to 10", "seed from 10 to 20", "seed at 20", "recover from 20 to 25"]
+        for line, words in zip(told, [*said, "freeze at 25", "thaw at 25", "void at 7"], strict=True):
+            assert line.startswith(f"atomic {scope}: {words}, by ana at ")
+            assert line.endswith(": a test\n")
+        listed = [line.split("\t") for line in written("history", "atomic", "--scope", scope).splitlines()]
+        kinds = ["advance", "freeze", "recover", "seed", "thaw", "void"]
+        assert sorted(line[1] for line in listed) == kinds
+        assert ["advance", "atomic", scope, "", "", "10", "ana", "a test"] in [line[1:] for line in listed]
+
+    def test_as_json(self, scope: str) -> None:
+        """JSON has the fields of a change."""
+        who = ("--scope", scope, "--by", "ana", "--reason", "a test", "--format", "json")
+        (change,) = json.loads(written("advance", "atomic", "--to", "10", "--dry-run", *who))
+        assert (change["kind"], change["before"], change["after"], change["by"]) == ("advance", None, 10, "ana")
+        assert json.loads(written("history", "atomic", "--scope", scope, "--format", "json"))["changes"] == []
+
+    def test_who_is_the_login(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without --by the login name signs; a reason is required."""
+        monkeypatch.setenv("LOGNAME", "bea")
+        get_next_value("atomic", scope=scope)
+        assert "by bea at" in written("freeze", "atomic", "--scope", scope, "--reason", "a test")
+        with pytest.raises(CommandError, match="--reason"):
+            written("thaw", "atomic", "--scope", scope)
+
+    def test_errors(self, scope: str) -> None:
+        """What a change refuses is an error of the command, with the remedy."""
+        who = ("--by", "ana", "--reason", "a test")
+        get_next_value("atomic", scope=scope)
+        with pytest.raises(CommandError, match="is not frozen"):
+            written("thaw", "atomic", "--scope", scope, *who)
+        with pytest.raises(CommandError, match=r"keeps no list of its scopes.* or name one scope\.$"):
+            written("recover", "sort-key", *who)
+        with pytest.raises(CommandError, match=r"cannot be switched: only .* number the same items\.$"):
+            written("switch", "atomic", "--to", "SortKeyMaximum", *who)
+
+    @pytest.mark.parametrize("form", ["{} x", "-{}", "--by", "'{}\"`", None])
+    def test_the_command_that_an_error_names(self, scope: str, form: str | None) -> None:
+        """The command in the message of a frozen scope thaws it, whatever the scope looks like."""
+        place = form.format(scope) if form else None
+        put_next("sort-key", {}, scope=place)
+        changes.freeze("sort-key", scope=place, **WHO)
+        with pytest.raises(SequenceFrozen) as frozen:
+            put_next("sort-key", {}, scope=place)
+        named = str(frozen.value).partition("`manage.py sequences ")[2].partition(" --reason ...`")[0]
+        written(*shlex.split(named), "--by", "ana", "--reason", "as it says")
+        assert put_next("sort-key", {}, scope=place).value > 1
+
+    def test_switch(self, scope: str) -> None:
+        """A switch begins and ends by the command."""
+        who = ("--scope", scope, "--by", "ana", "--reason", "a test")
+        assert "switch" in written("switch", "sort-key-increment", "--to", "TransactionalCounter", *who)
+        assert "switch" in written("switch", "sort-key-increment", "--finish", *who)
+
+    def test_a_recovery_that_fails_midway(self, tables: str, install: Callable[..., Strategy]) -> None:
+        """The command says how to repeat it, and the repeat leaves what is done."""
+        who = ("--by", "ana", "--reason", "a test")
+        install("atomic", MAXIMUM=105)
+        for scope, count in (("a", 2), ("b", 9)):
+            get_next_values(count, "atomic", scope=scope)
+        with pytest.raises(CommandError, match=r"raise MAXIMUM.* Of the scopes, 1 is done.* --since ") as error:
+            written("recover", "atomic", *who)
+        install("atomic")
+        again = str(error.value).rpartition("--since ")[2].rstrip(".")
+        assert "a: recover at 102," in written("recover", "atomic", "--since", again, *who)
+        with pytest.raises(CommandError, match="since: 'yesterday'; give a moment such as 2026-"):
+            written("recover", "atomic", "--since", "yesterday", *who)
+
+
+class TestPeriods:
+    def test_each_on_its_own(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """A change is of one period: the others go on, and the error and the history name it."""
+        for name in ("atomic", "sort-key"):
+            install(name, PERIOD="year")
+            days = [datetime(year, 5, 1, tzinfo=UTC).date() for year in (2025, 2026)]
+            put_next(name, {}, scope=scope, date=days[0])
+            changes.freeze(name, scope=scope, period="2025", **WHO)
+            with pytest.raises(SequenceFrozen, match=f"thaw {name} --scope {scope} --period 2025"):
+                put_next(name, {}, scope=scope, date=days[0])
+            assert put_next(name, {}, scope=scope, date=days[1]).value == 1
+            changes.thaw(name, scope=scope, period="2025", **WHO)
+            change = changes.advance(name, to=50, scope=scope, period="2025", **WHO)
+            assert put_next(name, {}, scope=scope, date=days[0]).value == 51
+            assert changes.history(name, scope=scope, period="2025", limit=10_000)[0].count(change) == 1
+            assert changes.history(name, scope=scope, period="2026", limit=10_000)[0] == []
+            assert audit(strategies[name], Dated(scope, "2025")).unexplained == 0
+
+    @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
+    def test_markers_of_another_period(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A recovered period goes past the values in its own markers, not past those of a busier year."""
+        install(name, PERIOD="year")
+        for year, count in ((2025, 5), (2026, 2)):
+            day = datetime(year, 5, 1, tzinfo=UTC).date()
+            for n in range(count):
+                put_next(name, {}, scope=scope, date=day, idempotency_token=f"{year}-{n}")
+        made = [changes.recover(name, scope=scope, period=year, margin=1, **WHO)[0] for year in ("2025", "2026")]
+        assert [change.after for change in made] == [6, 3]

@@ -1,0 +1,572 @@
+"""Settings that change behind the rows' back: noticed at the first write, and taken over by `adopt`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from sequences import dynamodb, get_next_value, get_next_values, put_next
+from sequences.capabilities import strategy_classes
+from sequences.changes import freeze, history, recover
+from sequences.changes.adoptions import adopt, changed_settings
+from sequences.changes.switches import finish_switch, switch
+from sequences.exceptions import (
+    AccessRefused,
+    NotWritten,
+    OperationNotSupported,
+    RulesChanged,
+    SequenceFrozen,
+    SequenceUnsound,
+)
+from sequences.ops.audit import audit
+from sequences.ops.doctor import findings_of, read_facts
+from sequences.registry import _KEYS, DEFAULT_TABLE, made_of, strategies
+from sequences.rows.rules import RULES, differences
+from sequences.rows.rules_row import ASK_AGAIN_SECONDS
+from sequences.rows.soundness import Verdict
+from sequences.start import require_sound
+from sequences.strategies import Strategy, TransactionalCounter
+from tests.sequences.support import Clock, Wire, handled, written
+
+pytestmark = pytest.mark.usefixtures("tables")
+
+PATH = "sequences.strategies"
+ATOMIC, BLOCK = f"{PATH}.AtomicCounter", f"{PATH}.BlockAllocator"
+OPTIMISTIC, TRANSACTIONAL = f"{PATH}.OptimisticCounter", f"{PATH}.TransactionalCounter"
+HIGHEST = f"{PATH}.SortKeyMaximum"
+WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
+SCOPES = ["a", "b"]
+GOOD, CAREFUL, UNSOUND = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
+TABLES = {name: {"STRATEGY": ATOMIC, "OPTIONS": {"counter_table": name}} for name in ("sequences", "more_counters")}
+TABLES["old"] = {"STRATEGY": HIGHEST, "TABLE": "old_items"}
+
+Become = Callable[..., Strategy]
+
+
+def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], None]:
+    """The scopes of a sequence without counters."""
+    return SCOPES, None
+
+
+LISTED = {"scopes": f"{__name__}.list_scopes"}
+
+
+def entry_of(strategy: str, options: Mapping[str, Any] | None = None, **keys: Any) -> dict[str, Any]:
+    """The settings of a sequence."""
+    return {"STRATEGY": strategy, "OPTIONS": {**(options or {})}, **keys}
+
+
+@pytest.fixture
+def become(settings: Settings) -> Become:
+    """A function that gives the sequence "orders" other settings, as a fresh process would have them."""
+
+    def become(strategy: str, options: Mapping[str, Any] | None = None, **keys: Any) -> Strategy:
+        settings.SEQUENCES = {**TABLES, "orders": entry_of(strategy, options, **keys)}
+        return strategies["orders"]
+
+    return become
+
+
+def put(scope: str = "a") -> int:
+    """The number of the next item."""
+    return put_next("orders", {}, scope=scope).value
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The warnings of the test so far."""
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def rows() -> list[Mapping[str, Any]]:
+    """The rules of the sequence, as they are stored."""
+    return [row.rules for row in strategies["orders"].rules.read(dynamodb.call)]
+
+
+REFUSED = {
+    "to a gapless strategy": (entry_of(BLOCK), entry_of(TRANSACTIONAL)),
+    "from a gapless strategy": (entry_of(TRANSACTIONAL), entry_of(ATOMIC)),
+    "from counters to items": (entry_of(ATOMIC), entry_of(HIGHEST)),
+    "from items to counters": (entry_of(HIGHEST, LISTED), entry_of(ATOMIC, LISTED)),
+    "counter_table": (entry_of(ATOMIC), entry_of(ATOMIC, {"counter_table": "more_counters"})),
+    "counter_table, gapless": (entry_of(TRANSACTIONAL), entry_of(TRANSACTIONAL, {"counter_table": "more_counters"})),
+    "counter_table, beside": (
+        entry_of(TRANSACTIONAL),
+        entry_of(TRANSACTIONAL, {"counter_table": DEFAULT_TABLE, **LISTED}),
+    ),
+    "TABLE": (entry_of(HIGHEST, LISTED, TABLE="old_items"), entry_of(HIGHEST, LISTED)),
+    "TABLE, counted": (entry_of(TRANSACTIONAL, TABLE="old_items"), entry_of(TRANSACTIONAL)),
+    "partition": (entry_of(HIGHEST, LISTED), entry_of(HIGHEST, {"partition": "orders-{scope}", **LISTED})),
+    "STEP": (entry_of(TRANSACTIONAL, STEP=10), entry_of(TRANSACTIONAL)),
+    "START": (entry_of(TRANSACTIONAL, START=1001), entry_of(TRANSACTIONAL)),
+    "marker_table": (entry_of(TRANSACTIONAL), entry_of(TRANSACTIONAL, {"marker_table": "more_counters"})),
+}
+"""Changes that are refused: the former settings and the present ones."""
+
+
+@pytest.mark.parametrize(("former", "present"), REFUSED.values(), ids=REFUSED)
+class TestRefused:
+    def test_the_first_write(self, become: Become, former: dict[str, Any], present: dict[str, Any]) -> None:
+        """The first write by other settings is refused with the command that helps, and values are as before."""
+        become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
+        before = [put() for _ in range(3)]
+        become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
+        for _ in range(2):
+            with pytest.raises(RulesChanged, match=r"`manage.py sequences adopt orders`"):
+                put()
+        with pytest.raises(SequenceUnsound, match="'orders'"):
+            require_sound()
+        become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
+        following = put()
+        assert following > before[-1]
+        assert following == before[-1] + strategies["orders"].numbers.step or former["STRATEGY"] == BLOCK
+
+    def test_adopted(self, become: Become, former: dict[str, Any], present: dict[str, Any]) -> None:
+        """After the command each scope goes on above its last value, an audit is clean, and former processes stop."""
+        old = become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
+        before = {scope: [put(scope) for _ in range(3)] for scope in SCOPES}
+        new = become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
+        rehearsed = adopt("orders", **WHO, dry_run=True)
+        with pytest.raises(RulesChanged):
+            put()
+        made = adopt("orders", **WHO)
+        assert [(one.scope, one.before, one.after) for one in made] == [
+            (one.scope, one.before, one.after) for one in rehearsed
+        ]
+        assert {one.kind for one in history("orders")[0]} == {"adopt"}
+        for scope in SCOPES:
+            following = [put(scope) for _ in range(2)]
+            assert min(following) > max(before[scope])
+            if new.gapless:
+                assert audit(new, scope).unexplained == 0
+        assert rows() == [new.rules.now()] * len(rows())
+        assert adopt("orders", **WHO) == []
+        strategies._made["orders"] = old  # a process that was started before goes on
+        if count_apart(old, new):
+            with pytest.raises(SequenceFrozen, match="moved by adopt"):
+                put()
+
+    def test_and_back(self, become: Become, former: dict[str, Any], present: dict[str, Any]) -> None:
+        """What was closed is opened again when a sequence goes back, and goes on above all that was given meanwhile."""
+        become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
+        put()
+        new = become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
+        adopt("orders", scope=SCOPES, **WHO)
+        last = [put() for _ in range(3)][-1]
+        become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
+        assert (changed_settings("orders")[0].verdict is UNSOUND) is ("START" not in former)
+        adopt("orders", scope=SCOPES, **WHO)
+        assert put() > last
+        assert new.rules.enforced
+
+
+def count_apart(old: Strategy, new: Strategy) -> bool:
+    """Whether the two count in different places, and no key keeps the items of one from those of the other."""
+    if old.counter:
+        return not new.counter or (old.counter.table, old.counter.key("a")) != (new.counter.table, new.counter.key("a"))
+    return (old.schema, old.layout.template) != (new.schema, new.layout.template)
+
+
+def _keys(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: told for key, told in entry.items() if key not in ("STRATEGY", "OPTIONS")}
+
+
+@contextmanager
+def watched() -> Iterator[Wire]:
+    """The requests of this process from now on, until its settings change."""
+    wire = Wire()
+    with handled({"before-send.dynamodb": wire.sends}):
+        yield wire
+
+
+class TestWhatWasSeen:
+    def test_blocks_that_become_gapless(self, become: Become) -> None:
+        """The unused values of blocks are explained by the line of the command, and no later one is."""
+        become(BLOCK, {"block_size": 100})
+        assert [put() for _ in range(3)] == [1, 2, 3]
+        new = become(TRANSACTIONAL)
+        (line, _) = adopt("orders", **WHO)
+        assert (line.before, line.after) == (None, 100)
+        assert put() == 101
+        report = audit(new, "a")
+        assert (report.missing, report.unexplained, report.explained_gaps) == (97, 0, 1)
+
+    def test_a_counter_table_that_moves(self, become: Become) -> None:
+        """Values do not begin again in the new table, although no item tells of them."""
+        become(ATOMIC, START=1001)
+        assert get_next_values(52, "orders")[-1] == 1052
+        become(ATOMIC, {"counter_table": "more_counters"}, START=1001)
+        with pytest.raises(RulesChanged, match="counter_table was 'sequences' and is 'more_counters'"):
+            get_next_value("orders")
+        adopt("orders", **WHO)
+        assert get_next_value("orders") == 1053
+
+    def test_a_former_writer_meanwhile(self, become: Become) -> None:
+        """A writer that takes a number between the look and the change has it alone: the command looks again."""
+        old = become(ATOMIC)
+        first = get_next_value("orders")
+        become(ATOMIC, {"counter_table": "more_counters"})
+        numbers: list[int] = []
+        with watched() as wire:
+            wire.before("TransactWriteItems", lambda: numbers.append(old.next_value(None)))
+            adopt("orders", **WHO)
+        assert [first, *numbers, get_next_value("orders")] == [1, 2, 3]
+        assert wire.operations.count("TransactWriteItems") == 3
+
+    def test_a_table_that_is_gone(self, become: Become) -> None:
+        """Where the former table is not there any more, scopes go on above what the present one holds."""
+        become(HIGHEST, LISTED, TABLE="old_items")
+        put()
+        become(HIGHEST, LISTED, TABLE="old_items_restored")
+        dynamodb.delete_table(dynamodb.table_name("old_items"))
+        with pytest.raises(OperationNotSupported, match=r"not there any more .*Name every scope"):
+            adopt("orders", **WHO)
+        with pytest.raises(RulesChanged):
+            put()
+        adopt("orders", scope=SCOPES, **WHO)
+        recover("orders", scope="a", past=1, margin=0, **WHO)
+        assert put() == 2
+
+    def test_a_format_alone_moves_nothing(self, become: Become) -> None:
+        """A change that only texts see is one line, whatever scopes there are."""
+        become(ATOMIC)
+        put()
+        become(ATOMIC, FORMAT="{scope}-{value}")
+        assert [(one.scope, one.before, one.after) for one in adopt("orders", **WHO)] == [(None, None, None)]
+
+    def test_keys_that_are_numbers(self, become: Become) -> None:
+        """Where items have numbers as partition keys, the row is beside the history alone, and tells all the same."""
+        options = {"partition": "{scope}", "key_types": ["N", "N"]}
+        become(TRANSACTIONAL, options, TABLE="numbered_items")
+        assert put("7") == 1
+        assert len(rows()) == 1
+        become(TRANSACTIONAL)
+        with pytest.raises(RulesChanged, match="TABLE was"):
+            put("7")
+        adopt("orders", **WHO)
+        assert put("7") == 2
+
+
+class TestHarmless:
+    @pytest.mark.parametrize(
+        ("former", "present"),
+        [
+            (entry_of(ATOMIC), entry_of(BLOCK, {"block_size": 5})),
+            (entry_of(BLOCK), entry_of(OPTIMISTIC, {"write": "put"})),
+            (entry_of(ATOMIC, MAXIMUM=100), entry_of(ATOMIC, {"deadline": 1.0, "marker_seconds": 60}, MAXIMUM=900)),
+            (entry_of(HIGHEST), entry_of(HIGHEST, {"tail_seconds": 0.1, "on_conflict": "increment"})),
+            (entry_of(f"{PATH}.atomic.AtomicCounter"), entry_of(ATOMIC)),
+            (entry_of(TRANSACTIONAL), entry_of(TRANSACTIONAL, {"text_name": "text"})),
+        ],
+    )
+    def test_it_passes(
+        self, become: Become, former: dict[str, Any], present: dict[str, Any], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """What does no harm is not refused, nothing is said, and the row has the present rules from then on."""
+        become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
+        before = put()
+        new = become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
+        assert put() > before
+        assert rows() == [new.rules.now()] * 2
+        assert changed_settings("orders") == []
+        assert warned(caplog) == []
+
+    @pytest.mark.parametrize(
+        ("changes", "key"),
+        [
+            ({"FORMAT": "{scope}-{value}"}, "FORMAT"),
+            ({"START": 1001}, "START"),
+            ({"history_table": "x_history"}, "history_table"),
+        ],
+    )
+    def test_it_is_told(
+        self, become: Become, changes: dict[str, Any], key: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A change that a reader of old rows must know of passes, is logged once, and is found until it is adopted."""
+        become(TRANSACTIONAL)
+        assert put() == 1
+        keys = {name: told for name, told in changes.items() if name.isupper()}
+        become(TRANSACTIONAL, {name: told for name, told in changes.items() if not name.isupper()}, **keys)
+        assert [put(), put()] == [2, 3]
+        (warning,) = warned(caplog)
+        assert f"{key} was" in warning
+        assert found() == (CAREFUL, True)
+        adopt("orders", **WHO)
+        assert found() == (GOOD, False)
+
+    def test_each_key_has_a_rule(self) -> None:
+        """Every key of an entry and of OPTIONS is in the table, and every rule is of such a key."""
+        options = {name for strategy in strategy_classes() for name in strategy.options}
+        assert set(RULES) == (_KEYS - {"OPTIONS"}) | options
+
+    def test_a_rule_that_one_side_does_not_know(self) -> None:
+        """Rules of another version may have other keys: only what both have is compared."""
+        rules = {"STRATEGY": "a.AtomicCounter", "START": 1, "STEP": 1}
+        assert differences({**rules, "later": 1}, {**rules, "TABLE": "t"}) == []
+
+
+def found() -> tuple[Verdict, bool]:
+    """What the doctor finds about the settings of the sequence, and whether it says what helps."""
+    (finding,) = (
+        one for one in findings_of(read_facts()) if (one.subject, one.about) == ("sequence orders", "settings")
+    )
+    return finding.verdict, bool(finding.remedy)
+
+
+class TestTheRow:
+    def test_what_it_costs(self, become: Become) -> None:
+        """The first process asks once and stores two rows; another one asks once; no later write asks."""
+        become(ATOMIC)
+        with watched() as wire:
+            get_next_value("orders")
+            assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [1, 2]
+            get_next_value("orders")
+            assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [1, 2]
+            made_of("orders", entry_of(ATOMIC)).next_value(None)
+            assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [2, 2]
+
+    def test_a_sequence_without_one(self, become: Become) -> None:
+        """The rows of versions that stored none go on by whatever settings there are, and get theirs."""
+        become(BLOCK).rules.enforced = False
+        put()
+        new = become(TRANSACTIONAL)
+        assert rows() == [{}, {}]
+        assert put() > 1
+        assert rows() == [new.rules.now()] * 2
+
+    def test_a_place_that_was_lost(self, become: Become) -> None:
+        """One of the two rows alone is enough to refuse, and is stored again in the other place if all agrees."""
+        old = become(ATOMIC)
+        get_next_value("orders")
+        for place in old.rules.places:
+            dynamodb.call("delete_item", {"TableName": place.schema.table, "Key": place.key})
+            become(TRANSACTIONAL)
+            with pytest.raises(RulesChanged):
+                put()
+            become(ATOMIC)
+            get_next_value("orders")
+            assert rows() == [old.rules.now()] * 2
+
+    def test_both_directions(self, become: Become) -> None:
+        """After the command the former settings are refused, whichever of the tables moved."""
+        for options in ({"counter_table": "more_counters"}, {}):
+            become(ATOMIC, options)
+            adopt("orders", **WHO)
+            get_next_value("orders")
+            become(ATOMIC, {} if options else {"counter_table": "more_counters"})
+            with pytest.raises(RulesChanged):
+                get_next_value("orders")
+
+    @pytest.mark.parametrize("error", [AccessRefused("no"), NotWritten("slow")])
+    def test_what_cannot_be_read(
+        self, become: Become, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+    ) -> None:
+        """Numbers go on where the rules cannot be read or stored, it is logged once, and not asked again soon."""
+        strategy, asked = become(ATOMIC), []
+
+        def fail(send: object) -> None:
+            asked.append(send)
+            raise error
+
+        monkeypatch.setattr(strategy.rules, "read", fail)
+        assert [get_next_value("orders") for _ in range(3)] == [1, 2, 3]
+        assert len(asked) == len(warned(caplog)) == 1
+
+    def test_it_is_asked_again(self, become: Become, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the engine did not answer, a process looks again after a minute, and is refused then if it must be."""
+        become(ATOMIC).lives.bind(dynamodb.call)
+        late = TransactionalCounter(become(TRANSACTIONAL).config, timing=clock.timing())
+        with monkeypatch.context() as patch:
+            patch.setattr(late.rules, "read", mock.Mock(side_effect=NotWritten("slow")))
+            late.lives.bind(dynamodb.call)
+        clock.now += ASK_AGAIN_SECONDS - 1
+        late.lives.bind(dynamodb.call)
+        clock.now += 1
+        with pytest.raises(RulesChanged):
+            late.lives.bind(dynamodb.call)
+
+    def test_a_refused_request_is_read_singly(self, become: Become, caplog: pytest.LogCaptureFixture) -> None:
+        """A role that may not read in batches reads each row by itself, and where it may read nothing numbers go on."""
+
+        def refuse(**_: object) -> None:
+            raise AccessRefused("no")
+
+        become(ATOMIC).lives.bind(dynamodb.call)
+        other = made_of("orders", entry_of(TRANSACTIONAL))
+        with handled({"before-call.dynamodb.BatchGetItem": refuse}), pytest.raises(RulesChanged):
+            other.lives.bind(dynamodb.call)
+        with handled({"before-call.dynamodb.BatchGetItem": refuse, "before-call.dynamodb.GetItem": refuse}):
+            other.lives.bind(dynamodb.call)
+        assert len(warned(caplog)) == 1
+
+    @pytest.mark.parametrize("gone", ["sequences", DEFAULT_TABLE])
+    def test_a_missing_table(self, become: Become, gone: str, caplog: pytest.LogCaptureFixture) -> None:
+        """Where one of the tables is missing, numbers go on, and the other one still tells."""
+        strategy = {"sequences": HIGHEST, DEFAULT_TABLE: ATOMIC}[gone]
+        options = {"check_items": False} if strategy is ATOMIC else {}
+        become(strategy, options)
+        dynamodb.delete_table(dynamodb.table_name(gone))
+        strategies.reset()
+        take: Callable[[], int] = put if strategy is HIGHEST else partial(get_next_value, "orders")
+        assert [take() for _ in range(3)] == [1, 2, 3]
+        assert sum("looked up in one place alone" in one for one in warned(caplog)) == 1
+        assert rows() == [strategies["orders"].rules.now()]
+        become(strategy, {**options, "partition": "x-{scope}"})
+        with pytest.raises(RulesChanged):
+            take()
+
+    def test_two_processes_at_once(self, become: Become, settings: Settings) -> None:
+        """Of two processes that begin with different settings at the same moment, one is refused."""
+        become(ATOMIC)
+        entries = settings.SEQUENCES["orders"], entry_of(TRANSACTIONAL)
+        first, second = (made_of("orders", entry) for entry in entries)
+
+        with watched() as wire:
+            wire.before("PutItem", lambda: first.lives.bind(dynamodb.call))
+            with pytest.raises(RulesChanged):
+                second.lives.bind(dynamodb.call)
+        assert rows() == [first.rules.now()] * 2
+
+    def test_two_processes_alike(self, become: Become) -> None:
+        """Processes that begin with the same settings at the same moment all go on."""
+        strategy = become(ATOMIC)
+        others = [made_of("orders", entry_of(ATOMIC)) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda one: one.lives.bind(dynamodb.call), others))
+        assert rows() == [strategy.rules.now()] * 2
+
+
+class TestAdopt:
+    def test_it_needs_the_scopes(self, become: Become) -> None:
+        """A sequence that cannot list its scopes is taken over by naming them all, and is refused until then."""
+        become(HIGHEST)
+        before = [put("a"), put("a"), put("b")]
+        become(HIGHEST, {"partition": "orders-{scope}"})
+        with pytest.raises(OperationNotSupported, match="or name every scope"):
+            adopt("orders", **WHO)
+        with pytest.raises(RulesChanged):
+            put()
+        call_command("sequences", "adopt", "orders", "--scope", "a", "--scope", "b", "--reason", "a test")
+        assert [*before, put("a"), put("b")] == [1, 2, 1, 3, 2]
+        assert audit(strategies["orders"], "a").unexplained == 0
+
+    def test_a_frozen_scope(self, become: Become) -> None:
+        """A scope that somebody has frozen is not opened by the way."""
+        become(ATOMIC)
+        get_next_value("orders")
+        freeze("orders", **WHO)
+        become(ATOMIC, {"counter_table": "more_counters"})
+        with pytest.raises(SequenceFrozen, match="by ana"):
+            adopt("orders", **WHO)
+        with pytest.raises(RulesChanged):
+            get_next_value("orders")
+
+    def test_it_may_be_repeated(self, become: Become, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If it fails between the scopes and the row, the sequence stays refused, and a repeat goes on."""
+        become(ATOMIC)
+        get_next_value("orders")
+        become(ATOMIC, {"counter_table": "more_counters"})
+        with monkeypatch.context() as patch:
+            patch.setattr("sequences.changes.adoptions._stored", lambda *_, **__: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                adopt("orders", **WHO)
+        with pytest.raises(RulesChanged):
+            get_next_value("orders")
+        adopt("orders", **WHO)
+        assert get_next_value("orders") == 2
+
+    def test_settings_that_cannot_be_used_any_more(self, become: Become) -> None:
+        """A former strategy that is not there any more cannot be asked; the error says what to do by hand."""
+        old = become(f"{__name__}.Passing")
+        put()
+        row = old.rules.read(dynamodb.call)[0]
+        gone = {**row.rules, "STRATEGY": "nowhere.Passing"}
+        for row in old.rules.read(dynamodb.call):
+            dynamodb.call("update_item", row.write(gone, "t"))
+        become(TRANSACTIONAL)
+        with pytest.raises(OperationNotSupported, match="delete its row '#rules#orders' in"):
+            adopt("orders", **WHO)
+
+    def test_the_command(self, become: Become, capsys: pytest.CaptureFixture[str]) -> None:
+        """It says what has changed and what it would do, and writes nothing with --dry-run."""
+        become(ATOMIC)
+        get_next_value("orders")
+        become(ATOMIC, {"counter_table": "more_counters"})
+        said = written("sequences", "adopt", "orders", "--dry-run", "--reason", "a test")
+        assert said.startswith("would be: orders without scope: adopt at 1, by ")
+        assert "counter_table was 'sequences' and is 'more_counters'" in capsys.readouterr().err
+        with pytest.raises(RulesChanged):
+            get_next_value("orders")
+        call_command("sequences", "adopt", "orders", "--reason", "a test")
+        assert get_next_value("orders") == 2
+        written("sequences", "adopt", "orders", "--reason", "again")
+        assert "Nothing has changed" in capsys.readouterr().err
+
+    def test_periods_begin_anew(self, become: Become) -> None:
+        """A sequence that gets periods begins at START in each, as it must, after the command."""
+        become(TRANSACTIONAL)
+        put()
+        become(TRANSACTIONAL, PERIOD="year")
+        with pytest.raises(RulesChanged, match="PERIOD was 'never' and is 'year'"):
+            put()
+        assert [one.scope for one in adopt("orders", **WHO)] == [None]
+        assert put() == 1
+
+
+class Passing(TransactionalCounter):
+    """A strategy that is given up later."""
+
+
+class TestSwitch:
+    @pytest.mark.parametrize(("former", "present"), [(HIGHEST, TRANSACTIONAL), (TRANSACTIONAL, HIGHEST)])
+    @pytest.mark.parametrize("begun_by", ["former", "present"])
+    def test_both_may_write_until_its_end(self, become: Become, former: str, present: str, begun_by: str) -> None:
+        """A switch lets processes of both strategies begin, and at its end those of the former one are refused."""
+        become(former, LISTED)
+        put()
+        become(present, LISTED)
+        with pytest.raises(RulesChanged, match="sequences switch"):
+            put()
+        become(former if begun_by == "former" else present, LISTED)
+        name = present.rpartition(".")[2]
+        switch("orders", to=name, **WHO)
+        values = []
+        for strategy in (present, former, present):
+            become(strategy, LISTED)
+            values.append(put())
+        finish_switch("orders", **WHO)
+        become(present, LISTED)
+        assert [*values, put()] == [2, 3, 4, 5]
+        become(former, LISTED)
+        with pytest.raises(RulesChanged):
+            put()
+
+    def test_another_change_beside_it(self, become: Become) -> None:
+        """A switch takes no other change with it."""
+        become(HIGHEST, LISTED, TABLE="old_items")
+        put()
+        become(TRANSACTIONAL, LISTED)
+        with pytest.raises(RulesChanged, match="TABLE was"):
+            switch("orders", to="TransactionalCounter", **WHO)
+
+
+class TestDoctor:
+    def test_what_it_finds(self, become: Become) -> None:
+        """It names a sequence whose rows are written by other settings, and writes nothing itself."""
+        become(ATOMIC)
+        assert found() == (GOOD, False)
+        assert rows() == [{}, {}]
+        put()
+        assert found() == (GOOD, False)
+        become(TRANSACTIONAL)
+        assert found() == (UNSOUND, True)
+        with pytest.raises(CommandError, match="Unsound: 1"):
+            call_command("sequences", "doctor")

@@ -1,0 +1,241 @@
+"""The doctor: what it reads about tables, and how it judges each fact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+from pytest_django import Settings
+
+from sequences import dynamodb
+from sequences.commit.retries import read
+from sequences.ops.doctor import (
+    ClientFacts,
+    Facts,
+    Finding,
+    TableFacts,
+    Unknown,
+    Use,
+    Verdict,
+    findings_of,
+    read_facts,
+    reading,
+)
+from tests.sequences.support import handled, tapped
+
+GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
+PATH = "sequences.strategies"
+KEYS = {
+    "KeySchema": [{"AttributeName": "sk", "KeyType": "RANGE"}, {"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "N"},
+    ],
+}
+ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
+SOUND = {**KEYS, **ON_DEMAND, "TableStatus": "ACTIVE", "DeletionProtectionEnabled": True}
+EXPIRING = {"TimeToLiveStatus": "ENABLED", "AttributeName": "marker_expires_at"}
+RECOVERABLE = {"PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"}}
+SORT_KEY = Use(sequence="tickets", keeps=["items", "markers"])
+ATOMIC = Use(sequence="orders", keeps=["items"])
+ABROAD = {"Replicas": [{"RegionName": "eu-west-1"}, {"RegionName": "us-east-1"}]}
+STRONG = {**ABROAD, "MultiRegionConsistency": "STRONG"}
+
+
+def judged(**changes: Any) -> dict[str, Finding]:
+    """The findings about a sound table with these changes of its facts, by what they are about."""
+    facts: dict[str, Any] = {"name": "t", "client": "default", "keys": {"pk": "S", "sk": "N"}, "uses": [SORT_KEY]}
+    facts |= {"table": SOUND, "expiry": EXPIRING, "recovery": RECOVERABLE, **changes}
+    found = findings_of(Facts(tables=[TableFacts(**facts)]))
+    assert all(finding.subject == "t" for finding in found)
+    assert len({finding.about for finding in found}) == len(found)
+    return {finding.about: finding for finding in found}
+
+
+class TestTables:
+    def test_a_sound_table(self) -> None:
+        """Nothing is said against a table that is as it should be, and good findings need no remedy."""
+        found = judged()
+        assert {finding.verdict for finding in found.values()} == {GOOD}
+        assert {finding.remedy for finding in found.values()} == {""}
+        assert [*found] == [
+            "table",
+            "keys",
+            "billing",
+            "point-in-time recovery",
+            "deletion protection",
+            "expiry (TTL)",
+        ]
+
+    @pytest.mark.parametrize(
+        ("changes", "about", "verdict", "found", "remedy"),
+        [
+            ({"table": None}, "table", UNSOUND, "missing", "create_tables"),
+            ({"table": {**SOUND, "TableStatus": "CREATING"}}, "table", UNSOUND, "creating", "Wait"),
+            ({"table": {**SOUND, "TableStatus": "UPDATING"}}, "table", GOOD, "updating", ""),
+            ({"table": Unknown("away")}, "table", UNKNOWN, "not known", ""),
+            ({"keys": {"id": "S"}}, "keys", UNSOUND, "pk (S), sk (N)", "key_names"),
+            ({"table": {**SOUND, "BillingModeSummary": {}}}, "billing", CAREFUL, "0 write and 0 read", "on-demand"),
+            (
+                {"table": {**KEYS, "ProvisionedThroughput": {"WriteCapacityUnits": 5, "ReadCapacityUnits": 7}}},
+                "billing",
+                CAREFUL,
+                "5 write and 7 read",
+                "auto scaling",
+            ),
+            ({"recovery": {}}, "point-in-time recovery", CAREFUL, "off", "update-continuous-backups --table-name t "),
+            ({"recovery": Unknown("no")}, "point-in-time recovery", UNKNOWN, "not known", ""),
+            ({"table": {**KEYS, **ON_DEMAND}}, "deletion protection", CAREFUL, "off", "update-table --table-name t "),
+            ({"expiry": {"TimeToLiveStatus": "DISABLED"}}, "expiry (TTL)", CAREFUL, "off", "create_tables"),
+            ({"expiry": {}, "uses": [ATOMIC]}, "expiry (TTL)", GOOD, "off", ""),
+            (
+                {"expiry": {"TimeToLiveStatus": "ENABLED", "AttributeName": "at"}},
+                "expiry (TTL)",
+                UNSOUND,
+                "by at",
+                "AttributeName=at",
+            ),
+            ({"expiry": Unknown("no")}, "expiry (TTL)", UNKNOWN, "not known", ""),
+        ],
+    )
+    def test_each_verdict(
+        self, changes: Mapping[str, Any], about: str, verdict: Verdict, found: str, remedy: str
+    ) -> None:
+        """Each fact has its verdict, and what is not good says why, and what helps."""
+        finding = judged(**changes)[about]
+        assert finding.verdict is verdict
+        assert found in finding.found
+        assert remedy in finding.remedy
+        assert bool(finding.remedy) == bool(remedy)
+        assert finding.reason
+
+    @pytest.mark.parametrize(
+        ("refused", "verdict", "said"),
+        [((), GOOD, "those of every write"), (("PutItem",), UNSOUND, "missing: dynamodb:PutItem")],
+    )
+    def test_permissions(self, refused: Sequence[str], verdict: Verdict, said: str) -> None:
+        """What the role may not do is named; without a try nothing is said of it."""
+        finding = judged(refused=refused)["permissions"]
+        assert (finding.verdict, finding.found) == (verdict, said)
+
+    def test_markers_of_a_strong_global_table(self) -> None:
+        """It cannot expire items, so that create_tables is no remedy."""
+        finding = judged(table={**SOUND, **STRONG}, expiry={})["expiry (TTL)"]
+        assert finding.verdict is CAREFUL
+        assert "delete old markers yourself" in finding.remedy
+
+
+class TestClients:
+    @pytest.mark.parametrize(
+        ("client", "verdicts"),
+        [
+            (ClientFacts(alias="a", seconds=[0.001, 0.9, 0.002, 0.003, 0.9]), [GOOD, GOOD]),
+            (ClientFacts(alias="a", seconds=[0.2] * 5), [CAREFUL, GOOD]),
+            (ClientFacts(alias="a", seconds=[0.001], ahead=60.0), [GOOD, CAREFUL]),
+            (ClientFacts(alias="a", seconds=[0.001], ahead=-60.0), [GOOD, CAREFUL]),
+            (ClientFacts(alias="a", seconds=Unknown("away")), [UNKNOWN]),
+        ],
+    )
+    def test_latency_and_clock(self, client: ClientFacts, verdicts: list[Verdict]) -> None:
+        """The median of the reads counts, and a clock that is far off in either direction."""
+        assert [finding.verdict for finding in findings_of(Facts(clients=[client]))] == verdicts
+
+    @pytest.mark.parametrize(
+        ("given", "about", "verdict", "found"),
+        [
+            ({"caller": "arn:aws:iam::1:role/web"}, "who am I", GOOD, "arn:aws:iam::1:role/web"),
+            ({"caller": Unknown("refused")}, "who am I", UNKNOWN, "not known"),
+            ({"limits": {"TableMaxWriteCapacityUnits": 40000}}, "limits", GOOD, "40,000 write units a second for a"),
+            ({"limits": {"TableMaxWriteCapacityUnits": 500}}, "limits", CAREFUL, "500 write units a second for a"),
+            ({"limits": Unknown("refused")}, "limits", UNKNOWN, "not known"),
+        ],
+    )
+    def test_names_and_limits(self, given: dict[str, Any], about: str, verdict: Verdict, found: str) -> None:
+        """Who asks, and whether a table may take what one busy scope needs."""
+        findings = findings_of(Facts(clients=[ClientFacts(alias="a", seconds=[0.001], **given)]))
+        assert [finding.about for finding in findings] == ["latency", "clock", about]
+        assert findings[-1].verdict is verdict
+        assert found in findings[-1].found
+
+    def test_a_wrong_sequence(self) -> None:
+        """A sequence that cannot be used is unsound, and says why."""
+        (finding,) = findings_of(Facts(wrong={"orders": "no such class"}))
+        assert (finding.subject, finding.verdict, finding.found) == ("sequence orders", UNSOUND, "no such class")
+
+
+@pytest.mark.usefixtures("configured")
+class TestReading:
+    def test_every_table_is_asked_once(self) -> None:
+        """Three requests for each table, however many sequences share it, one for each, and five for each client."""
+        with tapped() as wire:
+            facts = read_facts()
+        assert len(wire.sent) == 3 * len(facts.tables) + len(facts.needs) + 5
+        assert sorted(table.name for table in facts.tables) == sorted({table.name for table in facts.tables})
+        (items,) = [table for table in facts.tables if table.name.endswith("sequence_items")]
+        assert {use.sequence for use in items.uses} >= {"atomic", "sort-key", "transactional"}
+        assert next(use for use in items.uses if use.sequence == "atomic").keeps == ["items", "markers"]
+        assert facts.wrong == facts.away == {}
+
+    def test_an_engine_that_does_not_know_an_operation(self) -> None:
+        """The embedded engine knows no recovery: that is not known, and no failure."""
+        found = {finding.about: finding for finding in findings_of(read_facts())}
+        assert found["point-in-time recovery"].verdict is UNKNOWN
+        assert "does not know DescribeContinuousBackups" in found["point-in-time recovery"].reason
+        assert found["table"].verdict is found["latency"].verdict is found["clock"].verdict is GOOD
+
+    def test_a_permission_that_is_missing_is_named(self) -> None:
+        """What the role may not ask is not known; the remedy names the permission."""
+
+        def denied(**_: object) -> tuple[AWSResponse, Mapping[str, Any]]:
+            said = {"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}
+            return AWSResponse("", 400, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 400}}  # type: ignore[arg-type]
+
+        with handled({"before-call.dynamodb.DescribeTimeToLive": denied}):
+            found = [finding for finding in findings_of(read_facts()) if finding.about == "expiry (TTL)"]
+        assert {finding.verdict for finding in found} == {UNKNOWN}
+        assert {finding.remedy for finding in found} == {
+            "Allow dynamodb:DescribeTimeToLive in the policy of this role."
+        }
+
+    def test_a_missing_table_and_a_wrong_sequence(self, settings: Settings) -> None:
+        """A table that is missing, and settings that are wrong, are findings; the rest is read."""
+        entry = {"STRATEGY": f"{PATH}.atomic.AtomicCounter"}
+        settings.SEQUENCES = {
+            "there": entry,
+            "missing": {**entry, "TABLE": "missing"},
+            "wrong": {"STRATEGY": "no.such"},
+        }
+        found = findings_of(read_facts())
+        unsound = {(finding.subject, finding.about) for finding in found if finding.verdict is UNSOUND}
+        assert unsound == {(dynamodb.table_name("missing"), "table"), ("sequence wrong", "settings")}
+
+    def test_a_client_that_does_not_answer_is_asked_once(
+        self, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After the first table nobody waits for the others of a client; those of another client are read."""
+        entry = {"STRATEGY": f"{PATH}.atomic.AtomicCounter"}
+        settings.SEQUENCES_CLIENTS = {"gone": {"ENDPOINT": "http://127.0.0.1:9"}}
+        settings.SEQUENCES = {"gone": {**entry, "CLIENT": "gone"}, "here": entry}
+        monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
+        asked: list[str] = []
+
+        def noted(operation: str, request: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
+            asked.append(given["deadline"].client)
+            return read(operation, request, **given)
+
+        monkeypatch.setattr(reading, "read", noted)
+        facts = read_facts()
+        assert asked.count("gone") == 1
+        assert list(facts.away) == ["gone"]
+        assert "Is an engine running" in facts.away["gone"] or "not reachable" in facts.away["gone"]
+        assert [table.client for table in facts.tables if isinstance(table.table, Unknown)] == ["gone", "gone"]
+
+    def test_a_budget_that_is_spent(self) -> None:
+        """What a page may not ask any more is not known."""
+        with dynamodb.at_most(3) as budget:
+            facts = read_facts()
+        assert budget.sent == 3
+        assert isinstance(facts.tables[1].table, Unknown)
+        assert facts.away == {}

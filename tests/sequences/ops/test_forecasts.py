@@ -1,0 +1,164 @@
+"""The commands that forecast: their figures, their formats, and what they say about options that make no sense."""
+
+import json
+from functools import partial
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from sequences.ops.forecast.costs import SHAPES
+from sequences.ops.forecast.estimate import Traffic, Verdict, estimate
+from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, TransactionalCounter
+from tests.sequences import support
+
+written = partial(support.written, "sequences")
+SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
+BLOCK = "sequences.strategies.block.BlockAllocator"
+EVERY = sorted(strategy.__name__ for strategy in SHAPES)
+
+
+@pytest.fixture(autouse=True)
+def sequences_with_options(settings: Settings) -> None:
+    """Sequences of two strategies, one with options that cost."""
+    settings.SEQUENCES = {
+        "letters": {"STRATEGY": SORT_KEY},
+        "labels": {"STRATEGY": BLOCK, "OPTIONS": {"block_size": 4}},
+        "own": {"STRATEGY": "tests.sequences.one_file.ReadThenPut"},
+    }
+
+
+class Screen(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def rows(*arguments: str) -> list[dict[str, Any]]:
+    """What a command tells as JSON."""
+    told: list[dict[str, Any]] = json.loads(written(*arguments, "--format", "json"))
+    return told
+
+
+class TestEstimate:
+    def test_every_strategy(self) -> None:
+        """Without a name there is a row for each strategy; each format has the same figures."""
+        found = rows("estimate", "--per-second", "20", "--per-month", "1000000")
+        assert [row["strategy"] for row in found] == EVERY
+        lines = [
+            line.split("\t") for line in written("estimate", "--per-second", "20", "--per-month", "1e6").splitlines()
+        ]
+        assert [line[:3] for line in lines] == [[str(cell) for cell in list(row.values())[:3]] for row in found]
+        assert {row["verdict"] for row in found} == {Verdict.FITS}
+
+    def test_at_a_terminal(self) -> None:
+        """Strategies stand beside each other, with a line for each figure; what nobody has is left out."""
+        screen = Screen()
+        call_command("sequences", "estimate", "--per-second", "20", stdout=screen)
+        shown = screen.getvalue()
+        assert all(name in shown for name in (*EVERY, "write units", "ceiling per second", "races are for"))
+        assert "remedy" not in shown
+
+    def test_one_sequence(self) -> None:
+        """A sequence is estimated with its own options: a block of 4 takes a quarter of a unit a number."""
+        (row,) = rows("estimate", "labels", "--per-second", "20")
+        assert (row["strategy"], row["write_units"]) == ("BlockAllocator", 1.25)
+
+    def test_money(self, settings: Settings) -> None:
+        """A million of lone puts takes a million write units, at the prices of the setting."""
+        settings.SEQUENCES_PRICES = {"WRITE": "2", "READ": "0"}
+        (row,) = rows("estimate", "letters", "--per-second", "0.5", "--per-month", "3000000", "--processes", "1")
+        assert (row["cost_of_million"], row["cost_of_month"]) == (2.0, pytest.approx(6.0, abs=0.05))
+
+    def test_more_than_a_partition_gives(self) -> None:
+        """500 a second in groups is the end of one scope; with ten scopes there is room."""
+        (hot,) = rows("estimate", "letters", "--per-second", "600")
+        assert (hot["ceiling_per_second"], hot["limit"]) == (500, "write units of the items' partition")
+        assert (hot["verdict"], hot["remedy"] is None) == (Verdict.OVER, False)
+        (spread,) = rows("estimate", "letters", "--per-second", "600", "--scopes", "10")
+        assert (spread["verdict"], spread["remedy"]) == (Verdict.FITS, None)
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("--per-second", "0"), "--per-second is 0.0; it must be above 0."),
+            (("--per-second", "nan"), "--per-second is nan; it must be above 0."),
+            (("--per-second", "9", "--per-month", "-1"), "--per-month is -1.0; it must be 0 or more."),
+            (("--per-second", "9", "--item-bytes", "500000"), "an item has from 1 to 409600 bytes"),
+            (("--per-second", "9", "--scopes", "2", "--hottest", "0.1"), "with 2 scopes it is from 1/2 to 1"),
+            (("--per-second", "9", "--writers", "2"), "--processes 4 needs as many --writers or more, not 2."),
+            (("--per-second", "9", "--processor-ms", "-1"), "--processor-ms is -1.0; it must be 0 or more."),
+            (("nobody", "--per-second", "9"), "There is no sequence 'nobody'"),
+            (("own", "--per-second", "9"), "ReadThenPut cannot be forecast"),
+        ],
+    )
+    def test_what_makes_no_sense(self, arguments: tuple[str, ...], said: str) -> None:
+        """The error names the option or the sequence."""
+        with pytest.raises(CommandError, match=said.replace("(", r"\(")):
+            written("estimate", *arguments)
+
+
+class TestLimits:
+    """What limits a scope, worked out by hand."""
+
+    @pytest.mark.parametrize(
+        ("strategy", "changes", "ceiling", "limit"),
+        [
+            (SortKeyMaximum, {"writers": 1, "latency_ms": 10}, 100, "one write at a time"),
+            (SortKeyMaximum, {"writers": 3, "latency_ms": 10}, 300, "one write at a time"),
+            (SortKeyMaximum, {}, 500, "items' partition"),
+            (SortKeyMaximum, {"item_bytes": 3000}, 1000 / 6, "items' partition"),
+            (TransactionalCounter, {"item_bytes": 20_000}, 25, "items' partition"),
+            (AtomicCounter, {"writers": 1, "latency_ms": 10}, 50, "the writers"),
+            (AtomicCounter, {"writers": 3, "processes": 3, "latency_ms": 1}, 1000, "partition"),
+            (BlockAllocator, {"tokens": True}, 500, "partition"),
+            (BlockAllocator, {"processor_ms": 10}, 100, "own work"),
+        ],
+    )
+    def test_the_ceiling(self, strategy: Any, changes: dict[str, Any], ceiling: float, limit: str) -> None:
+        """Round trips, units or the processes' own work: the least of them."""
+        given = {"per_second": 1, "processes": 1, "processor_ms": 0, **changes}
+        found = estimate(strategy, Traffic(**given))
+        assert found.ceiling == pytest.approx(ceiling)
+        assert limit in found.limit
+
+    def test_counters_of_all_scopes_share_a_partition(self) -> None:
+        """Each scope is far from its limit, but all counters of a sequence have one partition key."""
+        lone = estimate(AtomicCounter, Traffic(per_second=900, scopes=1000, writers=64))
+        assert (lone.partition, lone.verdict) == ("counters", Verdict.NEAR)
+        assert lone.ceiling > 100 * lone.units.counter.write * 900 / 1000
+
+
+class TestSimulate:
+    def test_every_strategy(self) -> None:
+        """There is a row for each strategy, and one seed gives the same figures again."""
+        arguments = ("simulate", "--writers", "8", "--seconds", "1", "--warm-up", "0")
+        found = rows(*arguments)
+        assert [row["strategy"] for row in found] == EVERY
+        assert found == rows(*arguments)
+
+    def test_one_sequence(self) -> None:
+        """2 writers of one process share writes: two numbers every 10 ms but for a look a second, for 2 units each."""
+        arguments = (
+            "--writers",
+            "2",
+            "--processes",
+            "1",
+            "--latency-ms",
+            "10",
+            "--processor-ms",
+            "0",
+            "--seconds",
+            "2",
+        )
+        (row,) = rows("simulate", "letters", *arguments)
+        assert (row["per_second"], row["p50_ms"], row["requests_per_number"]) == pytest.approx((200, 10, 0.5), rel=0.02)
+
+    @pytest.mark.parametrize("option", ["--latency-ms", "--units", "--burst", "--writers", "--seconds", "--rate"])
+    def test_what_makes_no_sense(self, option: str) -> None:
+        """The error names the option."""
+        with pytest.raises(CommandError, match=f"{option} is 0"):
+            written("simulate", option, "0")

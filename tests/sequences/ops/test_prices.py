@@ -1,0 +1,80 @@
+"""What numbers cost in money, and that the units behind it are those that the engine counts."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from sequences import put_next
+from sequences.exceptions import InvalidSequence
+from sequences.ops.checks import check_sequences
+from sequences.ops.prices import cost_of_thousand, prices
+from sequences.registry import strategies
+from tests.sequences.support import COUNTERS, OWN, SORT_KEYS, Wire
+
+ITEMS = 8
+
+
+@pytest.mark.usefixtures("configured")
+class TestUnits:
+    @pytest.mark.parametrize("name", [name for name in (*COUNTERS, *SORT_KEYS) if name != "block"])
+    def test_a_strategy_takes_the_units_that_it_says(self, name: str, wire: Wire) -> None:
+        """One caller alone takes so many write units, and no more read units, for each number with its item."""
+        units = strategies[name].units_alone
+        assert units is not None
+        put_items(name, ITEMS)  # before that, a process looks at what is stored
+        wire.clear()
+        put_items(name, ITEMS)
+        writes = sum(written(sent.operation, sent.body) for sent in wire.sent)
+        assert writes == ITEMS * units[0]
+        assert wire.units - writes <= ITEMS * units[1]
+
+    def test_a_block_is_shared(self) -> None:
+        """The one write that reserves a block is shared by all its values."""
+        assert strategies["block"].units_alone == (1 + 1 / 8, 0)
+
+    def test_a_strategy_that_does_not_say(self) -> None:
+        """A strategy of an application need not say its units; then there is no price."""
+        (name,) = OWN
+        assert cost_of_thousand(strategies[name]) is None
+
+
+def put_items(name: str, count: int) -> None:
+    """Store items one after the other, each after whatever the process remembers is too old."""
+    for _ in range(count):
+        if name.startswith("sort-key"):
+            strategies[name].forget()
+        put_next(name, {}, scope="prices")
+
+
+def written(operation: str, body: Any) -> float:
+    """The write units of a request with small rows."""
+    if operation == "TransactWriteItems":
+        return 2.0 * len(body["TransactItems"])
+    return 1.0 if operation in ("PutItem", "UpdateItem") else 0.0
+
+
+class TestPrices:
+    def test_the_defaults_can_be_replaced(self) -> None:
+        """Without the setting the prices are those of AWS; each can be given as a number or a text."""
+        assert prices() == {"WRITE": Decimal("0.625"), "READ": Decimal("0.125"), "CURRENCY": "USD"}
+        with override_settings(SEQUENCES_PRICES={"WRITE": 1.25, "CURRENCY": "EUR"}):
+            assert prices() == {"WRITE": Decimal("1.25"), "READ": Decimal("0.125"), "CURRENCY": "EUR"}
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ([], "must be a dict"),
+            ({"WRITES": 1}, "unknown key 'WRITES'; known are WRITE, READ, CURRENCY"),
+            ({"READ": "free"}, r"SEQUENCES_PRICES\['READ'\] is 'free'; it must be a number from 0"),
+            ({"READ": -1}, "must be a number from 0"),
+            ({"READ": "NaN"}, "must be a number from 0"),
+        ],
+    )
+    def test_wrong_prices_are_named(self, given: Any, said: str) -> None:
+        """A wrong key says which it is and what it must be."""
+        with override_settings(SEQUENCES_PRICES=given, SEQUENCES={}):
+            with pytest.raises(InvalidSequence, match=said):
+                prices()
+            assert [message.id for message in check_sequences()] == ["sequences.E008"]

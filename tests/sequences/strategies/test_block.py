@@ -1,0 +1,375 @@
+"""Blocks: served once across threads and forks, fetched before they are needed, as large as the rate wants."""
+
+from __future__ import annotations
+
+import _thread
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sequences import get_last_value, get_next_value, get_next_values, put_next
+from sequences.commit.retries import Deadline
+from sequences.exceptions import SequenceExhausted, SequenceUnavailable
+from sequences.registry import strategies
+from sequences.strategies import BlockAllocator, Strategy
+from sequences.strategies import block as block_module
+from sequences.testing.callers import at_once, take_some
+from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, wait_until
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@pytest.fixture
+def allocator(install: Callable[..., Strategy], clock: Clock) -> BlockAllocator:
+    """The allocator of the sequence "block", with blocks of 10 and a clock that stands still."""
+    strategy = install("block", clock=clock, block_size=10)
+    assert isinstance(strategy, BlockAllocator)
+    return strategy
+
+
+def reserved(scope: str) -> int:
+    """The end of the last block that was reserved."""
+    last_value = read_counter("block", scope).get("last_value", 0)
+    assert isinstance(last_value, int)
+    return last_value
+
+
+class Fetches:
+    """The fetches of an allocator: each may be held back, or fail."""
+
+    def __init__(self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.original = allocator.fetch
+        self.sizes: list[int] = []
+        self.threads: list[threading.Thread] = []
+        self.done = 0
+        self.fail = 0
+        self.open = threading.Event()
+        self.open.set()
+        self.allocator = allocator
+        monkeypatch.setattr(allocator, "fetch", self)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no fetch is under way."""
+        return all(fetch.done for fetch in self.allocator._fetches) and self.done == len(self.sizes)
+
+    def __call__(self, scope: str | None, count: int, deadline: Deadline) -> object:
+        self.sizes.append(count)
+        self.threads.append(threading.current_thread())
+        try:
+            assert self.open.wait(30)
+            if self.fail:
+                self.fail -= 1
+                raise SequenceUnavailable("the engine was away", attempts=1, seconds=1.0)
+            return self.original(scope, count, deadline)
+        finally:
+            self.done += 1
+
+
+@pytest.fixture
+def fetches(allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> Fetches:
+    """The fetches of the allocator."""
+    return Fetches(allocator, monkeypatch)
+
+
+class TestFetching:
+    def test_one_request_a_block(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """A block is reserved by one request, and its values come from memory; before the first the items are asked."""
+        assert take_some("block", scope, 5) == [1, 2, 3, 4, 5]
+        assert wire.operations == ["Query", "GetItem", "UpdateItem"]
+        assert get_last_value("block", scope=scope) == 10
+
+    def test_nobody_waits(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """When half of a block is used the next one is fetched by another thread, while the second half is served."""
+        assert take_some("block", scope, 5) == [1, 2, 3, 4, 5]
+        assert fetches.done == 1
+        fetches.open.clear()
+        assert take_some("block", scope, 5) == [6, 7, 8, 9, 10]
+        assert fetches.done == 1
+        wait_until(lambda: len(fetches.sizes) == 2)
+        assert fetches.threads[1] is not threading.current_thread()
+        fetches.open.set()
+        wait_until(lambda: fetches.done == 2)
+        assert take_some("block", scope, 1) == [11]
+        assert len(fetches.sizes) == 2
+
+    def test_in_steady_state(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """In steady state no caller fetches a block itself."""
+        for _ in range(200):
+            get_next_value("block", scope=scope)
+            wait_until(lambda: fetches.settled)
+        assert fetches.threads.count(threading.current_thread()) == 1
+        assert len(fetches.threads) > 1
+
+    def test_threads(self, allocator: BlockAllocator, scope: str) -> None:
+        """16 threads at once get every value of the blocks once."""
+        told = at_once(16, lambda _: take_some("block", scope, 100))
+        values = sorted(value for part in told for value in part)
+        assert values == list(range(1, 1601))
+
+    def test_a_failing_fetch(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """A fetch that failed in the background is done again by the caller who needs the block."""
+        take_some("block", scope, 5)
+        fetches.fail = 1
+        assert take_some("block", scope, 5) == [6, 7, 8, 9, 10]
+        wait_until(lambda: fetches.done == 2)
+        assert take_some("block", scope, 1) == [11]
+
+    def test_a_fetch_that_fails_for_the_caller(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """A caller whose own fetch fails gets the error; the next caller tries again, and no value is lost."""
+        fetches.fail = 1
+        with pytest.raises(SequenceUnavailable, match="away"):
+            get_next_value("block", scope=scope)
+        assert take_some("block", scope, 11) == list(range(1, 12))
+
+    def test_a_fetch_that_takes_too_long(
+        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A caller that waits behind another caller's fetch gives up at the deadline, and takes no value."""
+        allocator = install("block", block_size=10, deadline=0.05)
+        assert isinstance(allocator, BlockAllocator)
+        fetches = Fetches(allocator, monkeypatch)
+        fetches.open.clear()
+        with ThreadPoolExecutor(1) as thread:
+            first = thread.submit(get_next_value, "block", scope=scope)
+            wait_until(lambda: fetches.sizes)
+            with pytest.raises(SequenceUnavailable, match="nothing was stored"):
+                get_next_value("block", scope=scope)
+            fetches.open.set()
+            assert first.result() == 1
+        assert get_next_value("block", scope=scope) == 2
+
+    def test_a_fetch_ahead_that_takes_too_long(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """A caller that waits too long for the block fetched ahead gives up, and the block stays for other callers."""
+        take_some("block", scope, 5)
+        fetches.open.clear()
+        take_some("block", scope, 5)
+        with pytest.raises(SequenceUnavailable, match="nothing was stored"):
+            allocator.reserve(scope, 1, Deadline(seconds=0.05))
+        fetches.open.set()
+        wait_until(lambda: fetches.settled)
+        assert get_next_value("block", scope=scope) == 11
+        assert len(fetches.sizes) == 2
+
+    @pytest.mark.parametrize("count", [3, 7, 10])
+    def test_many_at_once(self, allocator: BlockAllocator, scope: str, count: int) -> None:
+        """Many values at once are larger than those handed out before, and smaller than those that follow."""
+        before = take_some("block", scope, 4)
+        together = list(get_next_values(count, "block", scope=scope))
+        after = take_some("block", scope, 30)
+        told = [*before, *together, *after]
+        assert len(together) == count
+        assert told == sorted(set(told))
+
+    def test_more_than_a_block_at_once(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """More values than a block are one range, by one request, and none of them is served again."""
+        before = take_some("block", scope, 4)
+        wire.clear()
+        together = get_next_values(25, "block", scope=scope)
+        assert wire.operations == ["UpdateItem"]
+        after = take_some("block", scope, 30)
+        assert together == range(together[0], together[0] + 25)
+        assert len({*before, *together, *after}) == 4 + 25 + 30
+
+    @pytest.mark.needs_engine
+    def test_its_share_of_the_units(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """An item pays its share of the block's write unit beside its own."""
+        assert put_next("block", {}, scope=scope).write_units == pytest.approx(1.1)
+
+
+class TestWithoutThreads:
+    def test_values_go_on(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where no thread can be started callers fetch the blocks themselves, without a gap; later threads do again."""
+
+        def full(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_thread, "start_new_thread", full)
+            assert take_some("block", scope, 200) == list(range(1, 201))
+        assert allocator._fetches == []
+        take_some("block", scope, 60)
+        wait_until(lambda: bool(allocator._fetches) and all(fetch.done for fetch in allocator._fetches))
+
+
+class TestForks:
+    def test_nothing_twice(self, allocator: BlockAllocator, scope: str, forked: Processes) -> None:
+        """What a process has left of a block stays its own: children fetch blocks themselves."""
+        before = take_some("block", scope, 7)
+        told = forked.run(take_some, "block", scope, 15)
+        after = take_some("block", scope, 15)
+        values = [*before, *after, *(value for part in told for value in part)]
+        assert len(set(values)) == len(values)
+        assert after[:3] == [8, 9, 10]
+
+    def test_a_fork_during_a_fetch(
+        self, allocator: BlockAllocator, scope: str, fetches: Fetches, forked: Processes
+    ) -> None:
+        """A child that is forked while a block is being fetched does not wait for it."""
+        take_some("block", scope, 5)
+        fetches.open.clear()
+        take_some("block", scope, 1)
+        wait_until(lambda: len(fetches.sizes) == 2)
+        told = forked.run(take_some, "block", scope, 5)
+        fetches.open.set()
+        values = [value for part in told for value in part]
+        assert len(set(values)) == 20
+        assert take_some("block", scope, 4) == [7, 8, 9, 10]
+
+
+class TestSizes:
+    def test_they_follow_the_rate(self, allocator: BlockAllocator, scope: str, clock: Clock, fetches: Fetches) -> None:
+        """A block used up within a second is followed by a larger one, one that lasts a minute by a smaller one."""
+        for seconds, wanted in [(0.5, 20), (0.5, 40), (10, 40), (61, 20), (61, 10), (61, 10)]:
+            self._use_a_block(allocator, scope, clock, seconds, fetches)
+            assert fetches.sizes[-1] == wanted
+
+    def test_they_are_bounded(
+        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A block does not grow beyond `max_block_size`."""
+        clock = Clock()
+        strategy = install("block", clock=clock, block_size=10, max_block_size=25)
+        assert isinstance(strategy, BlockAllocator)
+        fetches = Fetches(strategy, monkeypatch)
+        for _ in range(4):
+            self._use_a_block(strategy, scope, clock, 0.1, fetches)
+        assert fetches.sizes[-1] == 25
+
+    def _use_a_block(
+        self, allocator: BlockAllocator, scope: str, clock: Clock, seconds: float, fetches: Fetches
+    ) -> None:
+        """Let time pass, and take values until the next block is asked for."""
+        clock.now += seconds
+        before = len(fetches.sizes)
+        while len(fetches.sizes) == before or not fetches.settled or len(fetches.sizes) < 2:
+            get_next_value("block", scope=scope)
+            wait_until(lambda: fetches.settled)
+
+    def test_by_default_they_are_bounded_too(
+        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without `max_block_size` a block grows to 100 times `block_size`, and not beyond."""
+        clock = Clock()
+        strategy = install("block", clock=clock, block_size=2)
+        assert isinstance(strategy, BlockAllocator)
+        fetches = Fetches(strategy, monkeypatch)
+        for _ in range(8):
+            self._use_a_block(strategy, scope, clock, 0.1, fetches)
+        assert fetches.sizes[-3:] == [128, 200, 200]
+
+
+class TestUnused:
+    def test_they_are_counted(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
+        """What is reserved and not handed out is counted, a block that is fetched already too."""
+        told = take_some("block", scope, 4)
+        assert allocator.unused == reserved(scope) - len(told) == 6
+        told += take_some("block", scope, 3)
+        wait_until(lambda: fetches.done == 2)
+        assert allocator.unused == reserved(scope) - len(told)
+
+    def test_nothing_to_report(self, allocator: BlockAllocator, caplog: pytest.LogCaptureFixture) -> None:
+        """A process that reserved nothing says nothing when it stops."""
+        with caplog.at_level(logging.INFO, "sequences"):
+            allocator.give_back()
+        assert caplog.text == ""
+
+    def test_scopes_are_bounded(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Blocks of few scopes are held; what an old one had left becomes a gap, and nothing comes twice."""
+        monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
+        for n in range(10):
+            assert take_some("block", f"{scope}-{n}", 2) == [1, 2]
+        assert len(allocator._supplies) == 4
+        assert take_some("block", f"{scope}-0", 1) == [11]
+
+    def test_the_scope_used_least_recently(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The block that goes is of the scope that was used least recently, not of the one that began first."""
+        monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
+        for n in range(10):
+            assert take_some("block", scope, 1) == [n + 1]
+            take_some("block", f"{scope}-{n}", 1)
+        assert take_some("block", f"{scope}-8", 1) == [2]
+        assert take_some("block", f"{scope}-1", 1) == [11]
+
+
+def test_the_registry_serves_one_allocator() -> None:
+    """All threads of a process share the blocks."""
+    assert len({id(strategy) for strategy in at_once(8, lambda _: strategies["block"])}) == 1
+
+
+def test_threads_that_come_first(install: Callable[..., Strategy], scope: str) -> None:
+    """Threads that ask a new strategy at the same moment are served from one block."""
+    for number in range(10):
+        install("block", block_size=100)
+        at = f"{scope}-{number}"
+        taken = at_once(8, lambda _, at=at: get_next_value("block", scope=at))  # type: ignore[misc]
+        assert sorted(taken) == list(range(1, 9))
+
+
+@pytest.mark.parametrize("maximum", [1, 3, 13])
+def test_near_the_maximum(install: Callable[..., Strategy], scope: str, maximum: int) -> None:
+    """Where no whole block is left, a smaller one is served, up to the last value."""
+    install("block", block_size=10, MAXIMUM=maximum)
+    assert take_some("block", scope, maximum) == list(range(1, maximum + 1))
+    with pytest.raises(SequenceExhausted):
+        get_next_value("block", scope=scope)
+
+
+def test_given_back_before_the_end(install: Callable[..., Strategy], scope: str) -> None:
+    """At the end of the sequence a running process takes what others have given back since, and then refuses."""
+    other = install("block", block_size=10, MAXIMUM=20)
+    assert isinstance(other, BlockAllocator)
+    running = make("block", block_size=10, MAXIMUM=20)
+    assert [running.next_value(scope) for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert [other.next_value(scope) for _ in range(3)] == [11, 12, 13]
+    other.give_back()
+    assert [running.next_value(scope) for _ in range(12)] == [*range(6, 11), *range(14, 21)]
+    for _ in range(2):
+        with pytest.raises(SequenceExhausted):
+            running.next_value(scope)
+
+
+def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+    """A block is served before what is remembered is forgotten, or after it, and not meanwhile."""
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with allocator._lock:
+            held.set()
+            go_on.wait(30)
+
+    with ThreadPoolExecutor(2) as threads:
+        wire.before("UpdateItem", lambda: (threads.submit(hold), held.wait(30)))
+        taking = threads.submit(get_next_value, "block", scope=scope)
+        assert held.wait(30)
+        wait_until(lambda: "UpdateItem" in wire.operations)
+        time.sleep(0.2)
+        assert not any(supply.unserved > 5 for supply in allocator._supplies.values())
+        go_on.set()
+        assert taking.result() == 1
+
+
+def test_a_value_that_is_held_back(allocator: BlockAllocator, scope: str) -> None:
+    """It is served next, unless another thread has taken a later one meanwhile: then numbers go on behind that one."""
+    first, second, third = (allocator.next_value(scope) for _ in range(3))
+    supply = allocator._supplies[scope]
+    supply.hold_back(third)
+    assert allocator.next_value(scope) == third
+    supply.hold_back(second)
+    assert allocator.next_value(scope) == third + 1
+    assert (first, second, third) == (1, 2, 3)
+
+
+def test_threads_that_meet_at_a_new_scope(allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+    """However many threads ask for the first value of a scope at once, one block is reserved for all of them."""
+    slow = Meeting(scope)
+    slow.first = lambda: time.sleep(0.01)
+    values = at_once(4, lambda _: get_next_value("block", scope=slow))
+    assert sorted(values) == [1, 2, 3, 4]
+    assert wire.operations.count("UpdateItem") == 1

@@ -1,0 +1,291 @@
+"""The highest sort key plus one: what is remembered, what it costs, and what happens when it is outdated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sequences import dynamodb, get_last_value, put_next, put_next_many
+from sequences.commit.host_lock import hold_host_lock
+from sequences.exceptions import (
+    InvalidSequence,
+    OperationNotSupported,
+    ScopeNotFound,
+    SequenceExhausted,
+    StorageRefused,
+)
+from sequences.registry import strategies
+from sequences.rows import host_line
+from sequences.strategies import Strategy
+from sequences.testing.callers import put_some
+from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, stored
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@pytest.fixture(params=SORT_KEYS)
+def name(request: pytest.FixtureRequest) -> str:
+    """The alias of a configuration without a counter."""
+    return str(request.param)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody lines up, however many races are lost."""
+    monkeypatch.setattr(host_line, "MOST_LOST", 1000)
+
+
+class TestWhatIsRemembered:
+    def test_a_lone_warm_writer(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """A lone writer that wrote a moment ago needs one request and no read."""
+        install(name, clock=clock)
+        put_some(name, scope, 1)
+        wire.clear()
+        assert put_some(name, scope, 5) == [2, 3, 4, 5, 6]
+        assert wire.operations == ["PutItem"] * 5
+
+    def test_a_cold_writer(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """A writer that knows nothing, or knew it `tail_seconds` ago, needs one query of one item more."""
+        install(name, clock=clock, tail_seconds=5)
+        put_some(name, scope, 1)
+        clock.now += 5.001
+        assert put_some(name, scope, 1) == [2]
+        assert wire.operations == ["Query", "PutItem"] * 2
+        assert [query["Limit"] for query in wire.bodies("Query")] == [1, 1]
+        wire.clear()
+        clock.now += 5
+        assert put_some(name, scope, 1) == [3]
+        assert wire.operations == ["PutItem"]
+
+    @pytest.mark.needs_engine
+    @pytest.mark.parametrize(("size", "units"), [(4_000, 1), (20_000, 5), (400_000, 98)])
+    def test_the_query_is_charged_by_the_size_of_the_last_item(
+        self, size: int, units: float, scope: str, clock: Clock, install: Callable[..., Strategy]
+    ) -> None:
+        """A cold writer pays 1 read unit for each 4 KB of the last item, and half of it for an eventual read."""
+        item = {"text": "x" * size}
+        put_next("sort-key", item, scope=scope)
+        for consistent, charged in ((True, units), (False, units / 2)):
+            install("sort-key", clock=clock, consistent=consistent)
+            clock.now += 1
+            assert put_next("sort-key", item, scope=scope).read_units == charged
+
+    @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-increment"])
+    def test_a_tail_behind_the_table(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """When somebody on another machine wrote meanwhile, it costs one lost race and one read."""
+        install(name, clock=clock)
+        put_some(name, scope, 1)
+        for value in range(2, 10):
+            import_row(name, scope, value)
+        wire.clear()
+        allocation = put_next(name, {}, scope=scope)
+        assert (allocation.value, allocation.attempts) == (10, 2)
+        assert wire.operations == ["PutItem", "Query", "PutItem"]
+
+    @pytest.mark.usefixtures("alone")
+    def test_going_on_by_increment(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """With "increment" the number that was found taken is the next tail, and nothing is read."""
+        install("sort-key-increment", clock=clock)
+        put_some("sort-key-increment", scope, 1)
+        for last in (1, 4):  # each write begins anew
+            import_row("sort-key-increment", scope, last + 1)
+            import_row("sort-key-increment", scope, last + 2)
+            wire.clear()
+            assert put_some("sort-key-increment", scope, 1) == [last + 3]
+            assert wire.operations == ["PutItem"] * 3
+
+    @pytest.mark.usefixtures("alone")
+    @pytest.mark.parametrize("count", [1, 5])
+    def test_far_behind_the_table(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire, count: int
+    ) -> None:
+        """With "increment" a tail that is far behind is read after the third lost race, also by a group."""
+        name = "sort-key-increment"
+        install(name, clock=clock)
+        put_some(name, scope, 1)
+        for _ in range(2):  # again after that, as each write begins anew
+            last = max(stored(name, scope))
+            for value in range(last + 1, last + 31):
+                import_row(name, scope, value)
+            wire.clear()
+            values = [put.value for put in put_next_many(name, [{}] * count, scope=scope)]
+            assert values == [*range(last + 31, last + 31 + count)]
+            assert wire.operations.count("Query") == 1
+            assert len(wire.operations) == (5 if count == 1 else 3)
+
+    def test_a_hint_is_no_younger_than_what_it_tells(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]
+    ) -> None:
+        """A hint from another process is as old as its confirmation: after a restore it makes no gap."""
+        install(name, clock=clock)
+        put_some(name, scope, 3)
+        with hold_host_lock(lock_name(name, scope)) as turn:
+            assert turn.hint() == (3, clock.now)
+            turn.leave_hint(50, clock.now)
+        clock.now += 1
+        install(name, clock=clock)
+        assert put_some(name, scope, 1) == [4]
+
+    def test_a_group_goes_on_from_its_own_end(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """The last number of a group is remembered for the next one."""
+        install(name, clock=clock)
+        put_next_many(name, [{}] * 10, scope=scope)
+        wire.clear()
+        assert [allocation.value for allocation in put_next_many(name, [{}] * 3, scope=scope)] == [11, 12, 13]
+        assert wire.operations == ["TransactWriteItems"]
+
+
+class TestLostAnswers:
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_one_item(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
+        """An item whose answers are lost is stored once, and its write is sent again unchanged."""
+        operation = "TransactWriteItems" if token else "PutItem"
+        wire.lose(operation, times=3)
+        allocation = put_next(name, {}, scope=scope, idempotency_token=token)
+        assert (allocation.value, allocation.attempts, allocation.replayed) == (1, 4, False)
+        first, *others = wire.bodies(operation)
+        assert others == [first] * 3
+        assert len(wire.bodies("Query")) == 1
+        assert list(stored(name, scope)) == [1]
+
+    @pytest.mark.parametrize("token", [None, "a token"])
+    def test_somebody_else_takes_the_next(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
+        """An item whose answer was lost is found again when others were stored after it."""
+        operation = "TransactWriteItems" if token else "PutItem"
+        wire.forget_request_tokens()
+        wire.lose(operation)
+        wire.before(operation, lambda: None, lambda: import_row(name, scope, 2))
+        allocation = put_next(name, {"title": "ours"}, scope=scope, idempotency_token=token)
+        assert (allocation.value, allocation.replayed) == (1, False)
+        assert stored(name, scope)[1]["title"] == "ours"
+        assert put_some(name, scope, 1) == [3]
+
+    def test_somebody_else_takes_the_same(self, name: str, scope: str, wire: Wire) -> None:
+        """A write that never arrived, and whose number is another's now, goes on to the next number."""
+        wire.before("PutItem", lambda: import_row(name, scope, 1))
+        assert put_next(name, {}, scope=scope).value == 2
+        assert sorted(stored(name, scope)) == [1, 2]
+
+
+class TestScopes:
+    def test_the_last_value_is_consistent(self, scope: str, wire: Wire) -> None:
+        """The last value is read consistently, even where a write may begin with an older one."""
+        put_some("sort-key-eventual", scope, 1)
+        wire.clear()
+        assert get_last_value("sort-key-eventual", scope=scope) == 1
+        assert wire.bodies("Query")[0]["ConsistentRead"] is True
+
+    def test_a_scope_that_must_exist(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """An unknown scope is refused by the one query that was to be made anyway, and nothing is written."""
+        install(name, scope_must_exist=True)
+        for token in (None, "a token"):
+            wire.clear()
+            with pytest.raises(ScopeNotFound, match=scope):
+                put_next(name, {}, scope=scope, idempotency_token=token)
+            assert wire.operations == ["Query"]
+        assert stored(name, scope) == {}
+
+    def test_a_scope_that_exists(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """A row at number 0 makes the scope, and the first value is 1 all the same."""
+        install(name, scope_must_exist=True)
+        import_row(name, scope, 0)
+        assert get_last_value(name, scope=scope) is None
+        assert put_some(name, scope, 2) == [1, 2]
+        assert get_last_value(name, scope=scope) == 2
+
+    def test_start(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """Numbering starts at START, and goes on from what is stored."""
+        install(name, START=100)
+        assert put_some(name, scope, 2) == [100, 101]
+        import_row(name, f"{scope}-b", 0)
+        assert put_some(name, f"{scope}-b", 1) == [100]
+        import_row(name, f"{scope}-c", 200)
+        assert put_some(name, f"{scope}-c", 1) == [201]
+
+    def test_step(self, name: str) -> None:
+        """A STEP is refused, because the highest sort key has no steps."""
+        with pytest.raises(InvalidSequence, match="STEP"):
+            make(name, STEP=2)
+
+    def test_listing_needs_a_function(self, name: str) -> None:
+        """Without the option that names the scopes they cannot be listed."""
+        with pytest.raises(OperationNotSupported, match="scopes"):
+            strategies[name].counters(None, 10)
+
+
+class TestPadded:
+    def test_order(self, scope: str) -> None:
+        """Padded numbers sort as numbers do."""
+        import_row("sort-key-padded", scope, 9)
+        assert put_some("sort-key-padded", scope, 2) == [10, 11]
+        rows = stored("sort-key-padded", scope)
+        assert [rows[value]["sk"] for value in rows] == ["000009", "000010", "000011"]
+
+    @pytest.mark.parametrize("sort_key", ["9", "99999999", "00001x", "one"])
+    def test_a_stray_row(self, scope: str, sort_key: str) -> None:
+        """A row whose sort key is no number of the width is refused at once, with its key and the remedy."""
+        put_some("sort-key-padded", scope, 1)
+        strategy = strategies["sort-key-padded"]
+        key = {"pk": {"S": strategy.layout.partition(scope)}, "sk": {"S": sort_key}}
+        dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
+        with pytest.raises(StorageRefused, match=f"'{sort_key}'.*not a number of 6 digits: move it elsewhere"):
+            strategy.last_value(scope)
+        time.sleep(0.3)  # until what was remembered is looked up again
+        with pytest.raises(StorageRefused, match="move it elsewhere"):
+            put_some("sort-key-padded", scope, 1)
+
+    def test_width(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """The last number of the width is handed out, and then the error names the width."""
+        install("sort-key-padded", width=2)
+        strategy = strategies["sort-key-padded"]
+        key = {"pk": {"S": strategy.layout.partition(scope)}, "sk": {"S": "97"}}
+        dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
+        assert put_some("sort-key-padded", scope, 2) == [98, 99]
+        with pytest.raises(SequenceExhausted, match="width"):
+            put_next("sort-key-padded", {}, scope=scope)
+
+    def test_maximum_below_the_width(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """MAXIMUM counts when it is lower than what the width allows, and a group gets what there is."""
+        install("sort-key-padded", MAXIMUM=3)
+        with pytest.raises(SequenceExhausted, match="maximum 3"):
+            put_next_many("sort-key-padded", [{}] * 5, scope=scope)
+        assert sorted(stored("sort-key-padded", scope)) == [1, 2, 3]
+
+
+class TestReads:
+    def test_eventual_until_a_race_is_lost(
+        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """An eventual read becomes consistent after a lost race, and eventual again after a won one."""
+        install("sort-key-eventual", clock=clock)
+        put_some("sort-key-eventual", scope, 1)
+        import_row("sort-key-eventual", scope, 2)
+        assert put_some("sort-key-eventual", scope, 1) == [3]
+        clock.now += 1
+        assert put_some("sort-key-eventual", scope, 1) == [4]
+        assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [False, True, False]
+
+    @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-eventual"])
+    def test_consistent_unless_told(self, name: str, scope: str, wire: Wire) -> None:
+        """Reads are consistent by default."""
+        put_some(name, scope, 1)
+        assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [True]
+
+    def test_only_keys_are_read(self, name: str, scope: str, wire: Wire) -> None:
+        """The query asks for the key attributes and for what says that the scope is frozen, and nothing else."""
+        put_some(name, scope, 1)
+        (query,) = wire.bodies("Query")
+        names = {query["ExpressionAttributeNames"][alias] for alias in query["ProjectionExpression"].split(", ")}
+        assert names == {"pk", "sk", "void"}

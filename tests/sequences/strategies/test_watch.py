@@ -1,0 +1,614 @@
+"""Blocks and the changes of other processes: what is dropped, by which look, and when a thread looks."""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+
+from project.paths import ROOT
+from sequences import changes, get_last_value, get_next_value
+from sequences.commit.retries import Deadline
+from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, SequenceWentBack, TableMissing
+from sequences.lab.engine import Engine
+from sequences.registry import strategies
+from sequences.rows import history
+from sequences.strategies import BlockAllocator, Strategy, block, watch
+from sequences.strategies.supply import Block
+from sequences.strategies.watch import Watch
+from sequences.testing.callers import at_once, take_some
+from sequences.types import Dated
+from tests.sequences.support import Clock, Processes, Wire, delete_counter, make, set_counter, wait_until
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
+Install = Callable[..., Strategy]
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """Watches that end with their test: a strategy is a circle of objects, which would go on looking for a while."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def allocator(install: Install) -> BlockAllocator:
+    """The allocator of the sequence "block", with blocks of 10; a test lets it look."""
+    return installed(install)
+
+
+def installed(install: Install, **options: Any) -> BlockAllocator:
+    """The allocator of the sequence "block", with blocks of 10."""
+    strategy = install("block", block_size=10, **options)
+    assert isinstance(strategy, BlockAllocator)
+    return strategy
+
+
+@contextmanager
+def elsewhere(**options: Any) -> Iterator[None]:
+    """What is done here, another process does."""
+    own = strategies._made.pop("block")
+    strategies._made["block"] = make("block", **options)
+    try:
+        yield
+    finally:
+        strategies._made["block"] = own
+
+
+class Threads:
+    """The threads that look."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun = self.ended = 0
+        self.errors: list[BaseException] = []
+        self._run = watch._run
+        monkeypatch.setattr(watch, "_run", self)
+
+    def __call__(self, *given: Any) -> None:
+        self.begun += 1
+        try:
+            self._run(*given)
+        except BaseException as error:
+            self.errors.append(error)
+            raise
+        finally:
+            self.ended += 1
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
+    """The threads that look during the test."""
+    return Threads(monkeypatch)
+
+
+class TestLooks:
+    def test_a_freeze(self, allocator: BlockAllocator, scope: str) -> None:
+        """After the next look no value of a scope is served that another process has frozen."""
+        take_some("block", scope, 1)
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        assert take_some("block", scope, 1) == [2]
+        allocator._watch.look()
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
+    def test_an_advance(self, allocator: BlockAllocator, scope: str) -> None:
+        """After the next look every value is above the number to which another process has advanced."""
+        take_some("block", scope, 1)
+        with elsewhere():
+            changes.advance("block", to=500, scope=scope, **WHO)
+        allocator._watch.look()
+        assert take_some("block", scope, 1) == [501]
+
+    def test_other_scopes(self, allocator: BlockAllocator, scope: str) -> None:
+        """A scope that no line names keeps its block."""
+        take_some("block", f"{scope}-other", 2)
+        take_some("block", scope, 2)
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        allocator._watch.look()
+        assert list(allocator._supplies) == [f"{scope}-other"]
+        assert take_some("block", f"{scope}-other", 2) == [3, 4]
+
+    def test_the_sequence_without_scopes(self, allocator: BlockAllocator) -> None:
+        """A change of the sequence without scopes drops its block."""
+        get_next_value("block")
+        with elsewhere():
+            changes.advance("block", to=get_last_value("block") + 100, **WHO)  # type: ignore[operator]
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+    def test_other_periods(self, install: Install, scope: str) -> None:
+        """A change of one period drops the block of that period alone."""
+        allocator = installed(install, PERIOD="year")
+        for year in ("2025", "2026"):
+            allocator.next_value(Dated(scope, year))
+        with elsewhere(PERIOD="year"):
+            changes.freeze("block", scope=scope, period="2025", **WHO)
+        allocator._watch.look()
+        assert list(allocator._supplies) == [Dated(scope, "2026")]
+
+    def test_a_block_that_is_being_fetched(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A block that was reserved before the change and arrives after the look is not served."""
+        original, reserved, go_on = allocator.fetch, threading.Event(), threading.Event()
+
+        def fetch(scope: str | None, count: int, deadline: Deadline) -> Block:
+            block = original(scope, count, deadline)
+            if block.values[0] == 11:
+                reserved.set()
+                assert go_on.wait(30)
+            return block
+
+        monkeypatch.setattr(allocator, "fetch", fetch)
+        take_some("block", scope, 6)
+        assert reserved.wait(30)
+        with elsewhere():
+            changes.advance("block", to=500, scope=scope, **WHO)
+        allocator._watch.look()
+        go_on.set()
+        wait_until(lambda: all(fetch.done for fetch in allocator._fetches))
+        assert take_some("block", scope, 1) == [501]
+
+    def test_once(self, allocator: BlockAllocator, scope: str) -> None:
+        """A line drops a block once, also if the thread has ended and begun again since."""
+        take_some("block", scope, 1)
+        with elsewhere():
+            changes.advance("block", to=500, scope=scope, **WHO)
+        allocator._watch.look()
+        assert allocator._watch._running is None
+        assert take_some("block", scope, 1) == [501]
+        for _ in range(2):
+            allocator._watch.look()
+        assert take_some("block", scope, 1) == [502]
+
+    def test_a_change_long_ago(self, allocator: BlockAllocator, scope: str) -> None:
+        """A change from long before the first block drops nothing."""
+        with elsewhere(wall=Clock(time.time() - 600)):
+            changes.advance("block", to=500, scope=scope, **WHO)
+        take_some("block", scope, 1)
+        allocator._watch.look()
+        assert take_some("block", scope, 1) == [502]
+
+    def test_the_price(self, allocator: BlockAllocator, scope: str, wire: Wire) -> None:
+        """A look is one consistent query of what is new, whatever the history holds."""
+        changes.advance("block", to=100, scope=scope, **WHO)
+        allocator._watch._looked_at = time.time() + 1000
+        wire.clear()
+        allocator._watch.look()
+        (body,) = wire.bodies("Query")
+        assert body["ConsistentRead"] is True
+        assert body["ExclusiveStartKey"]["scope"]["S"] > datetime.now(UTC).isoformat()
+        assert wire.operations == ["Query"]
+        assert wire.units <= 1
+
+    def test_many_lines(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However many lines are new, all of them are read."""
+        monkeypatch.setattr(history, "LINES_A_PAGE", 2)
+        scopes = [f"{scope}-{n}" for n in range(5)]
+        for each in scopes:
+            take_some("block", each, 1)
+        with elsewhere():
+            for each in scopes:
+                changes.freeze("block", scope=each, **WHO)
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+    def test_a_clock_that_is_behind(self, allocator: BlockAllocator, scope: str) -> None:
+        """A line is followed although its time is before that of the last look, because clocks differ."""
+        take_some("block", scope, 1)
+        allocator._watch.look()
+        with elsewhere(wall=Clock(time.time() - 30)):
+            changes.freeze("block", scope=scope, **WHO)
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+
+class TestStopped:
+    """A process that did not run for longer than `watch_seconds` and the deadline, and what it does first."""
+
+    @pytest.fixture
+    def time_passes(self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        """The clock by which it knows how old its last look is."""
+        clock = Clock()
+        monkeypatch.setattr(allocator._watch, "clock", clock, raising=False)
+        return clock
+
+    @pytest.mark.parametrize("taken", [1, 4, 5, 10])
+    def test_a_freeze(self, allocator: BlockAllocator, scope: str, time_passes: Clock, taken: int) -> None:
+        """It hands out no value of a scope that was frozen meanwhile, wherever in its block it is."""
+        take_some("block", scope, taken)
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        time_passes.now += allocator.option["watch_seconds"] + allocator.option["deadline"]
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
+    def test_a_stop_at_the_last_moment(
+        self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same holds if it is stopped after the value has left the block."""
+        take_some("block", scope, 2)
+
+        def stopped() -> Iterator[int]:
+            with elsewhere():
+                changes.freeze("block", scope=scope, **WHO)
+            time_passes.now += 10_000
+            yield 3
+
+        allocator._supplies[scope].serving = stopped()
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
+    def test_no_change(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
+        """It goes on with its block after one look, which is one query."""
+        take_some("block", scope, 2)
+        wire.clear()
+        time_passes.now += 10_000
+        assert take_some("block", scope, 3) == [3, 4, 5]
+        assert wire.operations == ["Query"]
+
+    def test_a_look_that_fails(
+        self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without a look it refuses, and loses no value by that."""
+        take_some("block", scope, 2)
+        time_passes.now += 10_000
+        with monkeypatch.context() as patch:
+            patch.setattr(allocator.history, "scopes_since", partial(fail, AccessRefused("no")))
+            for _ in range(3):
+                with pytest.raises(AccessRefused):
+                    get_next_value("block", scope=scope)
+        assert take_some("block", scope, 8) == [3, 4, 5, 6, 7, 8, 9, 10]
+
+    def test_threads(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
+        """Of many threads that find the look too old one looks, and no value comes twice or is lower than before."""
+        take_some("block", scope, 2)
+        time_passes.now += 10_000
+        wire.clear()
+        values = at_once(8, lambda _: get_next_value("block", scope=scope))
+        assert len(set(values)) == 8
+        assert min(values) > 2
+        assert wire.operations.count("Query") == 1
+
+    def test_a_process(self, scope: str, configured: str, engine: Engine) -> None:
+        """A process that is stopped by a signal hands out no value that an operator has made void meanwhile."""
+        with subprocess.Popen(
+            [sys.executable, "-c", TAKES, scope], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "PREFIX": configured},
+        ) as process:  # fmt: skip
+            assert process.stdout
+            assert process.stdout.readline() == "1\n"
+            process.send_signal(signal.SIGSTOP)
+            try:
+                with elsewhere():
+                    changes.freeze("block", scope=scope, **WHO)
+                with elsewhere(wall=Clock(time.time() + 3600), watch_seconds=0.1):
+                    changes.void("block", 2, scope=scope, **WHO)
+                time.sleep(STOPPED_SECONDS)
+            finally:
+                process.send_signal(signal.SIGCONT)
+            assert process.communicate("\n", timeout=60)[0] == "SequenceFrozen\n"
+
+
+STOPPED_SECONDS = 2.5  # more than its watch_seconds and deadline
+TAKES = """
+import _thread, os, sys, django
+django.setup()
+from django.conf import settings
+from tests.sequences.support import SEQUENCES, make
+settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, os.environ["PREFIX"]
+def full(*_):
+    raise RuntimeError("can't start new thread")
+_thread.start_new_thread = full  # the caller has to look
+block = make("block", watch_seconds=0.1, deadline=2.0)
+print(block.next_value(sys.argv[1]), flush=True)
+sys.stdin.readline()
+try:
+    print(block.next_value(sys.argv[1]), flush=True)
+except Exception as error:
+    print(type(error).__name__, flush=True)
+"""
+
+
+class TestCounters:
+    """A counter that goes back while a process holds a block of it."""
+
+    def test_a_restored_counter(self, allocator: BlockAllocator, scope: str) -> None:
+        """After the next look its block is refused, as a new one would be."""
+        take_some("block", scope, 2)
+        set_counter("block", scope, last_value=5, highest=5)
+        allocator._watch.look()
+        for _ in range(2):
+            with pytest.raises(SequenceWentBack):
+                get_next_value("block", scope=scope)
+
+    def test_a_deleted_counter(self, allocator: BlockAllocator, scope: str) -> None:
+        """The same holds for a counter that is gone."""
+        take_some("block", scope, 2)
+        delete_counter("block", scope)
+        allocator._watch.look()
+        with pytest.raises(SequenceWentBack):
+            get_next_value("block", scope=scope)
+
+    def test_a_counter_that_goes_on(self, allocator: BlockAllocator, scope: str) -> None:
+        """Blocks stay while other processes reserve blocks of the same counter."""
+        take_some("block", scope, 2)
+        make("block").next_value(scope)
+        allocator._watch.look()
+        assert take_some("block", scope, 3) == [3, 4, 5]
+
+    def test_the_price(
+        self, allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A look compares the counters from which a value was taken since, by one request for a bounded number."""
+        monkeypatch.setattr(block, "SCOPES_A_LOOK", 2, raising=False)
+        for n in range(3):
+            take_some("block", f"{scope}-{n}", 2)
+        compared = []
+        for _ in range(3):
+            wire.clear()
+            allocator._watch.look()
+            compared.append([len(keys_in(body)) for body in wire.bodies("BatchGetItem")])
+        assert compared == [[2], [1], []]
+        take_some("block", f"{scope}-1", 1)
+        wire.clear()
+        allocator._watch.look()
+        assert wire.operations == ["Query", "BatchGetItem"]
+        assert wire.units <= 2
+
+    def test_what_the_engine_leaves_out(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A counter that the engine did not read keeps its block until the next look."""
+        take_some("block", scope, 2)
+
+        def send(operation: str, request: Any) -> Any:
+            return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
+
+        allocator._compare(send)
+        assert take_some("block", scope, 1) == [3]
+        set_counter("block", scope, last_value=5, highest=5)
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+    def test_without_the_permission(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """If the counters cannot be read, changes are followed all the same, and one warning is logged."""
+        take_some("block", scope, 1)
+        monkeypatch.setattr(allocator.counter, "rows", partial(fail, AccessRefused("no")), raising=False)
+        for _ in range(2):
+            allocator._watch.look()
+        assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+
+def keys_in(body: Any) -> list[object]:
+    """The keys that a BatchGetItem asks for."""
+    return [key for wanted in body["RequestItems"].values() for key in wanted["Keys"]]
+
+
+class TestFailures:
+    @pytest.mark.parametrize("error", [TableMissing("none"), AccessRefused("no"), OutcomeUnknown("away"), KeyError("")])
+    def test_looks_that_fail(
+        self,
+        install: Install,
+        scope: str,
+        error: Exception,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        """While a few looks fail values go on and one warning is logged; the next that succeeds makes up for all."""
+        wall = Clock(time.time())
+        allocator = installed(install, wall=wall)
+        take_some("block", scope, 1)
+        with elsewhere(wall=wall):
+            changes.freeze("block", scope=scope, **WHO)
+        with monkeypatch.context() as patch:
+            patch.setattr(allocator.history, "scopes_since", partial(fail, error))
+            for expected in (2, 3, 4):
+                wall.now += 1000
+                allocator._watch.look()
+                assert take_some("block", scope, 1) == [expected]
+        warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+        assert ["cannot see whether other processes change it" in record.getMessage() for record in warnings] == [True]
+        allocator._watch.look()
+        assert allocator.unused == 0
+
+    def test_a_second_failure(
+        self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A failure after a look that succeeded is logged again."""
+        for _ in range(2):
+            with monkeypatch.context() as patch:
+                patch.setattr(allocator.history, "scopes_since", partial(fail, TableMissing("none")))
+                allocator._watch.look()
+            allocator._watch.look()
+        assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 2
+
+    def test_the_thread_goes_on(self, install: Install, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The thread survives looks that fail, and follows when one succeeds."""
+        allocator = installed(install, watch_seconds=0.001)
+        original = allocator.history.scopes_since
+        failed: list[object] = []
+
+        def fail_at_first(*given: Any) -> Any:
+            if len(failed) < 3:
+                failed.append(given)
+                raise OutcomeUnknown("away")
+            return original(*given)
+
+        monkeypatch.setattr(allocator.history, "scopes_since", fail_at_first)
+        take_some("block", scope, 1)
+        wait_until(lambda: len(failed) == 3)
+        with elsewhere():
+            changes.freeze("block", scope=scope, **WHO)
+        wait_until(lambda: not allocator._supplies)
+
+    def test_a_missing_table(self, install: Install, scope: str) -> None:
+        """Without the table of the history values are served as ever."""
+        allocator = installed(install, history_table="nowhere")
+        assert take_some("block", scope, 3) == [1, 2, 3]
+        allocator._watch.look()
+        assert take_some("block", scope, 3) == [4, 5, 6]
+
+
+def fail(error: Exception, *_: object) -> None:
+    """Raise the error."""
+    raise error
+
+
+class TestThreads:
+    def test_from_the_first_block_to_the_last(self, allocator: BlockAllocator, scope: str, threads: Threads) -> None:
+        """One thread looks while blocks are held, and none before and after, so that nothing is sent then."""
+        assert threads.begun == 0
+        take_some("block", scope, 10)
+        take_some("block", f"{scope}-2", 10)
+        wait_until(lambda: threads.begun)
+        allocator._drop(scope)
+        assert allocator._watch._running is not None
+        allocator._drop(f"{scope}-2")
+        wait_until(lambda: threads.ended)
+        assert (threads.begun, threads.ended) == (1, 1)
+        take_some("block", scope, 1)
+        wait_until(lambda: threads.begun == 2)
+
+    def test_forgotten(self, allocator: BlockAllocator, scope: str, threads: Threads) -> None:
+        """A strategy that forgets everything looks no more."""
+        take_some("block", scope, 1)
+        wait_until(lambda: threads.begun)
+        allocator.forget()
+        wait_until(lambda: threads.ended)
+
+    def test_reset(self, threads: Threads, scope: str) -> None:
+        """When the strategies are reset, no thread is left behind."""
+        strategies.reset()
+        take_some("block", scope, 1)
+        wait_until(lambda: threads.begun)
+        strategies.reset()
+        wait_until(lambda: threads.ended)
+
+    def test_dropped(self, threads: Threads, scope: str) -> None:
+        """A strategy that nobody uses any more does not stay in memory, and its thread ends."""
+        allocator = make("block", watch_seconds=0.01)
+        allocator.next_value(scope)
+        wait_until(lambda: threads.begun)
+        del allocator
+        wait_until(lambda: (gc.collect(), threads.ended)[1])  # a look that is under way keeps it until its end
+
+    def test_a_fork(self, scope: str, forked: Processes) -> None:
+        """A child starts without the thread, and begins one with a block of its own."""
+        take_some("block", scope, 1)
+        assert watching() > 0
+        assert set(forked.run(watching)) == {0}
+        assert set(forked.run(watching_after, scope)) == {1}
+
+    def test_a_long_time(self, install: Install, scope: str, threads: Threads) -> None:
+        """Between two looks any time may pass, also more than a lock can wait."""
+        allocator = installed(install, watch_seconds=float("inf"))
+        take_some("block", scope, 1)
+        allocator.stop()
+        wait_until(lambda: threads.ended)
+        assert threads.errors == []
+
+    def test_a_history_among_the_items(self, install: Install, scope: str, threads: Threads) -> None:
+        """Where no change can be made, because the history would be among the items, nobody looks."""
+        installed(install, history_table="sequence_items")
+        assert take_some("block", scope, 1) == [1]
+        assert threads.begun == 0
+
+    def test_no_thread_can_be_started(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """If there are too many threads values are served, and the next block tries again."""
+        with monkeypatch.context() as patch:
+            patch.setattr(_thread, "start_new_thread", partial(fail, RuntimeError("can't start new thread")))
+            assert take_some("block", scope, 3) == [1, 2, 3]
+        assert allocator._watch._running is None
+        take_some("block", scope, 3)
+        assert allocator._watch._running is not None
+
+    def test_a_signal_while_it_starts(
+        self, install: Install, scope: str, threads: Threads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """If a signal handler raises while the thread begins, that thread ends and the next block begins another."""
+        allocator = installed(install, watch_seconds=0.01)
+        with monkeypatch.context() as patch:
+            patch.setattr(_thread, "start_new_thread", partial(start_and_raise, _thread.start_new_thread))
+            with pytest.raises(KeyboardInterrupt):
+                get_next_value("block", scope=scope)
+        wait_until(lambda: threads.ended == 1)
+        take_some("block", scope, 1)
+        wait_until(lambda: threads.begun == 2)
+        assert allocator._watch._running is not None
+
+    def test_the_end_of_the_process(self) -> None:
+        """The thread does not hold up the end of the process."""
+        program = (
+            "from sequences.commit.retries import Deadline\nfrom sequences.strategies.watch import Watch\n"
+            "Watch(None, print, print, seconds=3600, wall=lambda: 0, new_deadline=Deadline).start()\n"
+            "print('the end')"
+        )
+        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"the end\n", b"")
+
+
+def watching() -> int:
+    """How many watches of this process look."""
+    return sum(each._running is not None for each in gc.get_objects() if type(each) is Watch)
+
+
+def watching_after(scope: str) -> int:
+    """How many watches of this process look after its first block."""
+    take_some("block", scope, 1)
+    return watching()
+
+
+def start_and_raise(start: Callable[..., object], *given: Any) -> None:
+    """Start a thread and be interrupted."""
+    start(*given)
+    raise KeyboardInterrupt
+
+
+@pytest.mark.needs_engine
+def test_other_processes_follow(scope: str, spawned: Processes) -> None:
+    """Processes that have a million values in memory refuse them after another process has frozen the scope."""
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(spawned.run, until_frozen, scope)
+        wait_until(lambda: (get_last_value("block", scope=scope) or 0) >= spawned.count * 1_000_000, seconds=60)
+        changes.freeze("block", scope=scope, **WHO)
+        assert running.result(timeout=60) == [True] * spawned.count
+
+
+def until_frozen(scope: str) -> bool:
+    """Take values until they are refused; whether they are, before a minute has passed."""
+    strategies._made["block"] = make("block", block_size=1_000_000, watch_seconds=0.05)
+    deadline = time.monotonic() + 25
+    while time.monotonic() < deadline:
+        try:
+            get_next_value("block", scope=scope)
+        except SequenceFrozen:
+            return True
+        time.sleep(0.001)
+    return False
