@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import chain, islice, product
+from typing import Any
 
 from tests.model.world import OWN_KEYS, TAKES_FIRST, Scenario
 
@@ -32,26 +33,27 @@ EVENTS = (
 
 def scenarios(strategy: str, *, stride: int = 1, begin: int = 0) -> Iterator[Scenario]:
     """Every `stride`-th scenario from this place on."""
-    return islice(_all(strategy), begin, None, stride)
+    parts = chain.from_iterable(_parts(strategy))
+    for kinds, tokens, joins, holds, events, fates in islice(parts, begin, None, stride):
+        yield Scenario(
+            strategy=strategy,
+            kinds=kinds,
+            tokens=tokens,
+            joins=joins,
+            fates=fates,
+            events=events,
+            holds_at_first=holds,
+        )
 
 
-def _all(strategy: str) -> Iterator[Scenario]:
-    owns = strategy in OWN_KEYS
+def _parts(strategy: str) -> Iterator[Iterator[Any]]:
+    """The parts of the scenarios of each group of requests."""
     for first, others in product(KINDS, OTHERS):
-        if first == "own" and not owns:
+        if first == "own" and strategy not in OWN_KEYS:
             continue
         kinds = (first, *others)
-        for tokens, joins, holds in product(_tokens(len(kinds)), range(3 if others else 1), (True, False)):
-            for events, fates in product(EVENTS, _fates(strategy)):
-                yield Scenario(
-                    strategy=strategy,
-                    kinds=kinds,
-                    tokens=tokens,
-                    joins=joins,
-                    fates=fates,
-                    events=events,
-                    holds_at_first=holds,
-                )
+        joins = range(3 if others else 1)
+        yield product([kinds], _tokens(len(kinds)), joins, (True, False), EVENTS, _fates(strategy))
 
 
 def _tokens(count: int) -> Iterator[tuple[bool, ...]]:
