@@ -147,7 +147,7 @@ true, monotonic = time.time, time.monotonic
 worker.post_fork(None, Seventh)
 import project.wsgi
 worker.post_worker_init(Seventh)
-from sequences import host_memory
+from sequences.commit import host_memory
 from sequences.registry import strategies
 clock.set_offset(Path(os.environ[worker.CLOCK]), 7200)
 strategy = strategies["tickets"]

@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from sequences import admin, dynamodb, get_last_value, get_next_value, get_next_values, put_next
-from sequences.admin import health as admin_health
+from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
+from sequences.admin import health, pages
 from sequences.admin import overview as admin_overview
 from sequences.capabilities import capabilities
 from sequences.commit.retries import Deadline
@@ -288,9 +288,9 @@ class TestHealth:
         assert re.search(r"sequence_items orders: items, markers; invoices: items, markers", text)
         assert re.search(r"table good active It takes reads and writes\. nothing to do", text)
         assert re.search(r"deletion protection careful off .* Run aws dynamodb update-table", text)
-        said = f"This page took {len(wire.sent)} requests to DynamoDB, at most {admin_health.MOST_REQUESTS}."
+        said = f"This page took {len(wire.sent)} requests to DynamoDB, at most {health.MOST_REQUESTS}."
         assert said in text
-        assert len(wire.sent) <= admin_health.MOST_REQUESTS
+        assert len(wire.sent) <= health.MOST_REQUESTS
 
     def test_a_missing_table(self, staff: Client, settings: Settings) -> None:
         """A table that is missing is unsound, and the page is no failure."""
@@ -304,7 +304,7 @@ class TestHealth:
         settings.SEQUENCES = {f"s{number}": {**SEQUENCES["orders"], "TABLE": f"t{number:02d}x"} for number in range(30)}
         with tapped() as wire:
             text = shown(staff.get(HEALTH))
-        assert len(wire.sent) <= admin_health.MOST_REQUESTS
+        assert len(wire.sent) <= health.MOST_REQUESTS
         assert "6 more tables: manage.py sequences doctor looks at all of them." in text
 
     def test_an_engine_that_is_away(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +345,7 @@ class TestCounters:
 
     def test_pages_follow_one_another(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """The links lead through all scopes, once each, and back to the first page."""
-        monkeypatch.setattr(admin, "COUNTERS_A_PAGE", 2)
+        monkeypatch.setattr(pages, "COUNTERS_A_PAGE", 2)
         for scope in ("A/1", "B&2", "C 3", "D#4", "É5"):
             get_next_value("orders", scope=scope)
         seen, address = [], f"{LIST}orders/"

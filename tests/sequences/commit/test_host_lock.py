@@ -36,7 +36,7 @@ from tests.sequences.support import SEQUENCES, lock_name, stored, wait_until
 
 REPLACED = """
 import sys, tempfile, threading, time
-from sequences import host_memory
+from sequences.commit import host_memory
 
 sys.setswitchinterval(1e-5)
 host_memory.LOOK_SECONDS = 0.0
@@ -58,7 +58,7 @@ with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
 """
 SHORTENED = """
 import os, sys, tempfile
-from sequences import host_memory
+from sequences.commit import host_memory
 
 with tempfile.TemporaryDirectory() as folder:
     tempfile.tempdir = folder
