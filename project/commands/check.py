@@ -19,6 +19,7 @@ CHECKS = {
     "lint": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
     "types": ["mypy"],
+    "prose": ["project.commands.prose"],
     "template": ["cfnlint.runner.cli", "deploy/dynamodb.json"],
     "container": [HADOLINT, "deploy/Dockerfile"],
     "migrations": ["manage", "makemigrations", "--check", "--dry-run"],

@@ -75,7 +75,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "TABLE": Rule(UNSOUND, "the items and markers stay in the former table"),
     "START": Rule(
-        UNSOUND, "values below a lower one were never given; a higher one is told, use `advance` instead", _begins_above
+        UNSOUND, "values below a lower one were never given; for a higher one use `advance` instead", _begins_above
     ),
     "STEP": Rule(UNSOUND, "former values are off the new step, or values between them are missing"),
     "PERIOD": Rule(UNSOUND, "scopes have other counters then, which begin at START"),
