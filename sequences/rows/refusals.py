@@ -6,7 +6,7 @@ for what its action is for. What the leader does with a decision is in `leader`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,9 +63,10 @@ class Refusals:
         never deleted, so that a write whose number has the sign of another write is never stored. Nor is one whose
         marker is that of another call. But a row under a key of the caller's own decides nothing: it may be deleted.
         """
-        error = self._with_rows(scope, write, error, deadline, hides=bool(undecided) and _is_invalid(error))
+        error = self._with_rows(scope, write, error, deadline)
         met = [(role, reason.old) for role, reason in zip(write.roles, error.reasons, strict=False) if reason.old]
         signs = {old.get(self._sign_name(role)) for role, old in met}
+        signs.update(self._signs_of_tokens(scope, signs, undecided, deadline))
         stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
         if stored is not None:
             return Decision(error, stored)
@@ -80,14 +81,29 @@ class Refusals:
 
         return Decision(error, undecided=tuple(filter(is_open, undecided)))
 
+    def _signs_of_tokens(
+        self, scope: Scope, found: Collection[Any], undecided: tuple[PreparedWrite, ...], deadline: Deadline
+    ) -> Iterator[Any]:
+        """The signs of the writes that stored these tokens of undecided requests.
+
+        An item has the token of its caller in the place of the sign. Its marker has the sign.
+        """
+        requests = [pending.request for write in undecided for pending in write.pendings]
+        for token in {request.token for request in requests if request.marked and request.token in found}:
+            place = self._markers.schema.table, self._markers.key(scope, token)
+            answer = deadline.send("get_item", expressions.read_item(*place))
+            yield dynamodb.unmarshal(answer.get("Item", {})).get("request")
+
     def _with_rows(
-        self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline, *, hides: bool
+        self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline
     ) -> WriteCancelled:
         """The refusal with the rows that its conditions met.
 
-        An engine or a gateway may leave them out. If it `hides` that conditions failed, all rows are read.
+        An engine or a gateway may leave them out. Beside an invalid action it need not tell which conditions failed:
+        then all rows are read, as one may be the marker of a repeat.
         """
         reasons = list(error.reasons)
+        hides = any(reason.code == "ValidationError" for reason in reasons)
         for place, (role, reason) in enumerate(zip(write.roles, error.reasons, strict=False)):
             unseen = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
             if unseen and not reason.old and role.kind in ("item", "marker"):
@@ -165,11 +181,6 @@ class Refusals:
             if frozen := frozen_in(old):
                 raise remedies.frozen(self._markers.alias, scope, frozen)
             self._assigner.number_taken(scope, pending, self._number(write, role))
-
-
-def _is_invalid(error: WriteCancelled) -> bool:
-    """Whether an action is invalid now. Then an engine need not tell which conditions failed beside it."""
-    return any(reason.code == "ValidationError" for reason in error.reasons)
 
 
 def _is_numbered(write: PreparedWrite, role: Role) -> bool:

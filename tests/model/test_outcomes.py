@@ -40,16 +40,16 @@ def test_answers_are_true(strategy: str, shard: int) -> None:
 def late_and_refused(strategy: str, kind: str, before: str = "") -> Iterator[Scenario]:
     """A first send that arrives late, and whose repeat is refused because of the first request."""
     of_the_counter = (("ok",),) if strategy in TAKES_FIRST else ()
-    for fates in product(*of_the_counter, ("late", "later", "last"), ("ok",), ("ok", "busy", "conflict")):
-        for events in (("back",), ("back", "turn"), ("back", "", "turn")):
-            for kinds in ((kind,), (kind, "plain")):
-                yield Scenario(
-                    strategy=strategy,
-                    kinds=kinds,
-                    tokens=(False,) * len(kinds),
-                    fates=fates,
-                    events=("",) * (len(fates) - 3) + (before, *events),
-                )
+    some_fates = product(*of_the_counter, ("late", "later", "last"), ("ok",), ("ok", "busy", "conflict"))
+    some_events = (("back",), ("back", "turn"), ("back", "", "turn"))
+    for fates, events, others, has_token in product(some_fates, some_events, ((), ("plain",)), (False, True)):
+        yield Scenario(
+            strategy=strategy,
+            kinds=(kind, *others),
+            tokens=(has_token, *[False for _ in others]),
+            fates=fates,
+            events=("",) * (len(fates) - 3) + (before, *events),
+        )
 
 
 def found(strategy: str, kind: str, before: str = "") -> set[str]:
@@ -81,6 +81,13 @@ class TestBrokenRules:
         """If others are written under numbers that the undecided write does not have, they are stored twice."""
         monkeypatch.setattr(PreparedWrite, "excludes", lambda self, other: True)
         assert "B is stored 2 times" in found(strategy, "check")
+
+    @pytest.mark.parametrize("strategy", ["sort-key", "one-file"])
+    def test_a_token_that_is_taken_for_a_sign(self, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If the markers of undecided requests are not read, one that is stored under its number is refused."""
+        assert found(strategy, "check") == set()
+        monkeypatch.setattr(Refusals, "_signs_of_tokens", lambda *given: ())
+        assert "A was refused for certain (AlsoRefused" in found(strategy, "check")
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
