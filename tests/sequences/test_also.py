@@ -166,15 +166,6 @@ class TestEveryStrategy:
             put_next(name, {}, scope=scope, also=[adds])
         assert stored(name, scope) == {}
 
-    def test_a_repeat_with_an_action_that_cannot_be_done(self, name: str, scope: str) -> None:
-        """A repeat is answered by its marker, although the engine tells only that an action is invalid now."""
-        keep(scope, "votes", n=1)
-        also = [Update(TABLE, key(scope, "votes"), update="SET n = n + :one", values={":one": 1})]
-        first = put_next(name, {}, scope=scope, idempotency_token="a token", also=also)
-        keep(scope, "votes")
-        repeat = put_next(name, {}, scope=scope, idempotency_token="a token", also=also)
-        assert (repeat.value, repeat.replayed) == (first.value, True)
-
 
 @pytest.mark.parametrize("name", GROUPED)
 class TestGroups:
