@@ -29,7 +29,6 @@ LARGE_FILES = {
     "sequences/ops/forecast/callers.py": 484,
     "sequences/ops/forecast/estimate.py": 309,
     "sequences/ops/insight.py": 354,
-    "sequences/rest/problems.py": 491,
     "sequences/rows/stored_counter.py": 415,
     "sequences/services/__init__.py": 481,
     "sequences/strategies/base.py": 577,

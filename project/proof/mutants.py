@@ -120,6 +120,7 @@ OWN_TESTS = {
     "sequences/rest/fields.py": ("rest", "../tickets/json", "../tickets/api"),
     "sequences/rest/idempotency.py": ("rest", "../tickets/codes"),
     "sequences/rest/pages.py": ("rest", "../tickets/lists/pages"),
+    "sequences/rest/problem_table.py": ("rest", "../tickets/problems", "../tickets/codes"),
     "sequences/rest/problems.py": ("rest", "../tickets/problems", "../tickets/pages", "../tickets/codes"),
     "sequences/rest/request_ids.py": ("rest", "../tickets/requests"),
     "sequences/rest/views.py": ("rest", "../tickets/api"),
