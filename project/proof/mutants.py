@@ -55,8 +55,8 @@ NOT_MUTATED = re.compile(
     r"|tickets/(.*/)?((management|migrations)/|(admin|apps|converters|exceptions|forms|models|types|urls)\.py$)"
     r"|tickets/((?!api)\w+/)?views\.py$"
 )
-# A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.
-# They are in the folder of their room, or anywhere below that of the app.
+# A module's own tests are in the file of its name, and in these files, or in those of its folder; without any, all
+# tests of its room are its own. They are in the folder of their room, or anywhere below that of the app.
 OWN_TESTS = {
     "sequences/actions.py": ("also",),
     "sequences/asynchronous/__init__.py": ("async", "signals"),
@@ -85,13 +85,7 @@ OWN_TESTS = {
     "sequences/dynamodb/expressions/items.py": ("expressions", "stored_rows"),
     "sequences/dynamodb/expressions/key_schema.py": ("expressions",),
     "sequences/dynamodb/expressions/lines.py": ("host_line",),
-    "sequences/formats/__init__.py": ("formats",),
-    "sequences/formats/clashes.py": ("formats",),
-    "sequences/formats/dates.py": ("formats",),
-    "sequences/formats/digits.py": ("formats",),
-    "sequences/formats/reading.py": ("formats",),
-    "sequences/formats/template.py": ("formats",),
-    "sequences/formats/writing.py": ("formats",),
+    "sequences/formats/": ("formats",),
     "sequences/asynchronous/gatherings.py": ("async",),
     "sequences/ops/doctor/facts.py": ("doctor",),
     "sequences/ops/doctor/judging.py": ("doctor",),
@@ -108,10 +102,7 @@ OWN_TESTS = {
     "sequences/ops/insight.py": ("admin_scope",),
     "sequences/commit/leader.py": ("commit_queues", "deadlines", "../model/outcomes"),
     "sequences/logs.py": ("../attacks/logs", "signals", "../project/watched"),
-    "sequences/metrics/events.py": ("metrics",),
-    "sequences/metrics/instruments.py": ("metrics",),
-    "sequences/metrics/opentelemetry.py": ("metrics",),
-    "sequences/metrics/prometheus.py": ("metrics",),
+    "sequences/metrics/": ("metrics",),
     "sequences/operations.py": ("seeds",),
     "sequences/ops/overview.py": ("standing", "admin"),
     "sequences/registry.py": ("tables",),
@@ -155,6 +146,8 @@ OWN_TESTS = {
     "sequences/rows/refusals.py": ("also", "counters", "../model/outcomes", "contract"),
     "sequences/rows/rules.py": ("rules",),
     "sequences/rows/rules_row.py": ("rules",),
+    "sequences/rows/counter_memory.py": ("went_back", "stored_rows", "counters", "regions"),
+    "sequences/rows/counter_rows.py": ("layouts", "registry", "stored_rows", "counters", "rates"),
     "sequences/rows/stored_counter.py": ("layouts", "registry", "stored_rows", "counters", "changes"),
     "sequences/strategies/supply.py": ("block", "lives"),
     "sequences/rows/switch_note.py": ("switches",),
@@ -260,7 +253,8 @@ def core() -> list[str]:
 
 def own_tests(file: str) -> Suite:
     """The tests that run first on a mutant of this module."""
-    names = (Path(file).stem, *OWN_TESTS.get(file, ()))
+    path = Path(file)
+    names = (path.stem, *OWN_TESTS.get(file, OWN_TESTS.get(f"{path.parent}/", ())))
     folder = next(place for place in _folders(file) if (paths.ROOT / place).exists())
     found = [path for path in dict.fromkeys(_tests_of(file, name) for name in names) if path] or [str(folder)]
     return Suite((*found, *(FLAGS if "/strategies/" in file else ())))

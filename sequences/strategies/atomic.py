@@ -10,7 +10,7 @@ from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN
 from ..exceptions import WriteCancelled
-from ..rows.stored_counter import CounterState
+from ..rows.counter_rows import CounterState
 from ..rows.tallies import SINCE
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
@@ -57,7 +57,7 @@ class Addition(CounterCommitter):
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.check_items(scope, deadline.send)
+        read_units = counter.memory.check_items(scope, deadline.send)
         fitting = numbers.fitting(pendings, numbers.before_start)
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))
@@ -70,7 +70,7 @@ class Addition(CounterCommitter):
             amount=amount,
             before_start=numbers.before_start,
             room=numbers.maximum - amount,
-            highest_seen=counter.highest_seen(scope),
+            highest_seen=counter.evidence.known(scope),
             token=token,
             now=now,
         )

@@ -9,8 +9,8 @@ from typing import Any
 from ...commit.retries import read
 from ...dynamodb import expressions, unmarshal
 from ...exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, TableMissing
+from ...rows.counter_rows import CounterState
 from ...rows.layout import SIGNATURE, signed_void
-from ...rows.stored_counter import CounterState
 from ...strategies.base import Strategy
 from ...types import Change, Scope, parted
 from .own_keys import OwnKeys
@@ -110,7 +110,7 @@ class Check:
         if counter is None:
             return {}
         request = expressions.read_item(counter.table, counter.key(self.scope))
-        return unmarshal(read("get_item", request, client=counter.client).get("Item", {}))
+        return unmarshal(read("get_item", request, client=counter.rows.schema.client).get("Item", {}))
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""

@@ -341,7 +341,7 @@ class TestRogueWriters:
         put_some(name, scope, 3)
         install(name, clock=clock)
         if seen:
-            counter_of(name).seen(scope, nth(name, seen))
+            counter_of(name).evidence.note(scope, nth(name, seen))
         strategies[name].lives.bind(dynamodb.call)
         wire.clear()
         assert put_some(name, scope, 1) == [nth(name, 4)]
@@ -714,7 +714,7 @@ def test_many_other_scopes(configured: str, name: str, scope: str) -> None:
         put_next(name, {}, scope=scope, idempotency_token=new_token())
     counter = counter_of(name)
     for other in range(SCOPES_REMEMBERED + 1):
-        counter.seen(f"other {other}", counter.numbers.start)
+        counter.evidence.note(f"other {other}", counter.numbers.start)
     second = counter.numbers.start + counter.numbers.step
     set_counter(name, scope, last_value=second, highest=second)
     with pytest.raises(SequenceWentBack):
