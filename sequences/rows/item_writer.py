@@ -21,6 +21,7 @@ from ..metrics import metrics
 from ..types import Scope, parted
 from .answers import Answers, Texts
 from .assignments import Assigner, Assignment, Hint
+from .brought_keys import BroughtKeys
 from .host_line import HostLine, Turn
 from .layout import ItemLayout
 from .lives import TableLives
@@ -53,6 +54,7 @@ class ItemWriter(Committer):
         self.most_actions = most_actions
         self.line = line
         self.clock = clock
+        self._brought_keys = BroughtKeys(layout)
         self.answers = Answers(assigner, markers, texts)
         self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
@@ -76,7 +78,7 @@ class ItemWriter(Committer):
             more=more,
             also=also,
             day=day,
-            own_key=self.layout.own_key,
+            own_key=self._brought_keys.of,
             own_row=self.assigner.own_rows.problem,
             digest=self.markers.digest,
         )
