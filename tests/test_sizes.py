@@ -43,7 +43,6 @@ LARGE_CLASSES = {
     "project/proof/faults/proxy.py FaultProxy": 16,
     "project/worker.py BufferingWorker": 17,
     "sequences/changes/changing.py Scene": 31,
-    "sequences/commit/leader.py Leader": 18,
     "sequences/formats/__init__.py Format": 16,
     "sequences/lab/races.py Race": 17,
     "sequences/ops/audit/check.py Check": 18,
