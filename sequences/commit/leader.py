@@ -37,7 +37,7 @@ from ..exceptions import (
 from ..metrics import metrics
 from ..types import Scope
 from .host_lock import LONGEST_WAIT
-from .requests import MOST_BYTES, Committer, Pending, PreparedWrite
+from .requests import MOST_BYTES, Committer, Pending, PreparedWrite, Refusal
 from .retries import is_retryable, is_throttled, may_conceal
 from .waiters import TOOK_TOO_LONG, Queue
 
@@ -202,12 +202,13 @@ class Leader:
             self.batch.drop_unless_undecided()
             return error
         before = len(self._unanswered())
-        decision = self.committer.decide(self.scope, write, error, self.batch.undecided, self.own.deadline)
+        refusal = Refusal(self.scope, write, error, self.own.deadline, self.batch.undecided)
+        decision = self.committer.decide(refusal)
         if decision.stored is not None:
             self._stored(decision.stored, {})
             return None
         self.batch.undecided = decision.undecided
-        self.committer.refused(self.scope, write, decision.error, self.own.deadline)
+        self.committer.refused(decision.refusal)
         self.batch.settle_refused()
         self.batch.write = None
         return error if len(self._unanswered()) == before else None

@@ -13,10 +13,10 @@ from typing import Any
 
 from ..actions import Action
 from ..commit.host_lock import hold_host_lock
-from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Role
+from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
-from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
+from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack
 from ..metrics import metrics
 from ..types import Scope, parted
 from .answers import Answers, Texts
@@ -215,18 +215,11 @@ class ItemWriter(Committer):
         if metrics.on:
             metrics.wrote(self.markers.alias, "items", size)
 
-    def decide(
-        self,
-        scope: Scope,
-        write: PreparedWrite,
-        error: WriteCancelled,
-        undecided: tuple[PreparedWrite, ...],
-        deadline: Deadline,
-    ) -> Decision:
-        return self.refusals.decide(scope, write, error, undecided, deadline)
+    def decide(self, refusal: Refusal) -> Decision:
+        return self.refusals.decide(refusal)
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        self.refusals.read(scope, write, error, deadline)
+    def refused(self, refusal: Refusal) -> None:
+        self.refusals.read(refusal)
 
     def _lost(self, scope: Scope, count: int) -> None:
         if self.line is not None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..commit.requests import Committer, Pending, PreparedWrite
+from ..commit.requests import Committer, Pending, PreparedWrite, Refusal
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN
-from ..exceptions import WriteCancelled
 from ..rows.counter_rows import CounterState
 from ..rows.tallies import SINCE
 from ..types import Scope
@@ -90,12 +89,13 @@ class Addition(CounterCommitter):
         assert state.last_value is not None
         self.taken(scope, write, state.last_value)
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise it went back or is used up."""
-        old = error.reasons[0].old or {}
+        counter, scope, write = self.counter, refusal.scope, refusal.write
+        old = refusal.error.reasons[0].old or {}
         if old.get("token") == write.token:
             self._settle(scope, write, CounterState.of(old), old.get(BORN))
             return
-        numbers, last_value = self.counter.numbers, self.counter.last_value(self.counter.state(scope, deadline.send))
-        if len(numbers.fitting(write.pendings, last_value)) < len(write.pendings):
-            write.pendings[-1].settle(numbers.exhausted())
+        last_value = counter.last_value(counter.state(scope, refusal.deadline.send))
+        if len(counter.numbers.fitting(write.pendings, last_value)) < len(write.pendings):
+            write.pendings[-1].settle(counter.numbers.exhausted())

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..commit.requests import Committer, Pending, PreparedWrite
+from ..commit.requests import Committer, Pending, PreparedWrite, Refusal
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CounterRow
-from ..exceptions import WriteCancelled
 from ..rows.counter_rows import CounterState
 from ..rows.options import one_of
 from ..rows.stored_counter import StoredCounter
@@ -98,7 +97,7 @@ class _ReadThenWrite(CounterCommitter):
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise another writer won: read it again."""
-        if (error.reasons[0].old or {}).get("token") == write.token:
-            self.committed(scope, write, {})
+        if (refusal.error.reasons[0].old or {}).get("token") == refusal.write.token:
+            self.committed(refusal.scope, refusal.write, {})
