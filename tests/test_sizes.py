@@ -22,7 +22,6 @@ LARGE_FILES = {
     "project/worker.py": 345,
     "sequences/changes/__init__.py": 367,
     "sequences/changes/changing.py": 373,
-    "sequences/fields.py": 373,
     "sequences/lab/recipes.py": 398,
     "sequences/ops/doctor/judging.py": 302,
     "sequences/ops/forecast/callers.py": 484,

@@ -82,6 +82,7 @@ OWN_TESTS = {
     "sequences/dynamodb/expressions/items.py": ("expressions", "stored_rows"),
     "sequences/dynamodb/expressions/key_schema.py": ("expressions",),
     "sequences/dynamodb/expressions/lines.py": ("host_line",),
+    "sequences/fields/": ("fields",),
     "sequences/formats/": ("formats",),
     "sequences/asynchronous/gatherings.py": ("async",),
     "sequences/ops/doctor/": ("doctor", "standing"),
