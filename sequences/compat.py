@@ -149,7 +149,7 @@ def _begun(sequence_name: str, initial_value: int, using: str | None) -> str:
             f"['START'], which is {start}."
         )
     services.check_scope(sequence_name)
-    if initial_value > start and strategy.stored_counter.highest_seen(sequence_name) is None:
+    if initial_value > start and strategy.stored_counter.evidence.known(sequence_name) is None:
         strategy.advance_to(sequence_name, initial_value - 1, only_new=True)
     return strategy.alias
 

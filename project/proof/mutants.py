@@ -55,21 +55,17 @@ NOT_MUTATED = re.compile(
     r"|tickets/(.*/)?((management|migrations)/|(admin|apps|converters|exceptions|forms|models|types|urls)\.py$)"
     r"|tickets/((?!api)\w+/)?views\.py$"
 )
-# A module's own tests are in the file of its name and in these files; without any, all tests of its room are its own.
-# They are in the folder of their room, or anywhere below that of the app.
+# A module's own tests are in the file of its name, and in these files, or in those of its folder; without any, all
+# tests of its room are its own. They are in the folder of their room, or anywhere below that of the app.
 OWN_TESTS = {
     "sequences/actions.py": ("also",),
     "sequences/asynchronous/__init__.py": ("async", "signals"),
     "sequences/changes/__init__.py": ("changes",),
     "sequences/changes/adoptions.py": ("rules",),
+    "sequences/ops/audit/": ("audit",),
     "sequences/ops/audit/background.py": ("background_audits",),
     "sequences/ops/audit/listing.py": ("admin_scope",),
     "sequences/ops/audit/results.py": ("background_audits",),
-    "sequences/ops/audit/check.py": ("audit",),
-    "sequences/ops/audit/own_keys.py": ("audit",),
-    "sequences/ops/audit/reading.py": ("audit",),
-    "sequences/ops/audit/report.py": ("audit",),
-    "sequences/ops/audit/series.py": ("audit",),
     "sequences/ops/columns.py": ("seeds", "changes"),
     "sequences/commit/commit_queues.py": ("deadlines",),
     "sequences/commit/requests.py": ("commit_queues", "counters", "also"),
@@ -79,23 +75,17 @@ OWN_TESTS = {
     "sequences/dynamodb/connections.py": ("errors", "deadlines"),
     "sequences/dynamodb/errors.py": ("errors", "tls"),
     "sequences/dynamodb/lives.py": ("soundness",),
+    "sequences/dynamodb/making.py": ("client", "clients", "errors"),
     "sequences/dynamodb/tables.py": ("lives", "soundness"),
     "sequences/dynamodb/values.py": ("expressions",),
     "sequences/dynamodb/expressions/counters.py": ("expressions", "counters"),
     "sequences/dynamodb/expressions/items.py": ("expressions", "stored_rows"),
     "sequences/dynamodb/expressions/key_schema.py": ("expressions",),
     "sequences/dynamodb/expressions/lines.py": ("host_line",),
-    "sequences/formats/__init__.py": ("formats",),
-    "sequences/formats/clashes.py": ("formats",),
-    "sequences/formats/dates.py": ("formats",),
-    "sequences/formats/digits.py": ("formats",),
-    "sequences/formats/reading.py": ("formats",),
-    "sequences/formats/template.py": ("formats",),
-    "sequences/formats/writing.py": ("formats",),
+    "sequences/fields/": ("fields",),
+    "sequences/formats/": ("formats",),
     "sequences/asynchronous/gatherings.py": ("async",),
-    "sequences/ops/doctor/facts.py": ("doctor",),
-    "sequences/ops/doctor/judging.py": ("doctor",),
-    "sequences/ops/doctor/reading.py": ("doctor", "standing"),
+    "sequences/ops/doctor/": ("doctor", "standing"),
     "sequences/ops/forecast/callers.py": ("simulation",),
     "sequences/ops/forecast/clock.py": ("simulation",),
     "sequences/ops/forecast/costs.py": ("forecast_costs", "forecasts"),
@@ -108,10 +98,7 @@ OWN_TESTS = {
     "sequences/ops/insight.py": ("admin_scope",),
     "sequences/commit/leader.py": ("commit_queues", "deadlines", "../model/outcomes"),
     "sequences/logs.py": ("../attacks/logs", "signals", "../project/watched"),
-    "sequences/metrics/events.py": ("metrics",),
-    "sequences/metrics/instruments.py": ("metrics",),
-    "sequences/metrics/opentelemetry.py": ("metrics",),
-    "sequences/metrics/prometheus.py": ("metrics",),
+    "sequences/metrics/": ("metrics",),
     "sequences/operations.py": ("seeds",),
     "sequences/ops/overview.py": ("standing", "admin"),
     "sequences/registry.py": ("tables",),
@@ -120,6 +107,7 @@ OWN_TESTS = {
     "sequences/rest/fields.py": ("rest", "../tickets/json", "../tickets/api"),
     "sequences/rest/idempotency.py": ("rest", "../tickets/codes"),
     "sequences/rest/pages.py": ("rest", "../tickets/lists/pages"),
+    "sequences/rest/problem_table.py": ("rest", "../tickets/problems", "../tickets/codes"),
     "sequences/rest/problems.py": ("rest", "../tickets/problems", "../tickets/pages", "../tickets/codes"),
     "sequences/rest/request_ids.py": ("rest", "../tickets/requests"),
     "sequences/rest/views.py": ("rest", "../tickets/api"),
@@ -136,7 +124,9 @@ OWN_TESTS = {
     "sequences/strategies/block.py": ("registry", "lives"),
     "sequences/changes/changing.py": ("changes", "switches"),
     "sequences/strategies/counter_strategy.py": ("registry", "counters", "contract"),
+    "sequences/rows/brought_keys.py": ("layouts", "also", "counters", "dated"),
     "sequences/rows/layout.py": ("layouts", "dated", "stored_rows", "sort_key"),
+    "sequences/rows/layout_options.py": ("layouts", "dated"),
     "sequences/rows/course.py": ("rates",),
     "sequences/strategies/given_back.py": ("block",),
     "sequences/rows/evidence.py": ("went_back", "lives"),
@@ -154,6 +144,8 @@ OWN_TESTS = {
     "sequences/rows/refusals.py": ("also", "counters", "../model/outcomes", "contract"),
     "sequences/rows/rules.py": ("rules",),
     "sequences/rows/rules_row.py": ("rules",),
+    "sequences/rows/counter_memory.py": ("went_back", "stored_rows", "counters", "regions"),
+    "sequences/rows/counter_rows.py": ("layouts", "registry", "stored_rows", "counters", "rates"),
     "sequences/rows/stored_counter.py": ("layouts", "registry", "stored_rows", "counters", "changes"),
     "sequences/strategies/supply.py": ("block", "lives"),
     "sequences/rows/switch_note.py": ("switches",),
@@ -259,7 +251,8 @@ def core() -> list[str]:
 
 def own_tests(file: str) -> Suite:
     """The tests that run first on a mutant of this module."""
-    names = (Path(file).stem, *OWN_TESTS.get(file, ()))
+    path = Path(file)
+    names = (path.stem, *OWN_TESTS.get(file, OWN_TESTS.get(f"{path.parent}/", ())))
     folder = next(place for place in _folders(file) if (paths.ROOT / place).exists())
     found = [path for path in dict.fromkeys(_tests_of(file, name) for name in names) if path] or [str(folder)]
     return Suite((*found, *(FLAGS if "/strategies/" in file else ())))

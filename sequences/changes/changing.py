@@ -21,10 +21,10 @@ from .. import dynamodb
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported, ScopeNotFound
-from ..rows import remedies
+from ..rows import counter_rows, remedies
 from ..rows.layout import SIGNATURE, Send, signed_void
 from ..rows.numbers import LARGEST
-from ..rows.stored_counter import CounterState, StoredCounter
+from ..rows.stored_counter import StoredCounter
 from ..rows.tallies import ALWAYS, SINCE, known_from_start
 from ..strategies.base import Strategy
 from ..types import Scope
@@ -74,7 +74,7 @@ class Scene:
         evidence = (self.counter or strategy).evidence
         self._remembered = evidence.known(scope) if evidence else None  # before the reads: others may count on then
         self.row = self._read(self.counter.table, self.counter.key(scope)) if self.counter else {}
-        self.state = CounterState.of(self.row)
+        self.state = counter_rows.CounterState.of(self.row)
         self.top, _, self._frozen_row = self.layout.top(scope, send)
         if (self._remembered or 0) > (self.last or 0) and strategy.lives.changed(send):
             self._remembered = None

@@ -37,7 +37,7 @@ from ..exceptions import (
 from ..metrics import metrics
 from ..types import Scope
 from .host_lock import LONGEST_WAIT
-from .requests import MOST_BYTES, Committer, Pending, PreparedWrite
+from .requests import MOST_BYTES, Committer, Pending, PreparedWrite, Refusal
 from .retries import is_retryable, is_throttled, may_conceal
 from .waiters import TOOK_TOO_LONG, Queue
 
@@ -70,13 +70,13 @@ class Leader:
         failure: StorageError | None = TOOK_TOO_LONG if waited else None
         while self.leads:
             if failure is not None:
-                self._expire(failure)
+                self.batch.expire(failure, attempts=self.own.deadline.attempts)
             self._release()
             if self.own.answered:
                 return
             failure = self._attempt_exclusively()
             if failure is not None and not self.own.answered:
-                self.own.deadline.pause(self._left)
+                self.own.deadline.pause(self.batch.left)
 
     def _attempt_exclusively(self) -> StorageError | None:
         """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others.
@@ -93,7 +93,7 @@ class Leader:
                 if failure is not None and metrics.on:
                     metrics.failed(self.own.deadline.sequence, failure)
                 short, lost = is_throttled(failure), in_line and isinstance(failure, WriteCancelled)
-                if not (short or lost) or self._left <= 0:
+                if not (short or lost) or self.batch.left <= 0:
                     return failure
                 if self.own.deadline.spent - held_since > HELD_SECONDS:
                     if short:
@@ -102,24 +102,13 @@ class Leader:
                 if short:
                     self._await_units()
                 else:
-                    self.own.deadline.pause(self._left)
+                    self.own.deadline.pause(self.batch.left)
 
     def _await_units(self) -> None:
         """Wait until the partition may have the units of a transaction of these requests."""
         units = 2 * sum(pending.request.units for pending in self._unanswered())
         seconds = self.queue.shortage.refused(units)
-        self.own.deadline.wait(min(seconds * self.own.deadline.timing.uniform(0.5, 1), self._left))
-
-    @property
-    def _left(self) -> float:
-        """The seconds until the first of its requests is at its deadline, and has to be told so: no pause is longer."""
-        waiting = (
-            (pending.deadline or waiter.deadline).left
-            for waiter in self.batch.waiters
-            for pending in waiter.pendings
-            if pending.answer is None
-        )
-        return min(waiting, default=0.0)  # without any after another leader has taken over
+        self.own.deadline.wait(min(seconds * self.own.deadline.timing.uniform(0.5, 1), self.batch.left))
 
     def _take_along(self) -> None:
         room = self.committer.most_actions - sum(waiter.actions for waiter in self.batch.waiters)
@@ -168,7 +157,7 @@ class Leader:
         if undecided and not (write and all(map(write.excludes, undecided))):
             write = undecided[0]  # it is alone, or its number is taken: another send of it tells
         if write is None:  # another leader has answered all, or has refused them and was interrupted
-            self._settle_refused(outcome_unknown=True)
+            self.batch.settle_refused(outcome_unknown=True)
             return
         with self.lock:
             if self.leads and (write in undecided or all(pending.answer is None for pending in write.pendings)):
@@ -185,7 +174,7 @@ class Leader:
             self.batch.add_undecided()
             return error
         except NotWritten as error:
-            self._drop_unless_undecided()
+            self.batch.drop_unless_undecided()
             return error
         except WriteCancelled as error:
             return self._cancelled(write, error)
@@ -205,34 +194,22 @@ class Leader:
         self.committer.committed(self.scope, write, answer)
         if self.batch.undecided:
             self.batch.undecided = ()
-            self._settle_refused()
+            self.batch.settle_refused()
         self.batch.write = None  # last: a signal may come before this, and the next leader must know of the write
-
-    def _settle_refused(self, *, outcome_unknown: bool = False) -> None:
-        """Answer the requests that are refused, and in no undecided write."""
-        undecided = self.batch.may_be_stored
-        for waiter in self.batch.waiters:
-            for pending in waiter.pendings:
-                if (error := pending.refusal) is not None and pending not in undecided:
-                    pending.settle(waiter.deadline.give_up(error, outcome_unknown=True) if outcome_unknown else error)
-
-    def _drop_unless_undecided(self) -> None:
-        """Drop the write, so that the next one takes newcomers too, unless an earlier send of it may be stored."""
-        if self.batch.write not in self.batch.undecided:
-            self.batch.write = None
 
     def _cancelled(self, write: PreparedWrite, error: WriteCancelled) -> StorageError | None:
         if is_retryable(error.reasons) or (self.batch.undecided and may_conceal(error.reasons)):
-            self._drop_unless_undecided()
+            self.batch.drop_unless_undecided()
             return error
         before = len(self._unanswered())
-        decision = self.committer.decide(self.scope, write, error, self.batch.undecided, self.own.deadline)
+        refusal = Refusal(self.scope, write, error, self.own.deadline, self.batch.undecided)
+        decision = self.committer.decide(refusal)
         if decision.stored is not None:
             self._stored(decision.stored, {})
             return None
         self.batch.undecided = decision.undecided
-        self.committer.refused(self.scope, write, decision.error, self.own.deadline)
-        self._settle_refused()
+        self.committer.refused(decision.refusal)
+        self.batch.settle_refused()
         self.batch.write = None
         return error if len(self._unanswered()) == before else None
 
@@ -252,12 +229,6 @@ class Leader:
                 unknown = pending in undecided
                 pending.settle(self.own.deadline.give_up(error, outcome_unknown=True) if unknown else error)
         self.batch.write = None
-
-    def _expire(self, failure: StorageError) -> None:
-        """Give up on requests past their deadline. The write goes on for the others."""
-        attempts, undecided = self.own.deadline.attempts, self.batch.may_be_stored
-        for waiter in self.batch.waiters:
-            waiter.expire(failure, attempts=attempts, undecided=undecided)
 
     def _release(self) -> None:
         """Take the answered waiters out of the batch, and wake the first: each wakes the next one when it leaves.

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from .. import dynamodb
 from ..actions import Action
 from ..dynamodb import TableLife
-from ..exceptions import SequenceError, WriteCancelled
+from ..exceptions import CancellationReason, SequenceError, WriteCancelled
 from ..types import Allocation, Scope
 from .retries import Deadline
 
@@ -27,6 +27,7 @@ __all__ = [
     "Pending",
     "PreparedWrite",
     "PutRequest",
+    "Refusal",
     "ReserveRequest",
     "Role",
     "allocated",
@@ -190,13 +191,32 @@ class PreparedWrite:
         return not frozenset(self.values).isdisjoint(other.values)
 
 
-class Decision(NamedTuple):
-    """What the refusal of a write decides about it and earlier writes: which one is stored, and which still may be.
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A write of a scope that was refused, and earlier writes of its requests that are `undecided`.
 
-    `error` is the refusal with the rows on which it rests.
+    The rows that tell why are read before the `deadline`.
     """
 
+    scope: Scope
+    write: PreparedWrite
     error: WriteCancelled
+    deadline: Deadline
+    undecided: tuple[PreparedWrite, ...] = ()
+
+    @property
+    def reasons(self) -> list[tuple[Role, CancellationReason]]:
+        """What each action of the write is for, and why it was refused."""
+        return list(zip(self.write.roles, self.error.reasons, strict=False))
+
+
+class Decision(NamedTuple):
+    """What a refusal decides about its write and earlier ones: which one is stored, and which still may be.
+
+    The `refusal` has the rows on which it rests.
+    """
+
+    refusal: Refusal
     stored: PreparedWrite | None = None
     undecided: tuple[PreparedWrite, ...] = ()
 
@@ -221,17 +241,10 @@ class Committer(ABC):
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
 
-    def decide(
-        self,
-        scope: Scope,
-        write: PreparedWrite,
-        error: WriteCancelled,
-        undecided: tuple[PreparedWrite, ...],
-        deadline: Deadline,
-    ) -> Decision:
-        """What a refusal of `write` decides about it, and about `undecided` writes of the same requests. May read."""
-        return Decision(error)
+    def decide(self, refusal: Refusal) -> Decision:
+        """What a refusal decides about its write, and about the undecided ones. May read."""
+        return Decision(refusal)
 
     @abstractmethod
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """Answer repeats, and note the refusal of each request at fault. The others are prepared again. May read."""

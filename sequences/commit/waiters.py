@@ -110,6 +110,36 @@ class Batch:
         if self.write is not None and self.write not in self.undecided:
             self.undecided = (*self.undecided, self.write)
 
+    def drop_unless_undecided(self) -> None:
+        """Drop the write, so that the next one takes newcomers too, unless an earlier send of it may be stored."""
+        if self.write not in self.undecided:
+            self.write = None
+
+    @property
+    def left(self) -> float:
+        """The seconds until the first request is at its deadline, and has to be told so: no pause is longer."""
+        waiting = (
+            (pending.deadline or waiter.deadline).left
+            for waiter in self.waiters
+            for pending in waiter.pendings
+            if pending.answer is None
+        )
+        return min(waiting, default=0.0)  # without any after another leader has taken over
+
+    def expire(self, error: StorageError, *, attempts: int) -> None:
+        """Give up on requests past their deadline, after so many attempts. The write goes on for the others."""
+        undecided = self.may_be_stored
+        for waiter in self.waiters:
+            waiter.expire(error, attempts=attempts, undecided=undecided)
+
+    def settle_refused(self, *, outcome_unknown: bool = False) -> None:
+        """Answer the requests that are refused, and in no undecided write."""
+        undecided = self.may_be_stored
+        for waiter in self.waiters:
+            for pending in waiter.pendings:
+                if (error := pending.refusal) is not None and pending not in undecided:
+                    pending.settle(waiter.deadline.give_up(error, outcome_unknown=True) if outcome_unknown else error)
+
     def left_behind(self) -> Batch | None:
         """The batch with which the next leader goes on; None if nobody waits for it."""
         waiters = [waiter for waiter in self.waiters if waiter.waits]

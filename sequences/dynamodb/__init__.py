@@ -4,13 +4,15 @@ A call is one request. Nothing here retries: two layers of retries multiply, and
 callers retry (see `retries` and `leader`). In the folder:
 
     budgets       how many requests a page may send, and for how long
-    client        the clients of this process, one request, the engine's clock
+    client        the clients of this process, and one request
     configuration the setting SEQUENCES_CLIENTS
     connections   sockets that limit the total time of a request
+    engine_clock  the engine's clock, as its answers tell it
     exchange      one request and its answer over an open connection
     lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
     lives         telling a table from an earlier one of the same name, and where it has copies
+    making        how a client is made, by a thread of its own
     tables        creating tables, and looking up their lives
     values        from Python values to attribute values and back
 """

@@ -1,4 +1,4 @@
-"""The clients of this process, one request, and the engine's clock.
+"""The clients of this process, and one request.
 
 A client is made on first use, as SEQUENCES_CLIENTS says, and shared by all threads; `reset` drops it, in a forked child
 too.
@@ -6,17 +6,10 @@ too.
 
 from __future__ import annotations
 
-import _thread
 import math
-import threading
 import time
-import zlib
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -27,11 +20,12 @@ import botocore.exceptions
 from ..exceptions import NotWritten, OutcomeUnknown, TableMissing
 from ..metrics import metrics
 from .budgets import granted
-from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
-from .connections import LEAN_POOLS, POOLS, within
-from .errors import translate_errors
-from .lean import LeanClient
+from .configuration import DEFAULT_CLIENT, READ_SECONDS, client_options
+from .connections import within
+from .engine_clock import EngineClock
+from .errors import UNREADABLE, translate_errors
 from .lives import KnownLives
+from .making import Made, Making
 from .values import used_units
 
 if TYPE_CHECKING:
@@ -51,95 +45,13 @@ __all__ = [
     "try_client",
 ]
 
-GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether the client is made
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
-MOST_STEP = 10.0
-"""By how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS."""
-# What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
-UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # The member that each answer must have; an answer without it is damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
 
 class ClientNotMade(NotWritten):
     """Never sent, because the client was not made in the time of the call."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A client that is made, and how requests go through it."""
-
-    client: DynamoDBClient
-    send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
-    account: str
-    read_seconds: float
-
-    @classmethod
-    def of(cls, alias: str) -> _Made:
-        """Make one, as the settings say. Raises NotConfigured and InvalidSequence."""
-        with translate_errors("connect"):
-            options = client_options(alias)
-            client = _make_client(options)
-            send = LeanClient(client).call if options.lean else partial(_send, client)
-            account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
-            return cls(client, send, account, options.read_timeout)
-
-
-class _Making:
-    """A client that a thread of its own makes: who waits for it may give up, and the next caller finds it.
-
-        caller A   --starts----------------- gives up
-        thread        --makes the client--------------------> made
-        caller B               --waits---------- gives up
-        caller C                                --waits----- sends
-
-    A signal handler may raise an exception in a thread that waits here, or may make a call itself. So the thread takes
-    the task itself, each step is one atomic operation, and nobody waits for a lock that an interrupted thread holds.
-    """
-
-    def __init__(self, alias: str) -> None:
-        self._alias = alias
-        self._tasks = deque([alias])
-        self._running = threading.Lock()
-        self._running.acquire()
-        self.made: _Made | None = None
-        self.error: BaseException | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.made is not None or self.error is not None
-
-    def begin(self) -> None:
-        """Begin, unless a thread has begun."""
-        if self._tasks:
-            try:
-                _thread.start_new_thread(self._run, ())
-            except RuntimeError:  # there are too many threads, or the interpreter ends
-                self._run()
-
-    def _run(self) -> None:
-        try:
-            alias = self._tasks.pop()
-        except IndexError:
-            return
-        try:
-            self.made = _Made.of(alias)
-        except BaseException as error:  # noqa: BLE001 - who waits raises it
-            self.error = error
-        finally:
-            self._running.release()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until it is made, or has failed, at most so many seconds."""
-        until = time.monotonic() + seconds
-        while not self.is_over and (left := until - time.monotonic()) > 0:
-            if self._running.acquire(timeout=min(left, GLANCE_SECONDS)):
-                self._running.release()
-
-    def here(self) -> _Made:
-        """Make another one in this thread, for a caller without a deadline: the first may wait for what he holds."""
-        self.made = made = _Made.of(self._alias)
-        return made
 
 
 class _Client:
@@ -150,16 +62,16 @@ class _Client:
         self.reset()
 
     def reset(self) -> None:
-        self._making = _Making(self.alias)
+        self._making = Making(self.alias)
         self.lives = KnownLives()
-        self.clock = _EngineClock()
+        self.clock = EngineClock()
 
     @property
-    def made(self) -> _Made | None:
+    def made(self) -> Made | None:
         """The client; None until it is made."""
         return self._making.made
 
-    def get(self, seconds: float = math.inf) -> _Made:
+    def get(self, seconds: float = math.inf) -> Made:
         """The client. The first callers wait for it, at most so many seconds.
 
         Raises ClientNotMade after that time, NotConfigured and InvalidSequence.
@@ -175,81 +87,8 @@ class _Client:
         if making.error is None:
             return making.here()
         if self._making is making:
-            self._making = _Making(self.alias)  # the next call tries again
+            self._making = Making(self.alias)  # the next call tries again
         raise making.error
-
-
-def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = getattr(client, operation)(**request)
-    return answer
-
-
-class _EngineClock:
-    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's monotonic clock.
-
-    A Date that is more than MOST_STEP off is believed when the next other Date agrees with it; until then the former
-    reckoning goes on. The first Date is compared with this machine's clock.
-
-        answers   12:00:01   12:00:02   (8 days later)     12:00:03      a gateway's clock was wrong
-        now       12:00:01   12:00:02   12:00:02           12:00:03
-        answers   12:00:01   14:00:00   14:00:01                         the machine was suspended
-        now       12:00:01   12:00:02   14:00:01
-    """
-
-    def __init__(self) -> None:
-        self._date = ""
-        self._ahead: float | None = None
-        self._doubted = math.nan
-
-    def set(self, date: str) -> None:
-        """Take the Date of an answer. One that is damaged is ignored."""
-        if date == self._date and self._ahead is not None:
-            return
-        self._date = date
-        try:
-            ahead = mktime_tz(parsedate_tz(date)) - time.monotonic()  # type: ignore[arg-type]  # None is a TypeError
-        except (*UNREADABLE, OverflowError):
-            return
-        known = time.time() - time.monotonic() if self._ahead is None else self._ahead
-        if abs(ahead - known) <= MOST_STEP or abs(ahead - self._doubted) <= MOST_STEP:
-            self._ahead, self._doubted = ahead, math.nan
-        else:
-            self._doubted = ahead
-
-    def now(self) -> float:
-        return time.time() if self._ahead is None else self._ahead + time.monotonic()
-
-
-def _make_client(options: ClientOptions) -> DynamoDBClient:
-    config = botocore.config.Config(
-        retries={"mode": "standard", "total_max_attempts": 1},
-        connect_timeout=options.connect_timeout,
-        read_timeout=options.read_timeout,
-        max_pool_connections=options.pool_size,
-        parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
-        tcp_keepalive=True,
-        user_agent=f"sequences Boto3/{boto3.__version__}",  # otherwise botocore builds one for each request
-    )
-    client = options.session().client("dynamodb", config=config, endpoint_url=options.endpoint)
-    client.meta.events.register("before-parse.dynamodb", _verify_body)
-    pools = LEAN_POOLS if options.lean else POOLS
-    client._endpoint.http_session._pool_classes_by_scheme.update(pools)  # type: ignore[attr-defined]
-    return client
-
-
-def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
-    """Refuse an answer with a damaged body, before botocore reads it.
-
-    botocore takes a body that is not JSON for an empty answer, and checks the checksum only in its legacy retry mode.
-    """
-    body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
-    if expected and expected != str(zlib.crc32(body)):
-        raise botocore.exceptions.ChecksumError(
-            checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
-        )
-    status = response_dict["status_code"]
-    if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
-        raise botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")
 
 
 _clients: dict[str, _Client] = {}

@@ -31,7 +31,10 @@ from ..metrics.events import WRITES
 from .connections import Limit
 from .values import unmarshal
 
-__all__ = ["ERROR_FATES", "Fate", "translate_errors"]
+__all__ = ["ERROR_FATES", "UNREADABLE", "Fate", "translate_errors"]
+
+# What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
+UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Fate(enum.Enum):

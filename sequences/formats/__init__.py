@@ -79,7 +79,13 @@ class Format:
         """
         if self.template == "{value}":
             return str(value)
-        return "".join(self._writer.texts(value, scope, day or self._day_in(period_name), period_name))
+        if day is None:
+            day = self._writer.dates.day_in(period_name)
+        if day is None:
+            raise ValueError(
+                f"date is missing; {self.where} has parts of the date that change within a period: give the date."
+            )
+        return "".join(self._writer.texts(value, scope, day, period_name))
 
     def check_scope(self, scope: str | None) -> None:
         """Raise InvalidScope for a scope that could not be read back; only if FORMAT has {scope}."""
@@ -126,15 +132,6 @@ class Format:
                 "between {scope} and {value} it must have a character that cannot be read as a digit of the value, "
                 "such as '-'"
             )
-
-    def _day_in(self, period_name: str) -> date:
-        """A day of a period whose days all have the same text."""
-        day = self._writer.dates.day_in(period_name)
-        if day is None:
-            raise ValueError(
-                f"date is missing; {self.where} has parts of the date that change within a period: give the date."
-            )
-        return day
 
     @cached_property
     def _template(self) -> Template:

@@ -9,7 +9,6 @@ from ..dynamodb import PLAIN, TableOptions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema, KeyType
 from ..exceptions import StorageRefused
 from ..registry import strategies
-from ..rows.stored_counter import counter_schema
 from ..strategies.base import Strategy
 
 __all__ = ["create_tables", "keys_of", "schemas_of", "shown"]
@@ -47,7 +46,7 @@ def _place(table: str, client: str) -> str:
 def schemas_of(strategy: Strategy) -> list[KeySchema]:
     """The tables of a sequence, each once: of its items, its counters, its markers and its history."""
     counter, history = strategy.counter, strategy.history
-    schemas = [counter_schema(counter.table, strategy.config.client)] if counter and not counter.beside_items else []
+    schemas = [counter.rows.schema] if counter else []
     schemas += [history.schema] if history.is_apart else []
     return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
 

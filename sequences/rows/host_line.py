@@ -40,8 +40,7 @@ from ..commit.retries import GRACE_SECONDS, Deadline
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import StorageError
-from ..types import Scope
-from .layout import scope_text
+from ..types import Scope, scope_text
 from .lru import LRU
 
 __all__ = ["HostLine", "Turn"]

@@ -13,14 +13,15 @@ from typing import Any
 
 from ..actions import Action
 from ..commit.host_lock import hold_host_lock
-from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Role
+from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
-from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
+from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack
 from ..metrics import metrics
 from ..types import Scope, parted
 from .answers import Answers, Texts
 from .assignments import Assigner, Assignment, Hint
+from .brought_keys import BroughtKeys
 from .host_line import HostLine, Turn
 from .layout import ItemLayout
 from .lives import TableLives
@@ -53,6 +54,7 @@ class ItemWriter(Committer):
         self.most_actions = most_actions
         self.line = line
         self.clock = clock
+        self._brought_keys = BroughtKeys(layout)
         self.answers = Answers(assigner, markers, texts)
         self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
@@ -76,7 +78,7 @@ class ItemWriter(Committer):
             more=more,
             also=also,
             day=day,
-            own_key=self.layout.own_key,
+            own_key=self._brought_keys.of,
             own_row=self.assigner.own_rows.problem,
             digest=self.markers.digest,
         )
@@ -213,18 +215,11 @@ class ItemWriter(Committer):
         if metrics.on:
             metrics.wrote(self.markers.alias, "items", size)
 
-    def decide(
-        self,
-        scope: Scope,
-        write: PreparedWrite,
-        error: WriteCancelled,
-        undecided: tuple[PreparedWrite, ...],
-        deadline: Deadline,
-    ) -> Decision:
-        return self.refusals.decide(scope, write, error, undecided, deadline)
+    def decide(self, refusal: Refusal) -> Decision:
+        return self.refusals.decide(refusal)
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
-        self.refusals.read(scope, write, error, deadline)
+    def refused(self, refusal: Refusal) -> None:
+        self.refusals.read(refusal)
 
     def _lost(self, scope: Scope, count: int) -> None:
         if self.line is not None:

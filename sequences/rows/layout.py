@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import dynamodb
 from ..dynamodb import expressions
-from ..dynamodb.expressions import KeySchema
-from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
-from ..types import Scope, parted, scope_of_text, scope_text
+from ..exceptions import InvalidScope
+from ..types import Scope, parted, scope_text
 from . import remedies
+from .layout_options import VALUE, VALUE_IN, LayoutOptions
 from .lru import LRU
 
-__all__ = [
-    "SIGNATURE",
-    "VALUE_IN",
-    "ItemLayout",
-    "Send",
-    "Top",
-    "begins_skip",
-    "frozen_in",
-    "scope_of_text",
-    "scope_text",
-    "signed_void",
-]
+__all__ = ["SIGNATURE", "VALUE_IN", "ItemLayout", "Send", "Top", "begins_skip", "frozen_in", "signed_void"]
 
 Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Sends one request, once or with retries, and returns the answer."""
 
 SIGNATURE = ("by", "at", "reason")
 """What an attribute `void` of the sequence tells, at least one of them."""
-
-VALUE_IN = ("sort_key", "partition_key", "attribute")
-"""Where an item has its value; the default first."""
-
-_VALUE = re.compile(r"\{value(?::0(\d+)d)?\}")
 
 
 class Top(NamedTuple):
@@ -66,94 +49,8 @@ def signed_void(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return about if isinstance(about, Mapping) and any(name in about for name in SIGNATURE) else {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ItemLayout:
-    """Where the items of one sequence are, and which attributes the sequence writes into them.
-
-    `value_in` is one of VALUE_IN. As "sort_key" the value is the sort key, and the items of a scope are one item
-    collection, in the order of their values: its partition key is made of `template`. As "partition_key" the template
-    has `{value}`, and the item brings the sort key, if the table has one. As "attribute" the item brings its whole key,
-    and has its value in the attribute `value_name`. `own_keys` also allows that for single items of a collection.
-    """
-
-    alias: str
-    schema: KeySchema
-    template: str
-    value_in: str = "sort_key"
-    value_name: str = "value"
-    token_name: str = "token"  # noqa: S105 - the name of an attribute
-    own_keys: bool
-    text_name: str | None = None
-    in_periods: bool = False
-
-    def __post_init__(self) -> None:
-        for option, wanted in self._problems():
-            raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['OPTIONS'][{option!r}] {wanted}.")
-
-    def _problems(self) -> Iterator[tuple[str, str]]:
-        """The options that do not fit the others, and what they must be."""
-        if self.value_in == "sort_key":
-            yield from self._collection_problems()
-        elif not self.own_keys:
-            yield "value_in", "must be 'sort_key': this strategy counts the sort keys"
-        elif self.value_in == "partition_key":
-            yield from self._partition_problems()
-        if self.in_periods != ("{period}" in self.template):
-            wanted = "must have {period} in it" if self.in_periods else "has {period} in it, but there is no PERIOD"
-            yield "partition", wanted
-        fields = self.template if self.value_in != "partition_key" else _VALUE.sub("", self.template)
-        if unknown := set(re.findall(r"\{[^{}]*\}", fields)) - {"{sequence}", "{scope}", "{period}"}:
-            yield "partition", f"has {min(unknown)}, which stands for nothing"
-        yield from self._name_problems()
-
-    def _name_problems(self) -> Iterator[tuple[str, str]]:
-        if len(set(self.key_names)) < len(self.key_names):
-            yield "key_names", "must be different names"
-        for option in ("value_name", "token_name", "text_name"):
-            if getattr(self, option) == expressions.MARKER_EXPIRY:
-                yield option, f"must not be {expressions.MARKER_EXPIRY!r}: DynamoDB deletes what has an old one"
-        if self.token_name in self.key_names:
-            yield "token_name", "must not be a key attribute"
-        if self.text_name in (self.token_name, self.value_name, *self.key_names):
-            yield "text_name", "must be neither a key attribute nor 'token_name' nor 'value_name'"
-        if self.value_name == self.token_name or (self.value_in == "attribute" and self.value_name in self.key_names):
-            yield "value_name", "must be neither a key attribute nor 'token_name'"
-
-    def _collection_problems(self) -> Iterator[tuple[str, str]]:
-        if not self.schema.sort_name:
-            yield "key_names", "must be two names, as ('pk', 'sk'): the value is in the sort key"
-        if not self.schema.sorts_numbers:
-            yield "key_types", "must end with 'S' if 'sort_key' is 'padded', otherwise with 'N'"
-        if "{scope}" not in self.template:
-            yield "partition", 'must be a text with "{scope}" in it'
-        if self.template.startswith("#"):
-            yield "partition", "must not begin with '#', which is reserved"
-        if self.schema.partition_type == "N" and self.template != "{scope}":
-            yield "partition", "must be '{scope}': the partition key is a number"
-
-    def _partition_problems(self) -> Iterator[tuple[str, str]]:
-        parts = _VALUE.split(self.template)
-        if self.schema.partition_type == "N" and self.template != "{value}":
-            yield "partition", "must be '{value}': the partition key is a number"
-        if len(parts) != 3:
-            yield "partition", "must be a text with one '{value}' in it, as 'order-{value}' or '{scope}-{value:06d}'"
-        elif parts[0].startswith("#") or re.search(r"[}0-9]$", parts[0]) or re.match(r"[{0-9]", parts[2]):
-            yield "partition", "must not begin with '#', and must have no digit and no '{name}' beside the value"
-
-    @cached_property
-    def key_names(self) -> tuple[str, ...]:
-        """The names of the table's key attributes."""
-        return self.schema.names
-
-    @cached_property
-    def may_own_key(self) -> bool:
-        """Whether a single item of a collection may bring its own key."""
-        return self.in_collections and self.own_keys and self.value_name not in self.key_names
-
-    @property
-    def in_collections(self) -> bool:
-        """Whether the items of a scope are one collection, in the order of their values."""
-        return self.value_in == "sort_key"
+class ItemLayout(LayoutOptions):
+    """The keys of one sequence's items, which attributes the sequence writes into them, and the highest of them."""
 
     def check_scope(self, scope: Scope) -> None:
         """Raise InvalidScope for a scope whose items cannot be told from those of another one."""
@@ -190,7 +87,7 @@ class ItemLayout:
             case "sort_key":
                 return self.schema.key(self.partition(scope), value)
             case "partition_key":
-                text = _VALUE.sub(lambda found: f"{value:0{found[1] or 0}d}", self.partition(scope))
+                text = VALUE.sub(lambda found: f"{value:0{found[1] or 0}d}", self.partition(scope))
                 return {self.schema.partition_name: {self.schema.partition_type: text}}
             case _:
                 return {}
@@ -205,53 +102,6 @@ class ItemLayout:
         place = {self.value_name: {"N": str(value)}} if own_key else self.key(scope, value)
         named = {self.text_name: {"S": text}} if self.text_name else {}
         return {**place, self.token_name: {"S": token}, **named}
-
-    def own_key(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The key that an item brings, as attribute values; None if its key follows from its value.
-
-        Raises InvalidItem, which names the attribute, for a key that is incomplete or of another type, for an
-        attribute that the sequence writes itself, and for a `void` that reads like the sequence's own.
-        """
-        if "void" in item:
-            _check_void(item["void"].get("M", {}))
-        brought, ours = self._by_item
-        owns = len(brought) == len(self.key_names)
-        if self.may_own_key and all(name in item for name in self.key_names):
-            owns, brought, ours = True, self.key_names, (*self.system_names, self.value_name)
-        for name in ours:
-            if name in item:
-                raise InvalidItem(
-                    f"The item has the attribute {name!r}, which the sequence writes itself: leave it out."
-                )
-        for name in brought:
-            self._check_key(name, item.get(name))
-        return {name: item[name] for name in self.key_names} if owns else None
-
-    @cached_property
-    def _by_item(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Which key attributes an item must bring, and which attributes the sequence writes into it."""
-        match self.value_in:
-            case "sort_key":
-                return (), (*self.system_names, *self.key_names)
-            case "partition_key":
-                return self.key_names[1:], (*self.system_names, self.key_names[0])
-            case _:
-                return self.key_names, (*self.system_names, self.value_name)
-
-    @property
-    def system_names(self) -> tuple[str, ...]:
-        """The attributes that no item brings."""
-        return self.token_name, expressions.MARKER_EXPIRY, *([self.text_name] if self.text_name else [])
-
-    def _check_key(self, name: str, value: Any) -> None:
-        wanted = self.schema.types[self.key_names.index(name)]
-        if value is None:
-            raise InvalidItem(f"The item has no {name!r}, which is in the key of {self.schema.table!r}: add it.")
-        if wanted not in value:
-            kind = "a number" if wanted == "N" else "a text"
-            raise InvalidItem(f"The item's {name!r} must be {kind}, as in the key of {self.schema.table!r}.")
-        if name == self.schema.partition_name and value.get("S", "").startswith("#"):
-            raise InvalidItem(f"The item's {name!r} begins with '#', which is reserved: begin it otherwise.")
 
     def highest(self, scope: Scope, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
         """The highest value among a scope's items and the read units that it cost. One query of one item.
@@ -282,15 +132,6 @@ class ItemLayout:
         for row in map(dynamodb.unmarshal, answer["Items"]):
             return Top(self.schema.number(row), read_units, frozen_in(row))
         return Top(None, read_units)
-
-
-def _check_void(about: Mapping[str, Any]) -> None:
-    """Refuse a `void` that audits, freezes and void rows would take for the sequence's own (see `signed_void`)."""
-    if found := next((name for name in SIGNATURE if name in about), None):
-        raise InvalidItem(
-            f"The item's attribute 'void' has {found!r}, as what the sequence withdraws: name the attribute otherwise, "
-            "or withdraw the item when it is stored."
-        )
 
 
 def _is_canonical(scope: str | None) -> bool:

@@ -9,11 +9,12 @@ from typing import Generic, TypeVar
 
 from ..types import Scope
 
-__all__ = ["LRU", "SCOPES_REMEMBERED"]
+__all__ = ["LRU", "SCOPES_CHECKED", "SCOPES_REMEMBERED"]
 
 V = TypeVar("V")
 
 SCOPES_REMEMBERED = 4096
+SCOPES_CHECKED = 65_536  # checking the items of a scope again costs a query
 
 
 class LRU(Generic[V]):

@@ -10,8 +10,7 @@ from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline, read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
-from ..types import Scope, parted
-from .layout import scope_text
+from ..types import Scope, parted, scope_text
 from .put_requests import own_places
 
 __all__ = ["Markers"]

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from .. import dynamodb
-from ..commit.requests import Decision, Pending, PreparedWrite, PutRequest, Role
-from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline
+from ..commit.requests import Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
+from ..commit.retries import RETRYABLE_CANCELLATIONS
 from ..dynamodb import expressions
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
@@ -49,27 +49,21 @@ class Refusals:
 
     # What a refusal decides.
 
-    def decide(
-        self,
-        scope: Scope,
-        write: PreparedWrite,
-        error: WriteCancelled,
-        undecided: tuple[PreparedWrite, ...],
-        deadline: Deadline,
-    ) -> Decision:
-        """What the stored rows decide on which conditions of `write` failed.
+    def decide(self, refusal: Refusal) -> Decision:
+        """What the stored rows decide on which conditions of the write failed.
 
         A row has the sign of the write that stored it, and a write stores all its rows or none. A row under a number is
         never deleted, so that a write whose number has the sign of another write is never stored. Nor is one whose
         marker is that of another call. But a row under a key of the caller's own decides nothing: it may be deleted.
         """
-        error = self._with_rows(scope, write, error, deadline)
-        met = [(role, reason.old) for role, reason in zip(write.roles, error.reasons, strict=False) if reason.old]
+        refusal = self._with_rows(refusal)
+        write, undecided = refusal.write, refusal.undecided
+        met = [(role, reason.old) for role, reason in refusal.reasons if reason.old]
         signs = {old.get(self._sign_name(role)) for role, old in met}
-        signs.update(self._signs_of_tokens(scope, signs, undecided, deadline))
+        signs.update(self._signs_of_tokens(refusal, signs))
         stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
         if stored is not None:
-            return Decision(error, stored)
+            return Decision(refusal, stored)
         taken = {self._number(write, role) for role, _ in met if _is_numbered(write, role)}
         repeated = {write.pendings[role.pending] for role, _ in met if role.kind == "marker"}
         lost = {write} if any(_has_passed(write, role, old) for role, old in met) else set()
@@ -79,41 +73,38 @@ class Refusals:
             numbers = {self._number(one, role) for role in one.roles if _is_numbered(one, role)}
             return in_this_life and one not in lost and taken.isdisjoint(numbers) and repeated.isdisjoint(one.pendings)
 
-        return Decision(error, undecided=tuple(filter(is_open, undecided)))
+        return Decision(refusal, undecided=tuple(filter(is_open, undecided)))
 
-    def _signs_of_tokens(
-        self, scope: Scope, found: Collection[Any], undecided: tuple[PreparedWrite, ...], deadline: Deadline
-    ) -> Iterator[Any]:
-        """The signs of the writes that stored these tokens of undecided requests.
+    def _signs_of_tokens(self, refusal: Refusal, found: Collection[Any]) -> Iterator[Any]:
+        """The signs of the writes that stored the tokens of undecided requests that were found.
 
         An item has the token of its caller in the place of the sign. Its marker has the sign.
         """
-        requests = [pending.request for write in undecided for pending in write.pendings]
+        requests = [pending.request for write in refusal.undecided for pending in write.pendings]
         for token in {request.token for request in requests if request.marked and request.token in found}:
-            place = self._markers.schema.table, self._markers.key(scope, token)
-            answer = deadline.send("get_item", expressions.read_item(*place))
+            place = self._markers.schema.table, self._markers.key(refusal.scope, token)
+            answer = refusal.deadline.send("get_item", expressions.read_item(*place))
             yield dynamodb.unmarshal(answer.get("Item", {})).get("request")
 
-    def _with_rows(
-        self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline
-    ) -> WriteCancelled:
+    def _with_rows(self, refusal: Refusal) -> Refusal:
         """The refusal with the rows that its conditions met.
 
         An engine or a gateway may leave them out. Beside an invalid action it need not tell which conditions failed:
         then all rows are read, as one may be the marker of a repeat.
         """
-        reasons = list(error.reasons)
-        hides = any(reason.code == "ValidationError" for reason in reasons)
-        for place, (role, reason) in enumerate(zip(write.roles, error.reasons, strict=False)):
+        hides = any(reason.code == "ValidationError" for _, reason in refusal.reasons)
+        reasons = list(refusal.error.reasons)
+        for place, (role, reason) in enumerate(refusal.reasons):
             unseen = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
             if unseen and not reason.old and role.kind in ("item", "marker"):
-                answer = deadline.send("get_item", expressions.read_item(*self._row_of(scope, write, role)))
+                answer = refusal.deadline.send("get_item", expressions.read_item(*self._row_of(refusal, role)))
                 if row := dynamodb.unmarshal(answer.get("Item", {})):
                     reasons[place] = replace(reason, code="ConditionalCheckFailed", old=row)
-        return WriteCancelled(str(error), tuple(reasons))
+        return replace(refusal, error=WriteCancelled(str(refusal.error), tuple(reasons)))
 
-    def _row_of(self, scope: Scope, write: PreparedWrite, role: Role) -> tuple[str, Mapping[str, Any]]:
+    def _row_of(self, refusal: Refusal, role: Role) -> tuple[str, Mapping[str, Any]]:
         """The table and the key of a row that an action stores."""
+        scope, write = refusal.scope, refusal.write
         request = write.pendings[role.pending].request
         if role.kind == "marker":
             return self._markers.schema.table, self._markers.key(scope, request.token)
@@ -129,17 +120,18 @@ class Refusals:
 
     # Who is at fault.
 
-    def read(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def read(self, refusal: Refusal) -> None:
         """Answer repeats, note the refusal of requests that are at fault, and learn which numbers are taken.
 
         A repeat fails on its marker, and on its item and what rides with it: only the marker counts then, as it has the
         first answer. Markers come first, so that a repeat is answered although its counter went back.
         """
+        scope, write = refusal.scope, refusal.write
         if not self._lives.are_still(write.life):
             return
         reasons = [
             (role, reason)
-            for role, reason in zip(write.roles, error.reasons, strict=False)
+            for role, reason in refusal.reasons
             if reason.code != "None" and reason.code not in RETRYABLE_CANCELLATIONS
         ]
         repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
@@ -147,25 +139,22 @@ class Refusals:
         try:
             for role, reason in sorted(reasons, key=lambda pair: pair[0].kind != "marker"):
                 if role.kind == "counter":
-                    self._read_counter(scope, reason, error, deadline)
+                    self._read_counter(refusal, reason)
                 elif role.kind == "marker" or role.pending not in repeated:
-                    self._read_action(scope, role, write, reason, raced=raced)
+                    self._read_action(refusal, role, reason, raced=raced)
             if raced or any(_is_numbered(write, role) for role, _ in reasons):
                 self._lost(scope, len(write.pendings))
         finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
             if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
                 self._assigner.skipped(scope)
 
-    def _read_counter(
-        self, scope: Scope, reason: CancellationReason, error: WriteCancelled, deadline: Deadline
-    ) -> None:
+    def _read_counter(self, refusal: Refusal, reason: CancellationReason) -> None:
         if reason.code != "ConditionalCheckFailed":
-            raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from error
-        self._assigner.counter_moved(scope, reason, deadline.send)
+            raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from refusal.error
+        self._assigner.counter_moved(refusal.scope, reason, refusal.deadline.send)
 
-    def _read_action(
-        self, scope: Scope, role: Role, write: PreparedWrite, reason: CancellationReason, *, raced: bool
-    ) -> None:
+    def _read_action(self, refusal: Refusal, role: Role, reason: CancellationReason, *, raced: bool) -> None:
+        scope, write = refusal.scope, refusal.write
         pending, old = write.pendings[role.pending], reason.old or {}
         if reason.code != "ConditionalCheckFailed":
             what = f"also[{role.rider}]" if role.kind == "also" else "The item"

@@ -140,13 +140,10 @@ class TallyMemory:
             return hour_of(now) != hour_of(remembered_at)
         return not known.is_all and known.hour != hour_of(now)
 
-    def is_current(self, scope: Scope, now: float) -> bool:
-        """Whether this process has written in this hour, or has seen the row."""
-        known = self._known.get(scope)
-        return known is not None and known.hour == hour_of(now)
-
-    def next(self, scope: Scope, now: int, given: int) -> Tally:
-        """What the next write does to the tallies, when it gives so many values."""
+    def next(self, scope: Scope, now: int, given: int, row: Iterable[str] | None = None) -> Tally:
+        """What the next write does to the tallies, when it gives so many values, after a look at this row, if any."""
+        if row is not None and (self._known.get(scope) or _NOTHING).hour != hour_of(now):
+            self.learn(scope, row, now)
         known, hour = self._known.get(scope) or _NOTHING, now // HOUR
         day_name, hour_name = _current(hour)
         if known.hour == hour and not known.outdated:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..commit.requests import Committer, Pending, PreparedWrite
+from ..commit.requests import Committer, Pending, PreparedWrite, Refusal
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN
-from ..exceptions import WriteCancelled
-from ..rows.stored_counter import CounterState
+from ..rows.counter_rows import CounterState
 from ..rows.tallies import SINCE
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
@@ -57,7 +56,7 @@ class Addition(CounterCommitter):
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.check_items(scope, deadline.send)
+        read_units = counter.memory.check_items(scope, deadline.send)
         fitting = numbers.fitting(pendings, numbers.before_start)
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))
@@ -70,7 +69,7 @@ class Addition(CounterCommitter):
             amount=amount,
             before_start=numbers.before_start,
             room=numbers.maximum - amount,
-            highest_seen=counter.highest_seen(scope),
+            highest_seen=counter.evidence.known(scope),
             token=token,
             now=now,
         )
@@ -90,12 +89,13 @@ class Addition(CounterCommitter):
         assert state.last_value is not None
         self.taken(scope, write, state.last_value)
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise it went back or is used up."""
-        old = error.reasons[0].old or {}
+        counter, scope, write = self.counter, refusal.scope, refusal.write
+        old = refusal.error.reasons[0].old or {}
         if old.get("token") == write.token:
             self._settle(scope, write, CounterState.of(old), old.get(BORN))
             return
-        numbers, last_value = self.counter.numbers, self.counter.last_value(self.counter.state(scope, deadline.send))
-        if len(numbers.fitting(write.pendings, last_value)) < len(write.pendings):
-            write.pendings[-1].settle(numbers.exhausted())
+        last_value = counter.last_value(counter.state(scope, refusal.deadline.send))
+        if len(counter.numbers.fitting(write.pendings, last_value)) < len(write.pendings):
+            write.pendings[-1].settle(counter.numbers.exhausted())

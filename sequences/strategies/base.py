@@ -31,7 +31,7 @@ from ..exceptions import (
     SequenceUnsound,
 )
 from ..formats import Format
-from ..rows import remedies
+from ..rows import counter_rows, remedies
 from ..rows.assignments import Assignment, Hint
 from ..rows.course import Course, course_of_counter
 from ..rows.evidence import Evidence
@@ -48,7 +48,7 @@ from ..rows.own_rows import OwnRows
 from ..rows.rules import rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.soundness import Needs, judge
-from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter, counter_schema
+from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..rows.switch_note import SwitchNote
 from ..types import Counter, Dated, Scope, SequenceConfig, parted
 
@@ -398,8 +398,8 @@ class Strategy(ABC):
         """
         if period:
             self.period.check(period)
-        if self.counter and not self.counter.beside_items:
-            return self.counter.page(cursor, limit, begin=self._begin(prefix, period))
+        if self.counter and not self.counter.rows.beside_items:
+            return self.counter.rows.page(cursor, limit, begin=self._begin(prefix, period))
         if self._list_scopes is None:
             raise OperationNotSupported(
                 f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
@@ -419,7 +419,7 @@ class Strategy(ABC):
         """Whether `counters` takes the argument "prefix", or "period"."""
         if name == "period" and not self.layout.in_periods:
             return False
-        if self.counter and not self.counter.beside_items:
+        if self.counter and not self.counter.rows.beside_items:
             return True
         return self._list_scopes is not None and name in inspect.signature(self._list_scopes).parameters
 
@@ -499,7 +499,7 @@ class Strategy(ABC):
     def forget(self) -> None:
         """Forget everything about every scope."""
         if self.counter:
-            self.counter.forget()
+            self.counter.memory.forget()
 
     def stop(self) -> None:
         """End what runs on its own: this process makes a new strategy. Never waits, as a forked child calls it too."""
@@ -530,7 +530,7 @@ def _marker_schema(alias: str, schema: KeySchema, option: Mapping[str, Any]) -> 
         return schema
     name = dynamodb.table_name(table or option.get("counter_table", COUNTER_OPTIONS["counter_table"].default))
     if name != schema.table:
-        return counter_schema(name, schema.client)
+        return counter_rows.counter_schema(name, schema.client)
     if not beside_items:
         wrong = "counter_table" if table is None and "counter_table" in option else "marker_table"
         where = f"SEQUENCES[{alias!r}]['OPTIONS'][{wrong!r}]"
@@ -545,7 +545,7 @@ def _history_schema(config: SequenceConfig, items: KeySchema, option: Mapping[st
         dynamodb.table_name(name) for name in ([given] if given else [option.get("counter_table"), default]) if name
     ]
     apart = [table for table in tables if table != items.table]
-    return counter_schema((apart or tables)[0], config.client)
+    return counter_rows.counter_schema((apart or tables)[0], config.client)
 
 
 def _written(config: SequenceConfig, padded_width: int) -> tuple[Format, Numbers]:

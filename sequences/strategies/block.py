@@ -18,10 +18,11 @@ from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
+from ..rows.counter_rows import CounterState
 from ..rows.layout import Send
-from ..rows.lru import LRU
+from ..rows.lru import LRU, SCOPES_CHECKED
 from ..rows.options import positive, whole
-from ..rows.stored_counter import SCOPES_CHECKED, CounterState, StoredCounter
+from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
@@ -49,7 +50,6 @@ class BlockAllocator(CounterStrategy):
        than a block, or for several values with a token.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
-
     5. A process that stops in order gives back what it did not use, within a second, and the next one that begins in
        the scope goes on there. A process takes of it only what is higher than its own values; also at the end of the
        sequence, before it raises SequenceExhausted.
@@ -193,8 +193,8 @@ class BlockAllocator(CounterStrategy):
             (supply.compared, scope) for scope, supply in list(self._supplies.items()) if supply.used > supply.compared
         ]
         scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
-        seen = {scope: counter.highest_seen(scope) for scope in scopes}  # before the read: the counters go on meanwhile
-        for scope, row in counter.rows(scopes, send).items():
+        seen = {scope: counter.evidence.known(scope) for scope in scopes}  # before the read: the counters go on
+        for scope, row in counter.rows.of_scopes(scopes, send).items():
             state = CounterState.of(row)
             if state.should_be(seen[scope]) is not None or self._given_back.offers_again(scope, row):
                 logger.warning("sequence %s scope %r: the counter went back; its block is dropped", self.alias, scope)

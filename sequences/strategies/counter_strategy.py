@@ -126,7 +126,7 @@ class CounterStrategy(Strategy):
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """An imported row has this number: the counter is behind the stored items."""
         pending.value = None
-        self.counter.fell_behind(scope, value)
+        self.counter.memory.fell_behind(scope, value)
 
     def last_value(self, scope: Scope) -> int | None:
         return self.counter.state(scope, partial(read, deadline=self.deadline()), even_frozen=True).last_value
@@ -156,7 +156,7 @@ class CounterCommitter(Committer):
     def taken(self, scope: Scope, write: PreparedWrite, last_value: int) -> None:
         """Give each request its share of the values up to `last_value`, in the order in which they came."""
         if self.counter.lives.are_still(write.life):
-            self.counter.seen(scope, last_value)
+            self.counter.evidence.note(scope, last_value)
         step, given = self.counter.numbers.step, sum(pending.request.count for pending in write.pendings)
         if metrics.on:
             metrics.wrote(self.counter.layout.alias, "values", given)

@@ -20,8 +20,8 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
 from ..exceptions import WriteCancelled
 from ..rows import remedies
-from ..rows.lru import LRU
-from ..rows.stored_counter import SCOPES_CHECKED, StoredCounter
+from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 
 __all__ = ["Beginning", "GivenBack"]
@@ -65,7 +65,7 @@ class GivenBack:
         reservation would raise, such as SequenceFrozen, and SequenceWentBack if the row offers again what was taken.
         """
         counter, send = self._counter, partial(read, deadline=deadline)
-        counter.check_items(scope, send)
+        counter.memory.check_items(scope, send)
         while True:
             row = dynamodb.unmarshal(counter.state(scope, send).row or {})
             life = self._life(deadline)
@@ -148,7 +148,7 @@ class GivenBack:
     def _life(self, deadline: Deadline, *, anew: bool = False) -> str:
         """The identity of the life of the counters' table; empty if the engine does not tell it."""
         counter = self._counter
-        return dynamodb.life_of(counter.table, send=deadline.send, anew=anew, alias=counter.client).identity
+        return dynamodb.life_of(counter.table, send=deadline.send, anew=anew, alias=counter.rows.schema.client).identity
 
     def _texts(self, row: Mapping[str, Any], life: str) -> list[str]:
         kept = row.get(GIVEN_BACK)

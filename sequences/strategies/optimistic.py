@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..commit.requests import Committer, Pending, PreparedWrite
+from ..commit.requests import Committer, Pending, PreparedWrite, Refusal
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CounterRow
-from ..exceptions import WriteCancelled
+from ..rows.counter_rows import CounterState
 from ..rows.options import one_of
-from ..rows.stored_counter import CounterState, StoredCounter
+from ..rows.stored_counter import StoredCounter
 from ..rows.tallies import put_again, tallies_in
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
@@ -67,7 +67,7 @@ class _ReadThenWrite(CounterCommitter):
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.check_items(scope, deadline.send)
+        read_units = counter.memory.check_items(scope, deadline.send)
         state = counter.state(scope, deadline.send)
         last_value = counter.last_value(state)
         fitting = numbers.fitting(pendings, last_value)
@@ -86,10 +86,10 @@ class _ReadThenWrite(CounterCommitter):
 
     def _write(self, scope: Scope, state: CounterState, row: CounterRow, given: int) -> dict[str, Any]:
         table, key, now = self.counter.table, self.counter.key(scope), row.updated_at
-        tally = self.counter.tally(scope, now, given, state)
+        stored = state.row or {}
+        tally = self.counter.tallies.next(scope, now, given, stored)
         if not self._by_put:
             return expressions.with_tally(expressions.advance_counter(table, key, row, seen=state.last_value), tally)
-        stored = state.row or {}
         tallies, counted = put_again(stored, tally, now), set(tallies_in(stored))
         read = {name: value for name, value in stored.items() if name not in counted}
         return expressions.put_counter(table, key, row, seen=state.last_value, read=read, tallies=tallies)
@@ -97,7 +97,7 @@ class _ReadThenWrite(CounterCommitter):
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         self.taken(scope, write, write.values[0])
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """If the counter has our own token, an earlier send was stored. Otherwise another writer won: read it again."""
-        if (error.reasons[0].old or {}).get("token") == write.token:
-            self.committed(scope, write, {})
+        if (refusal.error.reasons[0].old or {}).get("token") == refusal.write.token:
+            self.committed(refusal.scope, refusal.write, {})

@@ -12,10 +12,11 @@ from ..commit.retries import Deadline, new_token, read
 from ..dynamodb import expressions
 from ..exceptions import CancellationReason
 from ..rows.assignments import Assignment, Hint
+from ..rows.counter_rows import CounterState
 from ..rows.layout import Send
 from ..rows.lru import LRU
 from ..rows.put_requests import own_places
-from ..rows.stored_counter import COUNTER_OPTIONS, CounterState, StoredCounter
+from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Scope, SequenceConfig
 from .base import Strategy
 from .counter_strategy import stored_counter
@@ -75,12 +76,12 @@ class TransactionalCounter(Strategy):
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
-        read_units = counter.check_items(scope, send)
-        known = None if counter.is_behind(scope) else self._states.get(scope)
+        read_units = counter.memory.check_items(scope, send)
+        known = self._states.get(scope) if counter.memory.behind(scope) is None else None
         now = self.wall()
         if known and counter.tallies.wants_row(scope, now, now - (self.timing.clock() - known.at)):
             known = None
-        if known and known.should_be(counter.highest_seen(scope)) is not None:
+        if known and known.should_be(counter.evidence.known(scope)) is not None:
             known = None  # another process of the host has counted on since
         state = known or counter.standing(scope, send)
         last_value = counter.last_value(state)
@@ -88,7 +89,7 @@ class TransactionalCounter(Strategy):
         values, last_value = self.numbers.firsts(fitting, last_value)
         row = counter.row(last_value, new_token())
         given = sum(pending.request.count for pending in fitting)
-        tally = counter.tally(scope, row.updated_at, given, None if known else state)
+        tally = counter.tallies.next(scope, row.updated_at, given, None if known else state.row or ())
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
         if self.layout.may_own_key:
             own_keys = sum(len(own_places(pending.request)) for pending in fitting)
@@ -103,7 +104,7 @@ class TransactionalCounter(Strategy):
     def _remember(self, scope: Scope, state: CounterState) -> None:
         self._states.put(scope, replace(state, at=self.timing.clock()))
         if state.last_value is not None:
-            self.counter.seen(scope, state.last_value)
+            self.counter.evidence.note(scope, state.last_value)
 
     def hint(self, scope: Scope) -> Hint | None:
         state = self._states.get(scope)
@@ -111,7 +112,7 @@ class TransactionalCounter(Strategy):
 
     def accept_hint(self, scope: Scope, hint: Hint) -> None:
         """Ignore a hint that is lower than a value we have already seen."""
-        seen = self.counter.highest_seen(scope)
+        seen = self.counter.evidence.known(scope)
         if seen is None or hint.last_value >= seen:
             last_value = None if hint.last_value == self.numbers.before_start else hint.last_value
             self._states.put(scope, CounterState(last_value, last_value, at=hint.at))
@@ -119,13 +120,13 @@ class TransactionalCounter(Strategy):
     def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
-        if state.frozen or state.last_value is None or state.should_be(self.counter.highest_seen(scope)) is not None:
+        if state.frozen or state.last_value is None or state.should_be(self.counter.evidence.known(scope)) is not None:
             state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)
 
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """A row that the counter does not know has this number: the counter is behind the stored items."""
-        self.counter.fell_behind(scope, value)
+        self.counter.memory.fell_behind(scope, value)
         self._states.forget(scope)
 
     def last_value(self, scope: Scope) -> int | None:

@@ -37,7 +37,7 @@ from sequences.exceptions import TableMissing
 from sequences.ops.audit import results
 from sequences.ops.tables import create_tables
 from sequences.registry import parse_config, strategies
-from sequences.rows import item_writer, stored_counter
+from sequences.rows import counter_memory, item_writer
 from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import Strategy, block, given_back
@@ -291,7 +291,7 @@ def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **
 def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
-    patch.setattr(stored_counter, "SCOPES_CHECKED", scopes)
+    patch.setattr(counter_memory, "SCOPES_CHECKED", scopes)
     patch.setattr(block, "BLOCKS_HELD", scopes)
     patch.setattr(block, "SCOPES_CHECKED", scopes)
     patch.setattr(given_back, "SCOPES_CHECKED", scopes)

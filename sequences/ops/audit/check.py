@@ -9,20 +9,20 @@ from typing import Any
 from ...commit.retries import read
 from ...dynamodb import expressions, unmarshal
 from ...exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, TableMissing
+from ...rows.counter_rows import CounterState
 from ...rows.layout import SIGNATURE, signed_void
-from ...rows.stored_counter import CounterState
 from ...strategies.base import Strategy
 from ...types import Change, Scope, parted
+from .markers import OF_A_MARKER, MarkerCheck
 from .own_keys import OwnKeys
-from .reading import MOST_IN_A_BATCH, Row, changes_of, pages, stored_tokens
-from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
+from .reading import Row, changes_of, pages
+from .report import AuditReport, Findings, Gap, Stray, Void
 from .series import Series, explained
 
 __all__ = ["Check", "audit", "require_collections"]
 
 ROWS_A_PAGE = 1000
 MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
-OF_A_MARKER = ("token", "value", "count", "items", "own_keys", "period")
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
@@ -52,7 +52,7 @@ def audit(
         done += count
         progress(done, check.wanted)
     for page in pages(strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, *OF_A_MARKER):
-        check.markers(page)
+        check.markers.page(page)
         done += len(page)
         progress(done, check.wanted)
     if done == 0 and strategy.option.get("scope_must_exist"):
@@ -89,10 +89,10 @@ class Check:
         self.gaps: Findings[Gap] = Findings()
         self.voids: Findings[Void] = Findings()
         self.strays: Findings[Stray] = Findings()
-        self.orphans: Findings[Orphan] = Findings()
-        self.carried = self.missing = self.marker_count = self.unsigned_voids = self.explained_gaps = 0
+        self.carried = self.missing = self.unsigned_voids = self.explained_gaps = 0
         row = self._counter_row()
         self.own_keys = OwnKeys(strategy, row)
+        self.markers = MarkerCheck(strategy, scope, self.own_keys)
         self.counter = CounterState.of(row) if strategy.counter else None
         self.counter_follows = False
         self.bound = _highest(self.counter) if self.counter else None
@@ -110,7 +110,7 @@ class Check:
         if counter is None:
             return {}
         request = expressions.read_item(counter.table, counter.key(self.scope))
-        return unmarshal(read("get_item", request, client=counter.client).get("Item", {}))
+        return unmarshal(read("get_item", request, client=counter.rows.schema.client).get("Item", {}))
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
@@ -193,34 +193,6 @@ class Check:
         except (InvalidSequence, TableMissing):
             return  # no change was ever made
 
-    def markers(self, page: Sequence[Row]) -> None:
-        """Check one page of markers: each of this period needs an item with its value and its token."""
-        page = [row for row in page if row.get("period", "") == parted(self.scope)[1] and self._is_own(row)]
-        self.marker_count += len(page)
-        values = {value for row in page for value in _members(row, self.series.numbers.step)}
-        partition = self.strategy.layout.partition(self.scope)
-        token_name = self.strategy.layout.token_name
-        tokens = stored_tokens(self.series.schema, partition, values, token_name) if values else {}
-        for row in page:
-            if "count" in row:
-                continue  # of values that were taken before their items are stored
-            self._check_marker(row, tokens)
-
-    def _check_marker(self, row: Row, tokens: Mapping[int, str]) -> None:
-        token = str(row.get("token", ""))
-        if not isinstance(row.get("value"), int):
-            self.orphans.add(Orphan(token=token, value=None, problem="the marker has no value"))
-        for value in _members(row, self.series.numbers.step):
-            if value not in tokens and self.own_keys.may_be_of(row):
-                continue
-            if problem := _orphaned(token, value, tokens):
-                self.orphans.add(Orphan(token=token, value=value, problem=problem))
-
-    def _is_own(self, marker: Row) -> bool:
-        """Whether a marker is of this Region: those of others may be here before their items are."""
-        value = marker.get("value")
-        return not (isinstance(value, int) and self._is_foreign(value))
-
     def _is_foreign(self, number: int | None) -> bool:
         return number is not None and self.series.numbers.is_of_others(number)
 
@@ -235,13 +207,13 @@ class Check:
             last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
             carried=self.carried,
             missing=self.missing,
-            markers=self.marker_count,
+            markers=self.markers.count,
             went_back_to=_went_back_to(self.counter),
             gaps_explained=not self.strategy.gapless,
             gaps=self.gaps,
             voids=self.voids,
             strays=self.strays,
-            orphans=self.orphans,
+            orphans=self.markers.orphans,
             unsigned_voids=self.unsigned_voids,
             explained_gaps=self.explained_gaps,
             unjudged_gaps=self.own_keys.unjudged_gaps,
@@ -271,18 +243,3 @@ def _went_back_to(state: CounterState | None) -> int | None:
     if state is None or state.highest is None or _highest(state) == state.last_value:
         return None
     return state.last_value or 0
-
-
-def _members(marker: Row, step: int) -> list[int]:
-    """The values of a marker under which a row must be: those of its items without keys of their own."""
-    first, count, own_keys = marker.get("value"), marker.get("items", 1), marker.get("own_keys", ())
-    if not isinstance(first, int) or "count" in marker:
-        return []
-    return [first + step * place for place in range(min(count, MOST_IN_A_BATCH)) if place not in own_keys]
-
-
-def _orphaned(token: str, value: int, tokens: Mapping[int, str]) -> str:
-    """What is wrong with an item of a marker; empty if it is right."""
-    if value not in tokens:
-        return "no item is stored under this value"
-    return "" if tokens[value] == token else "the item under this value belongs to another request"

@@ -287,7 +287,7 @@ class _Queue(ABC):
         yield 0.0  # the last one, too, calls again before the next leader begins
 
     def _expire(self) -> None:
-        """`Leader._expire`: those past their deadline give up, the leader, too."""
+        """`Batch.expire`: those past their deadline give up, the leader, too."""
         late = [request for request in self._batch if request.deadline.over]
         self._batch = [request for request in self._batch if not request.deadline.over]
         for request in late:

@@ -23,7 +23,7 @@ from sequences import dynamodb, get_next_value, put_next, put_next_many
 from sequences.commit import commit_queues
 from sequences.commit.commit_queues import GLANCE_SECONDS, CommitQueues
 from sequences.commit.leader import Leader
-from sequences.commit.requests import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest
+from sequences.commit.requests import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest, Refusal
 from sequences.commit.retries import Deadline, Timing
 from sequences.commit.waiters import LATE_SECONDS, Batch, Queue, Shortage, Waiter
 from sequences.exceptions import (
@@ -91,7 +91,7 @@ class Ledger(Committer):
             )
             pending.settle(allocation)
 
-    def refused(self, scope: Scope, write: PreparedWrite, error: WriteCancelled, deadline: Deadline) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """A lost race: everybody goes round again, unless the look at what won is refused."""
         if self.refusal:
             raise self.refusal

@@ -43,10 +43,9 @@ from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.audit.reading import list_scopes, pages
 from sequences.registry import parse_config, strategies
-from sequences.rows.layout import scope_of_text, scope_text
 from sequences.signals import nearly_used_up, value_allocated
 from sequences.testing.callers import at_once
-from sequences.types import Dated
+from sequences.types import Dated, scope_of_text, scope_text
 from tests.sequences.support import Wire, tables_of, tapped, written
 
 PATHS = ("sort_key.SortKeyMaximum", "atomic.AtomicCounter", "block.BlockAllocator", "optimistic.OptimisticCounter",

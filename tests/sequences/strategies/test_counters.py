@@ -12,7 +12,7 @@ import pytest
 from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.commit import host_memory
 from sequences.commit.host_lock import hold_host_lock
-from sequences.commit.requests import Pending, PutRequest, ReserveRequest
+from sequences.commit.requests import Pending, PutRequest, Refusal, ReserveRequest
 from sequences.commit.retries import new_token
 from sequences.exceptions import (
     CancellationReason,
@@ -121,7 +121,7 @@ class TestRogueWriters:
         write = writer.prepare(scope, [pending], strategies["transactional"].deadline())
         reasons = (CancellationReason("ValidationError", message="too large"), CancellationReason("None"))
         with pytest.raises(StorageRefused, match="counter cannot be written: ValidationError: too large"):
-            writer.refused(scope, write, WriteCancelled("no", reasons), strategies["transactional"].deadline())
+            writer.refused(Refusal(scope, write, WriteCancelled("no", reasons), strategies["transactional"].deadline()))
 
     def test_an_item_that_cannot_be_written(self, scope: str) -> None:
         """An item that is refused for another reason than its condition is the error of its caller, with the reason."""
@@ -129,7 +129,7 @@ class TestRogueWriters:
         pending = Pending(PutRequest(item={}))
         write = writer.prepare(scope, [pending], deadline)
         reasons = (CancellationReason("None"), CancellationReason("ValidationError", message="too large"))
-        writer.refused(scope, write, WriteCancelled("no", reasons), deadline)
+        writer.refused(Refusal(scope, write, WriteCancelled("no", reasons), deadline))
         assert isinstance(pending.refusal, InvalidItem)
         assert str(pending.refusal) == "The item cannot be stored: ValidationError: too large"
 
@@ -341,7 +341,7 @@ class TestRogueWriters:
         put_some(name, scope, 3)
         install(name, clock=clock)
         if seen:
-            counter_of(name).seen(scope, nth(name, seen))
+            counter_of(name).evidence.note(scope, nth(name, seen))
         strategies[name].lives.bind(dynamodb.call)
         wire.clear()
         assert put_some(name, scope, 1) == [nth(name, 4)]
@@ -714,7 +714,7 @@ def test_many_other_scopes(configured: str, name: str, scope: str) -> None:
         put_next(name, {}, scope=scope, idempotency_token=new_token())
     counter = counter_of(name)
     for other in range(SCOPES_REMEMBERED + 1):
-        counter.seen(f"other {other}", counter.numbers.start)
+        counter.evidence.note(f"other {other}", counter.numbers.start)
     second = counter.numbers.start + counter.numbers.step
     set_counter(name, scope, last_value=second, highest=second)
     with pytest.raises(SequenceWentBack):

@@ -339,7 +339,7 @@ class TestStripes:
         regions.replicate()
         with regions.inside(WEST) as strategy:
             assert put_next("tickets", {}, scope=scope).value % 2 == 0
-            if strategy.counter and not strategy.counter.beside_items:
+            if strategy.counter and not strategy.counter.rows.beside_items:
                 assert [counter.scope for counter in strategy.counters(None, 10)[0]] == [scope]
             assert changes.advance("tickets", to=1001, scope=scope, by="ana", reason="a test").after == 1000
 

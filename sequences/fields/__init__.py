@@ -12,16 +12,15 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage
 from django.core.checks import Warning as Advice
-from django.core.exceptions import FieldDoesNotExist
 from django.db import models, router, transaction
 from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
-from .exceptions import InvalidPeriod, InvalidScope, InvalidSequence, SequenceExhausted
-from .registry import strategies
-from .services import get_next_values, put_next_many
+from ..exceptions import InvalidPeriod, InvalidScope, SequenceExhausted
+from ..services import get_next_values, put_next_many
+from .checks import CheckedField
 
 __all__ = [
     "LARGEST_NUMBER",
@@ -37,7 +36,7 @@ LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 ROWS_AT_ONCE = 500
 
 
-class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
+class SequenceField(CheckedField):
     """A number of a sequence, which the row gets before it is first saved.
 
     An SQL rollback leaves a gap: the number is taken before the row is stored, and never given again. Rows that must
@@ -147,102 +146,7 @@ class SequenceField(models.BigIntegerField):  # type: ignore[type-arg]
         return str(value)
 
     def check(self, **kwargs: Any) -> list[CheckMessage]:
-        """What Django checks, and what is wrong with the sequence and its scope."""
-        return [
-            *super().check(**kwargs),
-            *self._check_sequence(),
-            *self._check_scope(),
-            *self._check_date(),
-            *self._check_value(),
-            *self._check_unique(),
-            *self._check_manager(),
-        ]
-
-    def _check_sequence(self) -> list[CheckMessage]:
-        try:
-            strategy = strategies[self.sequence]
-        except (InvalidSequence, TypeError) as error:
-            return [Error(f"sequence={self.sequence!r}: {error}", obj=self, id="sequences.E101")]
-        name = type(strategy).__name__
-        if self.on_commit and not (strategy.gapless and strategy.exactly_once):
-            problem = f"on_commit=True wants numbers without gaps, and {name} may leave one."
-            hint = "Take SortKeyMaximum or TransactionalCounter, or leave on_commit out."
-        elif self.on_commit and not strategy.layout.in_collections:
-            problem = f"on_commit=True stores records in the table of {self.sequence!r}, which bring no keys."
-            hint = f"Leave 'value_in' out of SEQUENCES[{self.sequence!r}]['OPTIONS'], with a table of its own."
-        elif not self.on_commit and not strategy.supports_reserve:
-            problem = f"The sequence {self.sequence!r} ({name}) hands out a number only together with a stored item."
-            hint = "Set on_commit=True, or take a strategy that can reserve, such as AtomicCounter."
-        else:
-            return []
-        return [Error(problem, hint=hint, obj=self, id="sequences.E102")]
-
-    def _check_scope(self) -> list[CheckMessage]:
-        if self.scope is None or callable(self.scope):
-            return []
-        hint = "Name another column of the model, or give a function from the row to a text."
-        if isinstance(self.scope, str) and self.scope != self.name:
-            try:
-                if self.model._meta.get_field(self.scope).concrete:
-                    return []
-            except FieldDoesNotExist:
-                pass
-        problem = f"scope={self.scope!r} is no other column of {self.model._meta.label}."
-        return [Error(problem, hint=hint, obj=self, id="sequences.E103")]
-
-    def _check_date(self) -> list[CheckMessage]:
-        if self.date is None:
-            return []
-        hint = "Name a DateField or DateTimeField of the model, and give the sequence a PERIOD."
-        try:
-            problem = f"date={self.date!r} is no date of {self.model._meta.label}."
-            if isinstance(self.model._meta.get_field(self.date), models.DateField):
-                problem = (
-                    f"date={self.date!r} says no period: {self.sequence!r} has no PERIOD, and no date in its FORMAT."
-                )
-                if strategies[self.sequence].uses_dates:
-                    return []
-        except FieldDoesNotExist:
-            pass
-        except (InvalidSequence, TypeError):
-            return []  # `_check_sequence` reports it
-        return [Error(problem, hint=hint, obj=self, id="sequences.E105")]
-
-    def _in_periods(self) -> bool:
-        try:
-            return strategies[self.sequence].layout.in_periods
-        except (InvalidSequence, TypeError):
-            return False
-
-    def _check_value(self) -> list[CheckMessage]:
-        if self.has_default() or self.has_db_default():
-            hint = "Leave the default out: START in the setting SEQUENCES is the first number."
-            return [Error("A default would take the place of every number.", hint=hint, obj=self, id="sequences.E104")]
-        if self.primary_key and self.on_commit:
-            hint = "Leave primary_key or on_commit out."
-            return [Error("A primary key cannot wait for the commit.", hint=hint, obj=self, id="sequences.E104")]
-        return []
-
-    def _check_unique(self) -> list[CheckMessage]:
-        options = self.model._meta
-        constraints = [constraint.fields for constraint in options.total_unique_constraints]
-        together = any(self.name in names for names in (*constraints, *options.unique_together))
-        if self._in_periods():
-            if not self.unique:
-                return []
-            problem = "Each period has the same numbers, and unique=True refuses those of the second period."
-            hint = "Leave unique=True out."
-        elif self.scope is None and not self.unique and not together:
-            problem, hint = "The column may hold a number twice, if somebody sets one by hand.", "Set unique=True."
-        elif self.scope is not None and self.unique:
-            problem = "Each scope has the same numbers, and unique=True refuses those of the second scope."
-            hint = "Make the scope and the number unique together, by a UniqueConstraint."
-        elif isinstance(self.scope, str) and not together:
-            problem = "A scope may hold a number twice, if somebody sets one by hand."
-            hint = "Make the scope and the number unique together, by a UniqueConstraint."
-        else:
-            return []
-        return [Advice(problem, hint=hint, obj=self, id="sequences.W101")]
+        return [*super().check(**kwargs), *self._check_manager()]
 
     def _check_manager(self) -> list[CheckMessage]:
         manager = self.model._default_manager

@@ -1,0 +1,143 @@
+"""How a client is made: as the settings say, and by a thread of its own, so that a caller may stop waiting for it."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import botocore.config
+import botocore.exceptions
+
+from .configuration import ClientOptions, client_options
+from .connections import LEAN_POOLS, POOLS
+from .errors import translate_errors
+from .lean import LeanClient
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["Made", "Making"]
+
+GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether the client is made
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A client that is made, and how requests go through it."""
+
+    client: DynamoDBClient
+    send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    account: str
+    read_seconds: float
+
+    @classmethod
+    def of(cls, alias: str) -> Made:
+        """Make one, as the settings say. Raises NotConfigured and InvalidSequence."""
+        with translate_errors("connect"):
+            options = client_options(alias)
+            client = _make_client(options)
+            send = LeanClient(client).call if options.lean else partial(_send, client)
+            account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
+            return cls(client, send, account, options.read_timeout)
+
+
+class Making:
+    """A client that a thread of its own makes: who waits for it may give up, and the next caller finds it.
+
+        caller A   --starts----------------- gives up
+        thread        --makes the client--------------------> made
+        caller B               --waits---------- gives up
+        caller C                                --waits----- sends
+
+    A signal handler may raise an exception in a thread that waits here, or may make a call itself. So the thread takes
+    the task itself, each step is one atomic operation, and nobody waits for a lock that an interrupted thread holds.
+    """
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+        self._tasks = deque([alias])
+        self._running = threading.Lock()
+        self._running.acquire()
+        self.made: Made | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.made is not None or self.error is not None
+
+    def begin(self) -> None:
+        """Begin, unless a thread has begun."""
+        if self._tasks:
+            try:
+                _thread.start_new_thread(self._run, ())
+            except RuntimeError:  # there are too many threads, or the interpreter ends
+                self._run()
+
+    def _run(self) -> None:
+        try:
+            alias = self._tasks.pop()
+        except IndexError:
+            return
+        try:
+            self.made = Made.of(alias)
+        except BaseException as error:  # noqa: BLE001 - who waits raises it
+            self.error = error
+        finally:
+            self._running.release()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it is made, or has failed, at most so many seconds."""
+        until = time.monotonic() + seconds
+        while not self.is_over and (left := until - time.monotonic()) > 0:
+            if self._running.acquire(timeout=min(left, GLANCE_SECONDS)):
+                self._running.release()
+
+    def here(self) -> Made:
+        """Make another one in this thread, for a caller without a deadline: the first may wait for what he holds."""
+        self.made = made = Made.of(self._alias)
+        return made
+
+
+def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = getattr(client, operation)(**request)
+    return answer
+
+
+def _make_client(options: ClientOptions) -> DynamoDBClient:
+    config = botocore.config.Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=options.connect_timeout,
+        read_timeout=options.read_timeout,
+        max_pool_connections=options.pool_size,
+        parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
+        tcp_keepalive=True,
+        user_agent=f"sequences Boto3/{boto3.__version__}",  # otherwise botocore builds one for each request
+    )
+    client = options.session().client("dynamodb", config=config, endpoint_url=options.endpoint)
+    client.meta.events.register("before-parse.dynamodb", _verify_body)
+    pools = LEAN_POOLS if options.lean else POOLS
+    client._endpoint.http_session._pool_classes_by_scheme.update(pools)  # type: ignore[attr-defined]
+    return client
+
+
+def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
+    """Refuse an answer with a damaged body, before botocore reads it.
+
+    botocore takes a body that is not JSON for an empty answer, and checks the checksum only in its legacy retry mode.
+    """
+    body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
+    if expected and expected != str(zlib.crc32(body)):
+        raise botocore.exceptions.ChecksumError(
+            checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
+        )
+    status = response_dict["status_code"]
+    if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")

@@ -1,0 +1,94 @@
+"""What a process remembers of the counters of a sequence, and what it looks at before it first counts in a scope."""
+
+from __future__ import annotations
+
+from .. import dynamodb
+from ..dynamodb import expressions
+from ..types import Scope, scope_text
+from .counter_rows import CounterRows
+from .evidence import Evidence
+from .layout import ItemLayout, Send
+from .lives import TableLives
+from .lru import LRU, SCOPES_CHECKED
+from .numbers import Numbers
+from .tallies import TallyMemory
+
+__all__ = ["CounterMemory"]
+
+NEWEST_ITEMS = 100
+
+
+class CounterMemory:
+    """What this process remembers of one sequence's scopes: what their counters must not be lower than, and tallies."""
+
+    def __init__(
+        self, rows: CounterRows, layout: ItemLayout, numbers: Numbers, lives: TableLives, *, check_items: bool
+    ) -> None:
+        self._layout = layout
+        self._numbers = numbers
+        self._checks_items = check_items and layout.in_collections
+        self._checked: LRU[bool] = LRU(SCOPES_CHECKED)
+        self.evidence = Evidence(
+            numbers,
+            lives,
+            lambda scope: f"counter {rows.name} {scope_text(scope)}",
+            own=LRU(SCOPES_CHECKED, dropped=self._checked.forget),  # whose value is forgotten is looked at again
+        )
+        self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
+        self.tallies = TallyMemory()
+
+    def forget(self) -> None:
+        """Forget everything about every scope."""
+        for memory in (self._checked, self._behind):
+            memory.clear()
+        self.evidence.forget()
+        self.tallies.forget()
+
+    def forget_scope(self, scope: Scope) -> None:
+        """Forget everything about one scope."""
+        for memory in (self._checked, self._behind):
+            memory.forget(scope)
+        self.evidence.forget_scope(scope)
+        self.tallies.forget_scope(scope)
+
+    def check_items(self, scope: Scope, send: Send) -> float:
+        """Before this process first counts in a scope, see which values its items have; return the read units.
+
+        The items are read before the counter, so that the counter has reached the value of every item that is found.
+        """
+        if not self._checks_items or self._checked.get(scope):
+            return 0.0
+        carried, read_units = self._highest_with_token(scope, send)
+        if carried is not None:
+            self.evidence.note(scope, carried)
+        self._checked.put(scope, True)
+        return read_units
+
+    def _highest_with_token(self, scope: Scope, send: Send) -> tuple[int | None, float]:
+        """The highest value among the newest items with a token, and the read units. Imported rows have no token."""
+        schema, token_name, read_units = self._layout.schema, self._layout.token_name, 0.0
+        for limit in (1, NEWEST_ITEMS):
+            request = expressions.query_numbers(
+                schema, self._layout.partition(scope), newest_first=True, limit=limit, attributes=[token_name]
+            )
+            answer = send("query", request)
+            read_units += dynamodb.used_units(answer)
+            rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
+            found = (schema.number_or_none(row) for row in rows if token_name in row)
+            own = (number for number in found if number is not None and not self._numbers.is_of_others(number))
+            carried = next(own, None)
+            if carried is not None or not rows:
+                break
+        return carried, read_units
+
+    def fell_behind(self, scope: Scope, value: int) -> None:
+        """Note that a row that the counter does not know has this value, so that it moves past the stored items."""
+        self._behind.put(scope, max(value, self._behind.get(scope) or 0))
+
+    def behind(self, scope: Scope) -> int | None:
+        """The value that `fell_behind` noted; None if there is none, or if the counter has moved since."""
+        return self._behind.get(scope)
+
+    def caught_up(self, scope: Scope) -> None:
+        """Note that the next write moves the counter past the stored items."""
+        self._behind.forget(scope)

@@ -1,0 +1,144 @@
+"""The rows of the counters of a sequence: where they are, what they say, and how lists show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from .. import dynamodb
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import BORN, GIVEN_BACK, KeySchema, Wire
+from ..exceptions import InvalidSequence, StorageRefused
+from ..types import Counter, Scope, parted, scope_of_text, scope_text
+from . import remedies
+from .layout import ItemLayout, Send
+from .numbers import Numbers
+from .tallies import RULERS, SINCE, tallies_in
+
+__all__ = ["CounterRows", "CounterState", "counter_schema"]
+
+_COUNTING = ("last_value", "highest", "frozen")
+
+
+def counter_schema(table: str, client: str) -> KeySchema:
+    """The keys of a table of counters; markers may be in one, too."""
+    return KeySchema(table=table, partition_name="sequence", sort_name="scope", sort_type="S", client=client)
+
+
+@dataclass(frozen=True, slots=True)
+class CounterState:
+    """A counter as it was read at `at` (monotonic seconds).
+
+    `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
+    highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
+    `row` is the counter as it is stored, if it was read.
+    """
+
+    last_value: int | None
+    highest: int | None
+    read_units: float = 0.0
+    at: float = 0.0
+    stored: int | None = None
+    frozen: Mapping[str, Any] | None = None
+    row: Wire | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_row(cls, row: Wire, read_units: float = 0.0) -> CounterState:
+        """The state of a stored counter, as attribute values. Raises StorageRefused, as `of` does."""
+        counting = {name: row[name] for name in _COUNTING if name in row}
+        return cls.of(dynamodb.unmarshal(counting), read_units, row)
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any], read_units: float = 0.0, row: Wire | None = None) -> CounterState:
+        """The state of a stored counter. Raises StorageRefused for values that are not whole numbers."""
+        frozen = item.get("frozen")  # the counter's `highest` is out of reach then: see `freeze` in `changing`
+        last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
+        if {type(last_value), type(highest)} - {int, type(None)}:
+            raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
+        return cls(last_value, highest, read_units, frozen=frozen, row=row)
+
+    def should_be(self, seen: int | None) -> int | None:
+        """The least value that the counter should have, if it is lower; otherwise None.
+
+        That is the higher one of its own `highest` and of `seen`, a value that was handed out.
+        """
+        known = max((value for value in (self.highest, seen) if value is not None), default=None)
+        if known is None or (self.last_value is not None and self.last_value >= known):
+            return None
+        return known
+
+
+class CounterRows:
+    """The rows of the counters of one sequence, as they are stored: nothing here judges them."""
+
+    def __init__(
+        self, table: str, layout: ItemLayout, numbers: Numbers, *, region: str, wall: Callable[[], float]
+    ) -> None:
+        if table == layout.schema.table and layout.schema.partition_type == "N":
+            where = f"SEQUENCES[{numbers.alias!r}]['OPTIONS']['counter_table']"
+            raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
+        self.name = f"{numbers.alias}@{region}" if region else numbers.alias
+        """Under which the rows are: each Region that has a START of its own has counters of its own."""
+        self.beside_items = table == layout.schema.table
+        """Whether the counters are in the table of the items."""
+        self.schema = layout.schema if self.beside_items else counter_schema(table, layout.schema.client)
+        self.table = table
+        self._numbers = numbers
+        self._wall = wall
+
+    def key(self, scope: Scope) -> dict[str, Any]:
+        """The counter's key: in the table of counters, or beside the items under a key that items cannot have."""
+        if self.beside_items:
+            return self.schema.key(f"#counter#{self.name}#{scope_text(scope)}", 0)
+        return {"sequence": {"S": self.name}, "scope": {"S": scope_text(scope)}}
+
+    def state(self, scope: Scope, send: Send) -> CounterState:
+        """The counter now, by one consistent read."""
+        answer = send("get_item", expressions.read_item(self.table, self.key(scope)))
+        return CounterState.of_row(answer.get("Item", {}), dynamodb.used_units(answer))
+
+    def of_scopes(self, scopes: Sequence[Scope], send: Send) -> dict[Scope, Mapping[str, Any]]:
+        """The stored counters of at most 100 scopes, empty where none is stored. Those that the engine leaves out are
+        missing. One consistent request."""
+        if not scopes:
+            return {}
+        keys = [self.key(scope) for scope in scopes]
+        attributes = [*keys[0], *_COUNTING, GIVEN_BACK, BORN]
+        answer = send("batch_get_item", expressions.read_keys(self.table, keys, attributes=attributes))
+        left_out = answer.get("UnprocessedKeys", {}).get(self.table, {}).get("Keys", ())
+        found = {str({name: row[name] for name in keys[0]}): row for row in answer["Responses"].get(self.table, ())}
+        wanted = ((scope, key) for scope, key in zip(scopes, keys, strict=True) if key not in left_out)
+        return {scope: dynamodb.unmarshal(found.get(str(key), {})) for scope, key in wanted}
+
+    def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
+        """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
+        after = {"sequence": {"S": self.name}, "scope": {"S": cursor}} if cursor else None
+        now = self._wall()
+        tallies = [name for ruler in RULERS for name in ruler.names(now)]
+        attributes = ("last_value", "updated_at", "frozen", SINCE, *tallies)
+        request = expressions.query_numbers(
+            self.schema, self.name, newest_first=False, limit=limit, after=after, attributes=attributes
+        )
+        request = expressions.beginning(request, begin) if begin else request
+        answer = read("query", request, client=self.schema.client)
+        rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
+        following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        return [self.listed(scope_of_text(row["scope"]), row, row.get("last_value")) for row in rows], following
+
+    def listed(self, counted_in: Scope, row: Mapping[str, Any], last_value: int | None) -> Counter:
+        """A counter as lists show it. Somebody may have stored what is no number: it is shown, too."""
+        scope, period = parted(counted_in)
+        tallies = {name: row[name] for name in (SINCE, *tallies_in(row)) if isinstance(row.get(name), int)}
+        return Counter(
+            sequence=self._numbers.alias,
+            scope=scope,
+            period=period,
+            last_value=last_value,
+            updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
+            frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
+            percent_used=self._numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
+            tallies=tallies,
+        )
