@@ -363,9 +363,7 @@ BARS = (
     *(bar for crowd in HOST_CROWDS for bar in _hosts(*crowd)),
     Bar(figure="shortage of the budget", text="after a shortage: share of the budget for tickets", least=0.95),
     Bar(figure="shortage requests", text="the same: requests a ticket", most=0.2),
-    Bar(
-        figure="first page units", text="first page of 200,000 tickets over the first page of 200: read units", most=1.0
-    ),
+    Bar(figure="first page units", text="first page of 200,000 tickets over one of 200: read units", most=1.0),
     Bar(figure="first page time", text="the same: time", most=1.2),
     Bar(figure="memory", text="memory after 1,000,000 tickets, 10,000 projects over that after half", most=1.05),
 )
