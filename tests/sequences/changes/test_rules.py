@@ -549,6 +549,15 @@ class TestSwitch:
         with pytest.raises(RulesChanged):
             put()
 
+    def test_it_is_finished_before_other_settings_are_adopted(self, become: Become) -> None:
+        """What has changed beside a running switch is not adopted; it names what comes first."""
+        become(HIGHEST, LISTED)
+        put()
+        switch("orders", to="TransactionalCounter", **WHO)
+        become(TRANSACTIONAL, LISTED, TABLE="more_items")
+        with pytest.raises(OperationNotSupported, match="is in a switch: finish that with its former settings"):
+            adopt("orders", **WHO)
+
     def test_another_change_beside_it(self, become: Become) -> None:
         """A switch takes no other change with it."""
         become(HIGHEST, LISTED, TABLE="old_items")

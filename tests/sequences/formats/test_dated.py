@@ -273,6 +273,13 @@ def test_a_preview_ends_with_the_sequence() -> None:
         assert preview(5, "two", scope="x", date=LAST_YEAR) == ["x/2025/0001", "x/2025/0002"]
 
 
+@pytest.mark.parametrize("count", [0, -1, 1_000_001, True, "2"])
+def test_a_preview_of_no_count(count: Any) -> None:
+    """A preview of no value, of too many, or of what is no number is refused, and names the count."""
+    with pytest.raises(ValueError, match="count"):
+        preview(count, "atomic", scope="x")
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
