@@ -23,7 +23,6 @@ LARGE_FILES = {
     "sequences/changes/__init__.py": 367,
     "sequences/changes/changing.py": 373,
     "sequences/lab/recipes.py": 398,
-    "sequences/ops/doctor/judging.py": 302,
     "sequences/ops/forecast/callers.py": 484,
     "sequences/ops/forecast/estimate.py": 309,
     "sequences/ops/insight.py": 354,

@@ -1,7 +1,7 @@
 """The tests that run first on a mutant of a module, besides those in the file of the module's name.
 
-They are in the folder of their room, or anywhere below the folder of the app. A name that ends with "/" is a folder: its
-tests are those of each module in it that is not named. A module without any meets all tests of its room.
+They are in the folder of their room, or anywhere below the folder of the app. A name that ends with "/" is a folder:
+its tests are those of each module in it that is not named. A module without any meets all tests of its room.
 """
 
 __all__ = ["OWN_TESTS"]

@@ -12,6 +12,14 @@ from ...rows.soundness import Needs, Verdict
 __all__ = ["ClientFacts", "Fact", "Facts", "Finding", "TableFacts", "Unknown", "Use"]
 
 
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Stands for a fact that could not be read, and says why."""
+
+    reason: str
+    remedy: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """One thing that was looked at: of a table, a client or a sequence, what was found, why it matters, what helps."""
@@ -23,13 +31,39 @@ class Finding:
     reason: str
     remedy: str = ""
 
+    @classmethod
+    def either(
+        cls,
+        subject: str,
+        about: str,
+        is_good: bool,
+        found: str,
+        reasons: tuple[str, str],
+        remedy: str,
+        otherwise: Verdict = Verdict.CAREFUL,
+    ) -> Finding:
+        """A finding that is good, with the first of the reasons, or needs the remedy, with the second."""
+        return cls(
+            subject=subject,
+            about=about,
+            verdict=Verdict.GOOD if is_good else otherwise,
+            found=found,
+            reason=reasons[0 if is_good else 1],
+            remedy="" if is_good else remedy,
+        )
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Stands for a fact that could not be read, and says why."""
-
-    reason: str
-    remedy: str = ""
+    @classmethod
+    def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Finding:
+        """A finding about a fact that could not be read."""
+        told = fact or Unknown("It was not read.")
+        return cls(
+            subject=subject,
+            about=about,
+            verdict=Verdict.UNKNOWN,
+            found="not known",
+            reason=told.reason,
+            remedy=told.remedy,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
