@@ -20,7 +20,7 @@ import botocore.exceptions
 from ..exceptions import NotWritten, OutcomeUnknown, TableMissing
 from ..metrics import metrics
 from .budgets import granted
-from .configuration import DEFAULT_CLIENT, READ_SECONDS, client_options
+from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .connections import within
 from .engine_clock import EngineClock
 from .errors import UNREADABLE, translate_errors
@@ -62,9 +62,12 @@ class _Client:
         self.reset()
 
     def reset(self) -> None:
-        self._making = Making(self.alias)
+        self._making = Making(self._options)
         self.lives = KnownLives()
         self.clock = EngineClock()
+
+    def _options(self) -> ClientOptions:
+        return client_options(self.alias)
 
     @property
     def made(self) -> Made | None:
@@ -87,7 +90,7 @@ class _Client:
         if making.error is None:
             return making.here()
         if self._making is making:
-            self._making = Making(self.alias)  # the next call tries again
+            self._making = Making(self._options)  # the next call tries again
         raise making.error
 
 

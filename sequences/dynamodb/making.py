@@ -16,7 +16,7 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
-from .configuration import ClientOptions, client_options
+from .configuration import ClientOptions
 from .connections import LEAN_POOLS, POOLS
 from .errors import translate_errors
 from .lean import LeanClient
@@ -39,10 +39,10 @@ class Made:
     read_seconds: float
 
     @classmethod
-    def of(cls, alias: str) -> Made:
-        """Make one, as the settings say. Raises NotConfigured and InvalidSequence."""
+    def of(cls, read_options: Callable[[], ClientOptions]) -> Made:
+        """Make one, as its options say now. Raises NotConfigured and InvalidSequence."""
         with translate_errors("connect"):
-            options = client_options(alias)
+            options = read_options()
             client = _make_client(options)
             send = LeanClient(client).call if options.lean else partial(_send, client)
             account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
@@ -61,9 +61,9 @@ class Making:
     the task itself, each step is one atomic operation, and nobody waits for a lock that an interrupted thread holds.
     """
 
-    def __init__(self, alias: str) -> None:
-        self._alias = alias
-        self._tasks = deque([alias])
+    def __init__(self, read_options: Callable[[], ClientOptions]) -> None:
+        self._read_options = read_options
+        self._tasks = deque([read_options])
         self._running = threading.Lock()
         self._running.acquire()
         self.made: Made | None = None
@@ -83,11 +83,11 @@ class Making:
 
     def _run(self) -> None:
         try:
-            alias = self._tasks.pop()
+            read_options = self._tasks.pop()
         except IndexError:
             return
         try:
-            self.made = Made.of(alias)
+            self.made = Made.of(read_options)
         except BaseException as error:  # noqa: BLE001 - who waits raises it
             self.error = error
         finally:
@@ -102,7 +102,7 @@ class Making:
 
     def here(self) -> Made:
         """Make another one in this thread, for a caller without a deadline: the first may wait for what he holds."""
-        self.made = made = Made.of(self._alias)
+        self.made = made = Made.of(self._read_options)
         return made
 
 
