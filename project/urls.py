@@ -12,7 +12,7 @@ from tickets.views import problems
 
 urlpatterns = [
     path("admin/login/", limited(admin.site.login)),
-    # Our page counts wrong passwords, and that of the administration does not.
+    # Our page counts wrong passwords; the administration's does not.
     path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:password")),
     path("admin/", admin.site.urls),
     path("api/", include("tickets.api.urls")),

@@ -8,7 +8,7 @@ one function:
     allocation = put_next("tickets", {"title": "Printer on fire"}, scope="ABC", idempotency_token=request_id)
     allocation.value  # 42: already stored, never given again, and the same for every repeat of this request
 
-`put_next_many` stores many items, `put_next_each` tells of each whether it was stored, and `put_next_together` stores
+`put_next_many` stores many items, `put_next_each` says of each whether it was stored, and `put_next_together` stores
 all of them under values that follow each other, or none.
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
 `format_value` writes a value for people, as "INV-2026-000042", `parse` reads what they type, and `preview` shows what

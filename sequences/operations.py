@@ -18,7 +18,7 @@ class SeedSequence(Operation):
     Every later number is higher than those of the column. A sequence only moves up, so the migration may run again, and
     after a rollback it stays where it is. Backwards nothing happens. A column without numbers sends nothing.
 
-    `scope` is that of the column's `SequenceField`: None, the name of a field, or a function from the row to a scope.
+    `scope` is as in the column's `SequenceField`: None, the name of a field, or a function from the row to a scope.
 
     Cost: one query to the database, and for each scope what `seed` costs. Raises what `seed` raises. Stop the processes
     that use a `BlockAllocator` before: they hand out the rest of their blocks.

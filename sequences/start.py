@@ -33,7 +33,7 @@ def require_sound() -> None:
             if not strategy.needs.is_elsewhere:
                 raise type(error)(f"The sequence {strategy.alias!r}: {error}") from error
         except SequenceError:
-            pass  # a write, a check or the doctor tells of it
+            pass  # a write, a check or the doctor says so
 
 
 def _usable() -> Iterator[Strategy]:

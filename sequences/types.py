@@ -155,8 +155,8 @@ class Change:
 class SequenceConfig:
     """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`, `format` is None without FORMAT.
 
-    `region` is that of the client; it is known if `home_region` is set, or if START names Regions. Then `starts` has
-    the START of each, and `start` is that of this Region.
+    `region` is the client's; it is known if `home_region` is set, or if START names Regions. Then `starts` has
+    the START of each, and `start` is this Region's.
     """
 
     alias: str

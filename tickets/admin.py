@@ -70,7 +70,7 @@ class TicketAdmin(StoredAdmin):
     """The projects or, with `?project=ABC`, the tickets of one project."""
 
     def listed(self, request: HttpRequest) -> dict[str, Any]:
-        """One page of projects or tickets. Tickets cost one read more, that of their project."""
+        """One page of projects or tickets. Tickets cost one read more, of their project."""
         key, cursor = request.GET.get("project"), request.GET.get("cursor")
         if key is None:
             return {"page": selectors.list_projects(cursor=cursor)}

@@ -43,7 +43,7 @@ class Headers(CSPMiddleware):
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
-        """The policy of pages with what its view adds, or that of data."""
+        """The policy of pages with what its view adds, or the policy of data."""
         if not is_page(response):
             return PolicyParts(config=DATA)
         return super().get_policy_parts(request, response, report_only)

@@ -1,6 +1,6 @@
 """The metrics at `/metrics`, for a monitor that knows METRICS_TOKEN; without that setting there is no such address.
 
-The middleware stands with that of the health: a monitor asks each machine by its number, not by the site's name.
+The middleware stands beside the one for health: a monitor asks each machine by its number, not by the site's name.
 """
 
 from collections.abc import Callable

@@ -134,7 +134,7 @@ class TicketKey:
 
 
 def project_of(key: str | TicketKey) -> str:
-    """The key of a project, from its own or that of a ticket in it."""
+    """The key of a project, from its own or a ticket's."""
     return key.project if isinstance(key, TicketKey) else key
 
 

@@ -46,7 +46,7 @@ class Validator(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Text:
-    """A text of `least` to `most` characters, of which something is seen. It has one line, unless `lines` is set.
+    """A text of `least` to `most` characters, some of them visible. It has one line, unless `lines` is set.
 
     Spaces around it are removed. `without` are characters that it cannot have.
     """

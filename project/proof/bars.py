@@ -262,7 +262,7 @@ def memory() -> Figures:
 
 
 def first_page() -> Figures:
-    """The first page of a project with 200,000 tickets over that of one with 200, read in turns."""
+    """The first page of a project with 200,000 tickets over the first page of one with 200, read in turns."""
     from sequences import put_next_many
     from tickets import selectors
 

@@ -59,7 +59,7 @@ KEPT = LOCAL / "soak"
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The length of a run, and its faults. `lost` to `doubled` are shares of the requests to the engine, and
-    `quiet` is that of the writes in quiet scopes that are held or doubled.
+    `quiet` is the share of the writes in quiet scopes that are held or doubled.
 
     `worker_kills` to `clock_jumps` count the incidents of the whole run. If `minutes` are given, they set the length of
     the run, and the counts are for each minute.

@@ -35,7 +35,7 @@ class ScopeForm(forms.Form):
             del self.fields["period"]
 
     def clean(self) -> dict[str, Any]:
-        """Find the `counted` scope: in its period, or in that of today."""
+        """Find the `counted` scope: in its period, or in today's."""
         cleaned: dict[str, Any] = super().clean() or {}
         if not self.errors:
             named, period = named_scope(cleaned["scope"] or None), cleaned.get("period") or None

@@ -12,7 +12,7 @@ answer means. This module knows who leads and who waits; `leader` knows when a w
 
 The guarantees, each with a test:
 
-1. A request is answered exactly once, and its caller gets that answer, whoever was the leader.
+1. A request is answered exactly once, and its caller gets that answer, whichever waiter was the leader.
 2. While an earlier send of a write may still arrive, none of its requests gets a certain answer or another number,
    until something stored decides it (see `leader`).
 3. A request that fails alone (a bad item, a used token) does not harm the others: they get values without it.

@@ -52,7 +52,7 @@ _HINT = struct.Struct("<32sqdI")
 _SLOT_BYTES = 64
 SLOTS = TURNS_BYTES // _SLOT_BYTES
 
-# The sockets by their descriptors. They are references without a callback: in that of a WeakSet the exception of
+# The sockets by their descriptors. They are references without a callback: in a WeakSet's callback the exception of
 # a signal's handler is lost. A dead one is replaced when its descriptor is used again.
 _places: dict[int, ReferenceType[socket.socket]] = {}
 

@@ -51,7 +51,7 @@ def _place(name: str) -> tuple[bytes, int]:
 
 
 def _value_at(memory: Memory, key: bytes, offset: int) -> int | None:
-    """The value in a place; None if it is that of another name, or half of a new one."""
+    """The value in a place; None if it belongs to another name, or is half of a new one."""
     found, value, checksum = _PLACE.unpack_from(memory.view, offset)
     return int(value) if found == key and checksum == _checksum(key, value) else None
 

@@ -12,8 +12,7 @@ under the first number of the undecided write, which at most one of the two can 
     W  again                      |--refused: the condition of A does not hold
     W' = [B]   from 4 on                          |--stored: B has 4, and A is refused for certain
 
-If W arrives first, 4 has the token of W, which tells that A and B are stored. Requests at their deadlines are told that
-the outcome is unknown.
+If W arrives first, 4 has the token of W: A and B are stored. For requests at their deadlines the outcome is unknown.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ class Pending(Generic[R]):
     """A pending request: its cost so far, the value reserved for it, and its one answer.
 
     Its `refusal` becomes the answer when no earlier send of it can arrive any more. If it stores several items, the
-    answer is the allocation of the first, and `rest` has those of the others. Its `deadline` is that of its waiter,
-    unless one waiter carries the requests of several callers. `group_size` counts the items in the write that stored
+    answer is the allocation of the first, and `rest` has the others. Its `deadline` is its waiter's, unless one waiter
+    carries the requests of several callers. `group_size` counts the items in the write that stored
     it.
     """
 

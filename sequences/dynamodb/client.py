@@ -140,7 +140,7 @@ def region(alias: str = DEFAULT_CLIENT) -> str:
     No client is made for that, and nothing is asked.
     """
     options = client_options(alias)
-    with suppress(botocore.exceptions.BotoCoreError):  # an unknown profile: whoever makes the client hears of it
+    with suppress(botocore.exceptions.BotoCoreError):  # an unknown profile: the making of the client says so
         return options.region or boto3.session.Session(profile_name=options.profile).region_name or ""
     return ""
 

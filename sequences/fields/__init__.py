@@ -189,7 +189,7 @@ def number_on_commit(*rows: models.Model) -> None:
     """Number these saved rows of one model when their SQL transaction is committed, and set the numbers on the objects.
 
     Fields with `on_commit=True` do this by themselves in `save` and `bulk_create`; call it for rows that come another
-    way. The guarantee is that of `number_rows`. A row that is rolled back, or deleted before the commit, takes no
+    way. The guarantee is `number_rows`'s. A row that is rolled back, or deleted before the commit, takes no
     number. A failure after the commit is logged and not raised, because the row is stored: `number_rows` numbers it
     later.
     """

@@ -121,7 +121,7 @@ class Format:
     def clash(self) -> Clash | None:
         """Find two with the same text: different in value and scope, or in their period; None if there are none.
 
-        Two scopes have the same texts if FORMAT has no {scope}; that is told by `uses_scope`, and not here.
+        Two scopes have the same texts if FORMAT has no {scope}: see `uses_scope`.
         """
         return (self._beside and self._beside.clash) or clash_of_periods(self._writer)
 

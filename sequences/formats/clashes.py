@@ -91,7 +91,7 @@ class SideBySide:
                 yield value
 
     def _clashes(self, short: int) -> Iterator[Clash]:
-        """Longer values whose text is also that of this one, in a longer scope."""
+        """Longer values that have this text, too, in a longer scope."""
         period = self._writer.period.name(ANY_DAY)
         digits, between = self._digits.write(short), self._between(short)
         end = self._row(between, digits)

@@ -66,7 +66,7 @@ class Period:
         return cls(kind=kind, fiscal_start=start, fiscal_named_by=named_by, zone=zone)
 
     def date_of(self, given: date | datetime | None, now: float) -> date:
-        """The document's date: the day that is given, or that of `now` (seconds since 1970) for None.
+        """The document's date: the day that is given, or the day of `now` (seconds since 1970) for None.
 
         A date is taken as it is. A datetime with a time zone is converted to the zone of the sequence; one without is
         in that zone already. Raises ValueError for anything else, and for a year without four digits.
@@ -138,7 +138,7 @@ class Period:
 
     @property
     def _named_later(self) -> int:
-        """How many years after that of its beginning a fiscal year is named."""
+        """How many years after its first day a fiscal year is named."""
         return int(self.fiscal_named_by == "end" and self.fiscal_start != (1, 1))
 
 

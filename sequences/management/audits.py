@@ -159,7 +159,7 @@ class _Format(Protocol):
 
 
 class _Csv:
-    """Writes every void and every gap as a line for an auditor. `last` is that of a gap, `text` that of `first`."""
+    """Writes a line for each void and each gap. `last` is a gap's last value, `text` the text of `first`."""
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
         self._lines = csv.writer(_Lined(write), lineterminator="")

@@ -1,4 +1,4 @@
-"""What the core tells of itself, as amounts of the instruments, to the recorders of this process."""
+"""What happens in the core, as amounts of the instruments, for the recorders of this process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _here = _Here()
 
 
 class Request:
-    """One request to DynamoDB that is under way; whoever sends it says which `units` it took."""
+    """One request to DynamoDB that is under way; its sender says which `units` it took."""
 
     units = 0.0
 
@@ -155,7 +155,7 @@ class Metrics:
             if request.units:
                 self._tell(UNITS, request.units, sequence, name, "write" if operation in WRITES else "read")
 
-    # How it is told.
+    # How recorders get it.
 
     def _span(
         self, name: str, attributes: Mapping[str, str], *, to_dynamodb: bool = False
@@ -168,7 +168,7 @@ class Metrics:
     def _tell(self, instrument: Instrument, amount: float, *labels: str) -> None:
         _here.later.append((instrument, amount, labels))
         if _here.busy:
-            return  # a signal handler struck inside a recorder, which may hold a lock: it is told below
+            return  # a signal handler struck inside a recorder, which may hold a lock: it gets this below
         _here.busy = True
         try:
             with _lock:
@@ -178,7 +178,7 @@ class Metrics:
             _here.busy = False
 
     def _record(self, instrument: Instrument, amount: float, labels: tuple[str, ...]) -> None:
-        """Tell every recorder. One that fails is told nothing more: no caller loses a number by it."""
+        """Give it to every recorder. One that fails gets nothing more: no caller loses a number by it."""
         for recorder in self.recorders:
             try:
                 recorder.record(instrument, amount, labels)

@@ -133,13 +133,13 @@ def check_texts(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Chec
 
 
 def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
-    said = f"{strategy.format.where} is {strategy.config.format!r}; the text {clash.text!r} is that of "
+    said = f"{strategy.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
     hint = (
         "Put {period} into FORMAT, or parts of the date that tell the period."
         if clash.one.period != clash.other.period
         else "Put a character that is no digit, such as '-', between {scope} and {value}."
     )
-    return Error(f"{said}{clash.one}, and of {clash.other}.", hint=hint, id="sequences.E007")
+    return Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
 
 
 @register(Tags.compatibility)

@@ -158,7 +158,7 @@ def last_audit(strategy: Strategy) -> AuditResult | None:
 
 
 def scope_figures(strategy: Strategy, counters: Sequence[Counter]) -> list[ScopeFigures]:
-    """The figures of some scopes. Cost: that of `rates_of`."""
+    """The figures of some scopes. Cost: as `rates_of`."""
     return [
         ScopeFigures(
             counter=counter,

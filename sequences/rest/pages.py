@@ -10,7 +10,7 @@ __all__ = ["linked_page"]
 
 
 def linked_page(request: Request, results: Any, **cursors: str | None) -> Response:
-    """A page. `cursors` has that of each page beside it, as `next=...`; None if there is none."""
+    """A page. `cursors` names the cursor of each page beside it, as `next=...`; None if there is no such page."""
     here = request.build_absolute_uri()
     beside = {name: cursor and replace_query_param(here, "cursor", cursor) for name, cursor in cursors.items()}
     links = ", ".join(f'<{address}>; rel="{name}"' for name, address in beside.items() if address)

@@ -1,6 +1,6 @@
 """The table of what every error means for the person who sent the request: a row an error.
 
-A class without a row has that of its parent.
+A class without a row has its parent's.
 """
 
 from __future__ import annotations

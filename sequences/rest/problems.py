@@ -44,7 +44,7 @@ PERHAPS = "Your request may have been carried out all the same."
 def problem_of(error: Exception, where: str, rows: Mapping[type[Exception], Problem] = PROBLEMS) -> Problem:
     """What this error means for its reader.
 
-    Logs an error of ours if the remedy is to repeat or to tell an administrator. One that has no row but that of
+    Logs an error of ours if the remedy is to repeat or to tell an administrator. One that has only the row of
     `Exception` is a fault, which Django logs.
     """
     row = _row_of(error, rows)
@@ -82,7 +82,7 @@ def _wrong_fields(detail: Any, path: tuple[str, ...] = ()) -> Iterator[WrongFiel
 
 
 def _row_of(error: Exception, rows: Mapping[type[Exception], Problem]) -> Problem:
-    """The row of the error's class, or that of its status if it is an error of REST framework's without a row."""
+    """The row of the error's class. For an error of REST framework's without one, the row of its status."""
     kind = next(kind for kind in type(error).__mro__ if kind in rows)
     row = rows[kind]
     if not isinstance(error, drf.APIException) or error.status_code == row.status:
@@ -123,7 +123,7 @@ def _detail(error: Exception, row: Problem, wrong: Sequence[WrongField]) -> str:
 
 
 def _message(error: Exception) -> str:
-    """The error's own message; empty if it has none for people, as that of an address without a view."""
+    """The error's own message; empty if it has none for people, as for an address without a view."""
     said = error.detail if isinstance(error, drf.APIException) else error.args[:1] and error.args[0]
     return str(said) if isinstance(said, str) else ""
 

@@ -29,7 +29,7 @@ class Answers:
         self._texts = texts
 
     def value(self, first: int, place: int) -> int:
-        """The value of an item, from that of the first item of its request."""
+        """The value of an item, from the value of the first item of its request."""
         return first + self._assigner.numbers.step * place
 
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:

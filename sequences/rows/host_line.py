@@ -90,7 +90,7 @@ class Turn:
 
     @property
     def fingerprint(self) -> str:
-        """What the row of the line tells of the tables and the partition."""
+        """What the row of the line says about the tables and the partition."""
         return hashlib.sha256(self.counted_in.encode()).hexdigest()[:16]
 
 

@@ -78,7 +78,7 @@ class ItemLayout(LayoutOptions):
 
     @cached_property
     def _partitions(self) -> LRU[str]:
-        """The partition keys that were made last, as each item of a group needs that of its scope."""
+        """The partition keys that were made last: each item of a group needs its scope's."""
         return LRU()
 
     def key(self, scope: Scope, value: int) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def reservation(
 ) -> PutRequest:
     """The request for `count` values that a repeat with the same token gets again. Nothing but a marker is stored.
 
-    Bare values do not tell of which period they are, so that a repeat in another one is another request.
+    Bare values do not show their period, so a repeat in another period is another request.
     """
     wanted = digest({"#count": {"N": str(count)}, **({"#period": {"S": period}} if period else {})})
     return PutRequest(item=None, token=token, count=count, digest=wanted, day=day)

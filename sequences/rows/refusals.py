@@ -54,7 +54,7 @@ class Refusals:
 
         A row has the sign of the write that stored it, and a write stores all its rows or none. A row under a number is
         never deleted, so that a write whose number has the sign of another write is never stored. Nor is one whose
-        marker is that of another call. But a row under a key of the caller's own decides nothing: it may be deleted.
+        marker belongs to another call. But a row under a key of the caller's own decides nothing: it may be deleted.
         """
         refusal = self._with_rows(refusal)
         write, undecided = refusal.write, refusal.undecided

@@ -123,7 +123,7 @@ def rules_of(
 ) -> Told:
     """The rules by which a strategy of this class writes: the keys that are not always GOOD.
 
-    `counters` is the table of its counters, empty if it has none. Tables are told without TABLE_PREFIX.
+    `counters` is the table of its counters, empty if it has none. Tables are named without TABLE_PREFIX.
     """
     schema, period = layout.schema, config.period
     rules: dict[str, Any] = {

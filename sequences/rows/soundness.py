@@ -36,7 +36,7 @@ class Verdict(enum.StrEnum):
 class Needs:
     """What decides whether a sequence is sound: its tables that are looked at, and what its settings say.
 
-    `region` is that of its client, known if `home_region` is set or START names Regions (`striped`).
+    `region` is its client's, known if `home_region` is set or START names Regions (`striped`).
     """
 
     sequence: str

@@ -59,7 +59,7 @@ def hour_of(now: float) -> int:
 
 @lru_cache(4)
 def _current(hour: int) -> tuple[str, str]:
-    """The tallies of an hour, that of its day first."""
+    """The tallies of an hour; its day's comes first."""
     day, hours = RULERS
     return f"{day.letter}{hour * HOUR // day.seconds}", f"{hours.letter}{hour}"
 

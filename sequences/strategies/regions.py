@@ -29,7 +29,7 @@ def home_region(where: str, entry: Mapping[str, Any]) -> str:
 
 
 def accepted_risks(where: str, entry: Mapping[str, Any]) -> frozenset[str]:
-    """The risks that the sequence takes although it is told of them. Raises InvalidSequence."""
+    """The risks that the sequence accepts by name. Raises InvalidSequence."""
     accepted = entry.get("ACCEPT", ())
     if isinstance(accepted, str) or not isinstance(accepted, list | tuple | set | frozenset):
         raise InvalidSequence(f"{where}['ACCEPT'] is {accepted!r}; it must be a list of risks: {', '.join(RISKS)}.")

@@ -7,7 +7,7 @@ Both are made and forgotten for each test. A test that uses the embedded engine,
 not run where the engine is not installed. Then the run says so in its last line, and its exit status is 1 unless it was
 asked for by `--without-engine`.
 
-It is no entry point: whoever only has the app installed does not load it.
+It is no entry point: a project that only installs the app does not load it.
 """
 
 from __future__ import annotations

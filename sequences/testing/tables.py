@@ -48,7 +48,7 @@ def sequence_tables(rows: Rows | None = None) -> Iterator[list[str]]:
 
 
 def _make() -> list[str]:
-    """Make what is missing. A test may configure something wrong on purpose: whoever uses it is told."""
+    """Make what is missing. A test may configure something wrong on purpose: its use raises."""
     made: list[str] = []
     with contextlib.suppress(InvalidSequence, StorageRefused):
         pages = dynamodb.shared_client().get_paginator("list_tables").paginate()

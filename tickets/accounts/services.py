@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def make_token(user: User, *, name: str, days: int | None) -> tuple[ApiToken, str]:
-    """A new token of this person and its text, which is told only now. Expired tokens of the person are removed.
+    """A new token of this person and its text, which nothing shows again. Expired tokens of the person are removed.
 
     Raises InvalidInput if a field is wrong, or if the person has `MOST_TOKENS` already.
     """

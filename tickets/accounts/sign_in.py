@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def address_of(request: HttpRequest) -> str:
-    """The address that a request comes from; of IPv6 its first half, the rest of which its owner chooses freely.
+    """The address that a request comes from; of IPv6 its first half, as its owner chooses the rest freely.
 
     Behind PROXIES proxies it is the one that the first of them has seen, in X-Forwarded-For.
     """

@@ -34,7 +34,7 @@ class Days:
 
 
 class Password:
-    """A password that somebody types. Whether it is the right one is told elsewhere."""
+    """A password that somebody types. Whether it is the right one is checked elsewhere."""
 
     most = 4096
     hint = f"Up to {most:,} characters."

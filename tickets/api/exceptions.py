@@ -1,4 +1,4 @@
-"""Errors as JSON. Their meanings are in `tickets.problems`, their shape is that of `sequences.rest.answers`.
+"""Errors as JSON. Their meanings are in `tickets.problems`, their shape is in `sequences.rest.answers`.
 
 `current` is the ticket or the order as it is now, if a change of it was refused, or if a ticket has moved: a request
 for its former key is answered with status 308 and the address of the present one.

@@ -19,12 +19,12 @@ Schema = dict[str, Any]
 OF_TEXTS: Mapping[str, Schema] = {
     "VisibleText": {
         "type": "string",
-        "description": "A text of which something is seen. Spaces around it are removed.",
+        "description": "A text with visible characters. Spaces around it are removed.",
         "pattern": validators.SEEN,
     },
     "VisibleTextOrNothing": {
         "type": "string",
-        "description": "A text of which something is seen. Spaces around it are removed; one of spaces is empty.",
+        "description": "A text with visible characters, or none. Spaces around it are removed; one of spaces is empty.",
         "pattern": f"^[ \\t\\n\\r]*$|{validators.SEEN}",
     },
 }

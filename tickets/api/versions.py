@@ -86,6 +86,6 @@ def _version_of(sent: str) -> int | None:
     if tags == [ANY]:
         return None
     if len(tags) > 1:
-        raise InvalidInput({"If-Match": "Send one ETag: that of the version which you have read."})
+        raise InvalidInput({"If-Match": "Send one ETag: the one of the version that you have read."})
     found = re.fullmatch(r'(?:W/)?"([1-9][0-9]{0,14})-[0-9a-f]{8}"', sent)
     return int(found[1]) if found else NO_VERSION

@@ -15,7 +15,7 @@ from tickets.api.requests import FormerKey
 class ProjectView(APIView):
     """A view of a project or its tickets. A ticket that has moved out of the caller's sight is not found.
 
-    Whoever may ask is sent from a former key of the project to the present one.
+    A caller with access is sent from a former key of the project to the present one.
     """
 
     of_any_key: ClassVar[Collection[str]] = ()

@@ -46,8 +46,8 @@ def export_tickets(
     `shown` makes of a ticket what the reader may see. The first page is read at once. Raises what `list_tickets`
     raises; after the first page a last line says that the file is incomplete, and then the error is raised. So it is
     after MOST_SECONDS, with TimeoutError. Tickets
-    that are filed meanwhile are in it only if they come after those that were read. The cost is that of the list's
-    pages.
+    that are filed meanwhile are in it only if they come after those that were read. The list's pages are
+    the cost.
     """
     first = selectors.list_tickets(project, where=where, order=order, limit=PAGE)
     return _parts(project, first, where, order, shown)

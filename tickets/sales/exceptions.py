@@ -22,7 +22,7 @@ class OrderNotFound(NotFound):
 
 
 class InvoiceNotFound(NotFound):
-    """No invoice has this number; `reason` says more if the text cannot be that of an invoice."""
+    """No invoice has this number; `reason` says more if no invoice can have the text."""
 
     def __init__(self, name: object, reason: str = "") -> None:
         super().__init__(f"There is no invoice {name}. {reason}".strip())

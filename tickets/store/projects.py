@@ -196,5 +196,5 @@ def project_from_row(row: Row) -> Project:
 
 
 def partition_from_row(row: Row) -> str:
-    """The partition of a project, from its row in the register: that of its key, unless it was renamed."""
+    """The partition of a project, from its row in the register: the partition of its key, unless it was renamed."""
     return str(row.get("partition", row["key"]))

@@ -177,7 +177,7 @@ def _changes(stored: Mapping[str, Any]) -> Changes:
 
 
 def _values(encrypted: str, key: str) -> Row:
-    """The values before and after of each field; none with another key than that of the ticket."""
+    """The values before and after of each field; none with another key than the ticket's."""
     if not encrypted or not key:
         return {}
     try:

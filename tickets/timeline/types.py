@@ -28,7 +28,7 @@ class Kind(StrEnum):
 class Event:
     """One comment or change of a ticket: who did it, and when.
 
-    `text` is that of a comment, or the reason of the person who voided or restored the ticket. A comment has a
+    `text` is a comment's, or the reason of the person who voided or restored the ticket. A comment has a
     `version`, which starts at 1 and grows by 1 when its author changes it; one that was withdrawn is `void`.
     """
 

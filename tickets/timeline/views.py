@@ -68,7 +68,7 @@ def _change(request: HttpRequest, key: TicketKey, number: int, *, withdrawn: boo
 
 
 def event_address(ticket: Ticket, number: int) -> str:
-    """The address of an event: that of the page of the timeline that has it, and its place there."""
+    """The address of an event: the page of the timeline that has it, and its place there."""
     cursor = timeline.cursor_to(ticket, number)
     query = f"?{urlencode({'cursor': cursor})}" if cursor else ""
     return f"{reverse('tickets:ticket', args=[ticket.key])}{query}#event-{number}"

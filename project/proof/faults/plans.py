@@ -143,8 +143,8 @@ class Rule:
 class Limits:
     """What each partition takes, and how far away it is; `partitions` follows it.
 
-    `units` is the write units a second, of which those of `burst` seconds are kept while they are unused. `latency` is
-    that of each request in seconds, half of it before the partition sees it. `keys` are the key names of the tables,
+    `units` is the write units a second; unused ones of `burst` seconds are kept. `latency` is the seconds of a request,
+    half of them before the partition sees it. `keys` are the key names of the tables,
     each time the partition key first.
     """
 

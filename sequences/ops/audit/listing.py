@@ -31,7 +31,7 @@ class Stored(NamedTuple):
 
 
 def cells(strategy: Strategy, scope: Scope, line: Stored | Gap | Void) -> list[object]:
-    """The cells of a line under COLUMNS. `last` is that of a gap, `text` that of `first`."""
+    """The cells of a line under COLUMNS. `last` is a gap's last value, `text` the text of `first`."""
     plain, period = parted(scope)
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
     signed = ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)

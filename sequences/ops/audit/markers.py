@@ -1,4 +1,4 @@
-"""The check of the markers of one scope: each needs the items that it tells of."""
+"""The check of the markers of one scope: each needs the items that it names."""
 
 from __future__ import annotations
 

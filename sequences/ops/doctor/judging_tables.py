@@ -152,7 +152,7 @@ def _permissions(facts: TableFacts) -> Iterator[Finding]:
             "permissions",
             not missing,
             f"missing: {missing}" if missing else "those of every write",
-            ("Tried by requests that store nothing.", "Whoever has this role cannot give numbers."),
+            ("Tried by requests that store nothing.", "A process with this role cannot give numbers."),
             f"Allow {missing} in the policy of this role, or run this in the role of the application.",
             Verdict.UNSOUND,
         )

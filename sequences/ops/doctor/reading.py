@@ -29,7 +29,7 @@ from .facts import ClientFacts, Fact, Facts, TableFacts, Unknown, Use
 
 __all__ = ["READS", "read_facts"]
 
-READS = 5  # of which the median counts
+READS = 5  # their median counts
 PATIENCE_SECONDS = 1.0  # for one answer
 # What a read asks for: no item has this key.
 NO_KEY = {"S": {"S": "#health"}, "N": {"N": "0"}}
@@ -193,7 +193,7 @@ class _Reading:
 def _caller(alias: str) -> str | Unknown:
     """In whose name a client signs."""
     try:
-        return dynamodb.caller(alias) or Unknown("This engine is not that of AWS: anybody may do everything.")
+        return dynamodb.caller(alias) or Unknown("This engine is not AWS: anybody may do everything.")
     except StorageError as error:
         return Unknown(str(error))
 

@@ -1,4 +1,4 @@
-"""What a number takes: the requests and the units of each strategy, and of which partitions it takes them.
+"""What a number costs: the requests and the units of each strategy, and the partitions that pay them.
 
 DynamoDB's rules, from
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html:
@@ -64,7 +64,7 @@ SHAPES: dict[type[Strategy], Shape] = {
 
 
 def shape_of(strategy: type[Strategy]) -> Shape:
-    """The shape of a strategy, or that of the one that it is derived from. Raises InvalidSequence if it has none."""
+    """The shape of a strategy, or of its parent class. Raises InvalidSequence if it has none."""
     for base in strategy.__mro__:
         if base in SHAPES:
             return SHAPES[base]

@@ -220,7 +220,7 @@ def _taking_turns(rate: float, traffic: Traffic, most: int) -> _Group:
 
 
 def _mixed(lone: Units, shared: Units, share: float, requests: float) -> Units:
-    """The units of numbers of which this share is alone in its write."""
+    """The units of numbers, where this share is alone in its write."""
     mix = share * lone.item.write + (1 - share) * shared.item.write
     return Units(requests, type(lone.item)(mix, lone.item.read), lone.marker, shared.counter)
 
@@ -260,7 +260,7 @@ def _ceilings(shape: Shape, traffic: Traffic, block_size: int) -> Mapping[str, f
     if shape.shares_writes:
         found["one write at a time, by turns"] = processes * each / max(processes * latency, latency + busy * each)
     else:
-        found["the writers, each of which waits for its requests"] = traffic.writers / _wait(
+        found["the writers, who wait for their requests"] = traffic.writers / _wait(
             shape, traffic, _Group(1, 1, 0), taken
         )
     if busy:

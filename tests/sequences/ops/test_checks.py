@@ -126,15 +126,15 @@ class TestTexts:
         (error,) = found(check_texts, invoices={"STRATEGY": ATOMIC, "PERIOD": "year", "FORMAT": "INV-{value}"})
         assert error.id == "sequences.E007"
         assert error.msg == (
-            "SEQUENCES['invoices']['FORMAT'] is 'INV-{value}'; the text 'INV-1' is that of 1 of the period '2024', "
-            "and of 1 of the period '2025'."
+            "SEQUENCES['invoices']['FORMAT'] is 'INV-{value}'; the text 'INV-1' belongs to 1 of the period '2024', "
+            "and to 1 of the period '2025'."
         )
         assert "{period}" in (error.hint or "")
 
     def test_a_scope_that_runs_into_the_value(self) -> None:
         """A FORMAT with nothing between scope and value is an error with such an example, and another remedy."""
         (error,) = found(check_texts, orders={"STRATEGY": ATOMIC, "FORMAT": "{scope}{value}"})
-        assert error.msg.endswith("'A11' is that of 11 of the scope 'A', and of 1 of the scope 'A1'.")
+        assert error.msg.endswith("'A11' belongs to 11 of the scope 'A', and to 1 of the scope 'A1'.")
         assert "between {scope} and {value}" in (error.hint or "")
 
     def test_texts_that_differ(self) -> None:

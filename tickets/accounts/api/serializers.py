@@ -18,7 +18,7 @@ class Credentials(Request):
 
 
 class GivenToken(Shape[dict[str, str]]):
-    """A token as it is told once."""
+    """A token as it is shown once."""
 
     token = serializers.CharField()
 
@@ -42,7 +42,7 @@ class ApiTokenSerializer(Shape[Any]):
 
 
 class MadeTokenSerializer(ApiTokenSerializer):
-    """A new token, with the text that is told only now."""
+    """A new token, with the text that is shown only now."""
 
     token = serializers.CharField()
 

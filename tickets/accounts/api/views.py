@@ -79,7 +79,7 @@ class TokenList(APIView):
 
     @extend_schema(request=NewApiToken, responses={201: MadeTokenSerializer})
     def post(self, request: Request) -> Response:
-        """Make a token, by the password. Its text is told in this answer only."""
+        """Make a token, by the password. Its text is in this answer only."""
         content = {"days": settings.API_TOKEN_DAYS, **sent(request, NewApiToken)}
         user = by_password(request, signed_in(request).get_username(), content.pop("password"))
         token, text = services.make_token(user, **content)
