@@ -39,13 +39,13 @@ __all__ = ["GLANCE_SECONDS", "CommitQueues"]
 GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether what it waits for is still to come
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """Whether this thread is inside a group: leads it, waits in it, or holds the lock."""
 
     inside = False
 
 
-_here = _Here()
+_thread = _ThreadState()
 
 
 class CommitQueues:
@@ -65,13 +65,13 @@ class CommitQueues:
         alone, without the turn that its own thread may have; the conditions of the writes keep both correct.
         """
         waiter = Waiter(pendings, deadline)
-        is_inner = _here.inside or dynamodb.in_request()
+        is_inner = _thread.inside or dynamodb.in_request()
         if is_inner or not self._joins:
             Leader(self._committer, scope, Queue(waiter), threading.Lock(), takes_turns=not is_inner).run()
             return
         try:
             try:
-                _here.inside = True
+                _thread.inside = True
                 self._serve(scope, waiter)
             finally:
                 self._leave(scope, waiter)
@@ -138,7 +138,7 @@ class CommitQueues:
                     self._hand_over(scope, queue)
                 elif not waiter.answered and waiter in queue.waiting:
                     queue.waiting.remove(waiter)
-        _here.inside = False
+        _thread.inside = False
         waiter.left = True
 
     def _hand_over(self, scope: Scope, queue: Queue) -> None:

@@ -37,7 +37,7 @@ class Memory:
     looked_at: float
 
 
-class _Here:
+class _ProcessState:
     """What this process has mapped.
 
     An attribute of an object, not of the class: when one of a class is replaced, another thread may get the old value
@@ -48,7 +48,7 @@ class _Here:
         self.mapped: Memory | None = None
 
 
-_here = _Here()
+_process = _ProcessState()
 
 
 def shared_memory() -> Memory | None:
@@ -57,12 +57,12 @@ def shared_memory() -> Memory | None:
     If the file was deleted, as by what cleans the temporary directory, the processes meet again in a new one within
     LOOK_SECONDS.
     """
-    path, known, now = _path(), _here.mapped, time.monotonic()
+    path, known, now = _path(), _process.mapped, time.monotonic()
     if path is None or not SUPPORTED:
         return None
     if known is None or known.path != path or now - known.looked_at > LOOK_SECONDS:
         try:
-            known = _here.mapped = _look(path, known, now)
+            known = _process.mapped = _look(path, known, now)
         except OSError:  # as on a full disk
             return None
     return known

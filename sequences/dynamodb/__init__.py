@@ -8,7 +8,7 @@ callers retry (see `retries` and `leader`). In the folder:
     configuration the setting SEQUENCES_CLIENTS
     connections   sockets that limit the total time of a request
     engine_clock  the engine's clock, as its answers tell it
-    exchange      one request and its answer over an open connection
+    http1         one request and its answer over an open connection
     lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
     lives         telling a table from an earlier one of the same name, and where it has copies

@@ -31,7 +31,7 @@ from urllib3 import Timeout
 from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 from urllib3.util.wait import wait_for_read, wait_for_write
 
-from .exchange import Answer, request_text, take_answer
+from .http1 import Answer, request_text, take_answer
 
 __all__ = ["LEAN_POOLS", "POOLS", "Limit", "in_request", "within"]
 
@@ -51,33 +51,36 @@ class Limit:
     sent: bool = False
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """The limit of this thread's current request."""
 
     limit: Limit | None = None
 
 
-_here = _Here()
+_thread = _ThreadState()
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[Limit]:
     """Limit the request that this thread sends inside the block to so many seconds in total."""
-    before, _here.limit = _here.limit, Limit(time.monotonic() + seconds)  # a signal handler may send one inside another
+    before, _thread.limit = (
+        _thread.limit,
+        Limit(time.monotonic() + seconds),
+    )  # a signal handler may send one inside another
     try:
-        yield _here.limit
+        yield _thread.limit
     finally:
-        _here.limit = before
+        _thread.limit = before
 
 
 def in_request() -> bool:
     """Whether this thread is sending a request: then a signal handler interrupts it, perhaps while it holds a lock."""
-    return _here.limit is not None
+    return _thread.limit is not None
 
 
 def _left(otherwise: Any) -> Any:
     """The seconds left for this thread's request; `otherwise` if it has no limit."""
-    limit = _here.limit
+    limit = _thread.limit
     return otherwise if limit is None else max(limit.until - time.monotonic(), LEAST_SECONDS)
 
 
@@ -128,8 +131,8 @@ class _Bounded:
         if self.sock is None:
             self.connect()
         assert self.sock is not None
-        if _here.limit:
-            _here.limit.sent = True
+        if _thread.limit:
+            _thread.limit.sent = True
         unsent = memoryview(data)
         while unsent:
             self.sock.settimeout(_left(self.timeout))
@@ -147,8 +150,8 @@ class _Bounded:
         assert sock is not None
         if sock.gettimeout() != 0:
             sock.setblocking(False)
-        if _here.limit:
-            _here.limit.sent = True
+        if _thread.limit:
+            _thread.limit.sent = True
         unsent = memoryview(request)
         while unsent:
             unsent = unsent[_once_ready(sock, partial(sock.send, unsent), wait_for_write, self.timeout) :]

@@ -40,7 +40,7 @@ from .instruments import (
     Recorder,
 )
 
-__all__ = ["NOTHING", "Metrics", "Request", "metrics", "recorders"]
+__all__ = ["NOTHING", "MeasuredRequest", "Metrics", "metrics", "recorders"]
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """What this thread has still to tell: a signal handler may make a call while its thread is in a recorder."""
 
     def __init__(self) -> None:
@@ -63,10 +63,10 @@ class _Here(threading.local):
         self.later: deque[tuple[Instrument, float, tuple[str, ...]]] = deque()
 
 
-_here = _Here()
+_thread = _ThreadState()
 
 
-class Request:
+class MeasuredRequest:
     """One request to DynamoDB that is under way; its sender says which `units` it took."""
 
     units = 0.0
@@ -139,9 +139,9 @@ class Metrics:
         self._tell(BLOCKS, 1, sequence)
 
     @contextmanager
-    def request(self, sequence: str, operation: str) -> Iterator[Request]:
+    def request(self, sequence: str, operation: str) -> Iterator[MeasuredRequest]:
         """Held during one request to DynamoDB."""
-        began, request, outcome, name = perf_counter(), Request(), "ok", _operation(operation)
+        began, request, outcome, name = perf_counter(), MeasuredRequest(), "ok", _operation(operation)
         attributes = {"db.system.name": "aws.dynamodb", "db.operation.name": name, "sequences.sequence": sequence}
         try:
             with self._span(f"DynamoDB.{name}", attributes, to_dynamodb=True):
@@ -166,16 +166,16 @@ class Metrics:
         return spans
 
     def _tell(self, instrument: Instrument, amount: float, *labels: str) -> None:
-        _here.later.append((instrument, amount, labels))
-        if _here.busy:
+        _thread.later.append((instrument, amount, labels))
+        if _thread.busy:
             return  # a signal handler struck inside a recorder, which may hold a lock: it gets this below
-        _here.busy = True
+        _thread.busy = True
         try:
             with _lock:
-                while _here.later:
-                    self._record(*_here.later.popleft())
+                while _thread.later:
+                    self._record(*_thread.later.popleft())
         finally:
-            _here.busy = False
+            _thread.busy = False
 
     def _record(self, instrument: Instrument, amount: float, labels: tuple[str, ...]) -> None:
         """Give it to every recorder. One that fails gets nothing more: no caller loses a number by it."""

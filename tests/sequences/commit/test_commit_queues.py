@@ -860,7 +860,7 @@ class TestCrashes:
         with pytest.raises(KeyboardInterrupt):
             house.put("a")
         assert house.queues._queues == {}
-        assert not commit_queues._here.inside
+        assert not commit_queues._thread.inside
 
     def test_a_leader_that_is_gone(self, house: House) -> None:
         """A waiter takes over from a leader that left without handing over, or is far past its deadline."""

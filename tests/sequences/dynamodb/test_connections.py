@@ -46,7 +46,7 @@ class TestLimits:
         with within(5.0) as outer:
             with within(9.0):
                 assert connections._left(None) > 5.0
-            assert connections._here.limit is outer
+            assert connections._thread.limit is outer
         assert connections._left("its own") == "its own"
 
 

@@ -8,7 +8,7 @@ import io
 import pytest
 from urllib3.exceptions import ProtocolError
 
-from sequences.dynamodb.exchange import MOST_HEADERS, Answer, request_text, take_answer
+from sequences.dynamodb.http1 import MOST_HEADERS, Answer, request_text, take_answer
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Amz-Crc32:  7 \r\n\r\nhello"
 IN_CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
