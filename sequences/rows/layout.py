@@ -103,19 +103,17 @@ class ItemLayout(LayoutOptions):
         named = {self.text_name: {"S": text}} if self.text_name else {}
         return {**place, self.token_name: {"S": token}, **named}
 
-    def highest(self, scope: Scope, send: Send, *, consistent: bool = True) -> tuple[int | None, float]:
+    def highest(self, scope: Scope, send: Send) -> tuple[int | None, float]:
         """The highest value among a scope's items and the read units that it cost. One query of one item.
 
         None if there are no items, or if they are not one collection. Raises SequenceFrozen.
         """
-        number, read_units, frozen = self.top(scope, send, consistent=consistent)
-        if frozen and not consistent:  # it may be thawed already
-            return self.highest(scope, send)
+        number, read_units, frozen = self.top(scope, send)
         if frozen:
             raise remedies.frozen(self.alias, scope, frozen)
         return number, read_units
 
-    def top(self, scope: Scope, send: Send, *, consistent: bool = True) -> Top:
+    def top(self, scope: Scope, send: Send) -> Top:
         """What `highest` returns, also of a frozen scope."""
         if not self.in_collections:
             return Top(None, 0.0)
@@ -124,7 +122,6 @@ class ItemLayout(LayoutOptions):
             self.partition(scope),
             newest_first=True,
             limit=1,
-            consistent=consistent,
             attributes=["void"],
         )
         answer = send("query", request)

@@ -109,8 +109,6 @@ RULES: Mapping[str, Rule] = {
     "block_size": Rule(GOOD, "each block is taken from the counter, whatever its size"),
     "max_block_size": Rule(GOOD, "each block is taken from the counter, whatever its size"),
     "watch_seconds": Rule(GOOD, "no row depends on it"),
-    "on_conflict": Rule(GOOD, "no row depends on it"),
-    "consistent": Rule(GOOD, "no row depends on it"),
     "scope_must_exist": Rule(GOOD, "it only refuses"),
     "tail_seconds": Rule(GOOD, "no row depends on it"),
     "time_name": Rule(GOOD, "it only reads"),

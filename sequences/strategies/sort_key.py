@@ -17,13 +17,12 @@ from ..rows.course import Course, course_of_items, course_of_nothing, first_prob
 from ..rows.evidence import Evidence
 from ..rows.layout import Send
 from ..rows.lru import LRU
-from ..rows.options import Option, boolean, is_name, one_of, positive
+from ..rows.options import Option, boolean, is_name, positive
 from ..types import Counter, Scope, SequenceConfig
 from .base import Strategy
 
 __all__ = ["SortKeyMaximum"]
 
-MOST_INCREMENTS = 2
 MOST_PROBES = 90  # of the 100 items that one request may read
 
 
@@ -49,15 +48,12 @@ class SortKeyMaximum(Strategy):
     shorter than it takes another process to delete the table and make it again (on AWS, several seconds).
 
     Cost alone: one `PutItem`, 1 write unit a KB. If the highest number is not remembered, a query comes first. It is
-    charged for the whole last item, though it reads only its key: 1 read unit (0.5 when not consistent) for each 4 KB,
-    so 5 for 20 KB. In a group: 1/n requests and 2 write units a KB. With an idempotency token: 2 write units a KB, and
-    2 for the marker. While hosts race at the scope, 2 write units more for each write (see `host_line`).
+    charged for the whole last item, though it reads only its key: 1 read unit for each 4 KB, so 5 for 20 KB.
+    In a group: 1/n requests and 2 write units a KB. With an idempotency token: 2 write units a KB, and 2 for the
+    marker. While hosts race at the scope, 2 write units more for each write (see `host_line`).
 
     With `OPTIONS={"time_name": "created_at"}`, the attribute in which the items have the time of their making as an ISO
     text or as seconds since 1970, `rates_of` knows how fast the numbers are given.
-
-    After a lost race it reads the highest number again. With `OPTIONS={"on_conflict": "increment"}` it tries the next
-    number first, and reads from the third lost race in a row on.
     """
 
     idea = "the highest sort key plus one"
@@ -73,8 +69,6 @@ class SortKeyMaximum(Strategy):
 
     options = {
         **Strategy.options,
-        "on_conflict": one_of("requery", "increment"),
-        "consistent": boolean(True),
         "scope_must_exist": boolean(False),
         "tail_seconds": positive(0.25),
         "time_name": Option(None, lambda v: v is None or is_name(v), "the name of an attribute, or None"),
@@ -92,17 +86,15 @@ class SortKeyMaximum(Strategy):
         )
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
-        self._increments: LRU[int] = LRU()  # lost races since the last write
 
     @property
     def units_alone(self) -> tuple[float, float] | None:
-        return 1.0, 1.0 if self.option["consistent"] else 0.5
+        return 1.0, 1.0
 
     def forget(self) -> None:
         self.evidence.forget()
         self._tails.clear()
         self._lost_race_at.clear()
-        self._increments.clear()
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         tail, read_units = self._tail(scope, deadline.send)
@@ -117,7 +109,7 @@ class SortKeyMaximum(Strategy):
         fresh = remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]
         if remembered and fresh and not _is_below(remembered.last_value, known):
             return remembered.last_value, 0.0
-        number, read_units = self._highest(scope, known, send)
+        number, read_units = self.layout.highest(scope, send)
         if number is None and self.option["scope_must_exist"]:
             raise ScopeNotFound.of(self.alias, scope, "create it before you use it")
         if _is_below(number, known):
@@ -127,39 +119,14 @@ class SortKeyMaximum(Strategy):
             raise remedies.items_went_back(self.alias, scope, found=number, known=known)
         return self.numbers.before_start if number is None else number, read_units
 
-    def _highest(self, scope: Scope, known: int | None, send: Send) -> tuple[int | None, float]:
-        """The highest stored number, and the read units. Read again if an eventually consistent read has missed some.
-
-        After a lost race it could miss the winner again.
-        """
-        consistent = self.option["consistent"] or self._lost_race_at.get(scope) is not None
-        number, read_units = self.layout.highest(scope, send, consistent=consistent)
-        if not consistent and _is_below(number, known):
-            number, more = self.layout.highest(scope, send)
-            read_units += more
-        return number, read_units
-
     def committed(self, scope: Scope, last_value: int) -> None:
         self.evidence.note(scope, last_value)
-        self._remember(scope, last_value)
+        self._tails.put(scope, Hint(last_value, self.timing.clock()))
         self._lost_race_at.forget(scope)
-        self._increments.forget(scope)
-
-    def _remember(self, scope: Scope, number: int) -> None:
-        self._tails.put(scope, Hint(number, self.timing.clock()))
 
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
-        """A lost race: go on after the number that is taken, or read the highest number again.
-
-        Going on costs a write for each number that others have taken: too many where the tail is far behind.
-        """
-        self._lost_race_at.put(scope, self.timing.clock())
-        increments = self._increments.get(scope) or 0
-        if self.option["on_conflict"] == "increment" and increments < MOST_INCREMENTS:
-            self._increments.put(scope, increments + 1)
-            self._remember(scope, value)
-        else:
-            self._tails.forget(scope)
+        """A lost race: read the highest number again."""
+        self.skipped(scope)
 
     def skipped(self, scope: Scope) -> None:
         self._lost_race_at.put(scope, self.timing.clock())

@@ -20,7 +20,7 @@ __all__ = ["ATTACKED", "BUSY", "GAPLESS", "RESERVING", "Puts", "begun", "every_s
 
 T = TypeVar("T")
 
-ATTACKED = [*COUNTERS, "sort-key", "sort-key-increment"]
+ATTACKED = [*COUNTERS, "sort-key"]
 ATTACKED.remove("transactional-beside")  # it writes like `transactional`, only with another key for its counter
 """Every strategy, with the options that change its writes."""
 

@@ -154,7 +154,7 @@ def listed_scopes(cursor: str | None, limit: int) -> tuple[list[str], None]:
 puts: Puts
 
 
-@pytest.mark.parametrize("name", ["transactional-beside", "sort-key", "sort-key-increment"])
+@pytest.mark.parametrize("name", ["transactional-beside", "sort-key"])
 def test_a_list_of_scopes_that_puts(install: Callable[..., Strategy], scope: str, alarm: Alarm, name: str) -> None:
     """A function that lists the scopes may itself put into one."""
     global puts  # noqa: PLW0603 - a function named in the settings takes no other arguments

@@ -59,11 +59,6 @@ COUNTERS: dict[str, dict[str, Any]] = {
 }
 SORT_KEYS: dict[str, dict[str, Any]] = {
     "sort-key": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"},
-    "sort-key-increment": {
-        "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
-        "OPTIONS": {"on_conflict": "increment"},
-    },
-    "sort-key-eventual": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "OPTIONS": {"consistent": False}},
     "sort-key-padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",

@@ -64,8 +64,8 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": ["group"]}, r"\['OPTIONS'\]"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"no_such": 1}}, "no option 'no_such'; it has .*group"),
     (
-        {"STRATEGY": ATOMIC, "OPTIONS": {"on_conflict": "requery"}},
-        r"AtomicCounter has no option 'on_conflict'; it has check_items, .*, width\.$",
+        {"STRATEGY": ATOMIC, "OPTIONS": {"tail_seconds": 1}},
+        r"AtomicCounter has no option 'tail_seconds'; it has check_items, .*, width\.$",
     ),
     (
         {"STRATEGY": ATOMIC, "OPTIONS": {"group": "yes"}},
@@ -81,7 +81,6 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 0}}, r"\['width'\].*from 1 to 38"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 39}}, r"\['width'\].*from 1 to 38"),
     ({"STRATEGY": SORT_KEY, "STEP": 2}, r"\['STEP'\] must be 1"),
-    ({"STRATEGY": SORT_KEY, "OPTIONS": {"on_conflict": "retry"}}, "'requery', 'increment'"),
     ({"STRATEGY": SORT_KEY, "OPTIONS": {"sort_key": "text"}}, "'number', 'padded'"),
     ({"STRATEGY": SORT_KEY, "OPTIONS": {"tail_seconds": -1}}, r"\['tail_seconds'\]"),
     ({"STRATEGY": "sequences.strategies.OptimisticCounter", "OPTIONS": {"write": "add"}}, "'update', 'put'"),

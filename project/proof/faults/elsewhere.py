@@ -42,10 +42,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"counter_table": "sequence_items"},
     },
     "sort-key": {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum"},
-    "sort-key-increment": {
-        "STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum",
-        "OPTIONS": {"on_conflict": "increment", "consistent": False},
-    },
 }
 """Every strategy, with the options that change its writes. The tables are the default ones."""
 

@@ -950,7 +950,7 @@ class TestVoid:
 
 
 @pytest.mark.needs_engine
-@pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key", "sort-key-increment"])
+@pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
 def test_under_running_writers(name: str, scope: str, proxy: Proxy) -> None:
     """While writers are running and answers are lost, no number comes twice, and the history explains what lacks."""
     with engine_at(proxy.endpoint):
@@ -1163,8 +1163,8 @@ class TestCommand:
     def test_switch(self, scope: str) -> None:
         """A switch begins and ends by the command."""
         who = ("--scope", scope, "--by", "ana", "--reason", "a test")
-        assert "switch" in written("switch", "sort-key-increment", "--to", "TransactionalCounter", *who)
-        assert "switch" in written("switch", "sort-key-increment", "--finish", *who)
+        assert "switch" in written("switch", "sort-key", "--to", "TransactionalCounter", *who)
+        assert "switch" in written("switch", "sort-key", "--finish", *who)
 
     def test_a_recovery_that_fails_midway(self, tables: str, install: Callable[..., Strategy]) -> None:
         """The command says how to repeat it, and the repeat leaves what is done."""

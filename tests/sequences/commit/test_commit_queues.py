@@ -51,7 +51,7 @@ CONFLICT = WriteCancelled("two transactions met", (CancellationReason("Transacti
 NOT_SENT = NotWritten("never sent")
 THROTTLES = [Throttled("throttled"), WriteCancelled("throttled", (CancellationReason("ThrottlingError"),))]
 LOST = OutcomeUnknown("the answer was lost")
-TOGETHER = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
+TOGETHER = ["sort-key", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
 
 
 class Ledger(Committer):

@@ -24,7 +24,7 @@ from sequences.testing.callers import put_some
 from sequences.types import Allocation
 from tests.sequences.support import Clock, Processes, Wire, make, stored
 
-RACING = ["sort-key", "sort-key-increment", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
+RACING = ["sort-key", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
 
 
 class Host:

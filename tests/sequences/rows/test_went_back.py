@@ -14,7 +14,6 @@ from sequences.commit import host_memory
 from sequences.exceptions import SequenceFrozen, SequenceWentBack, StorageRefused
 from sequences.ops.insight import look_at
 from sequences.registry import strategies
-from sequences.rows.layout import ItemLayout
 from sequences.rows.lives import TableLives
 from sequences.strategies import Strategy
 from sequences.testing.callers import at_once, put_some
@@ -233,29 +232,6 @@ class TestNoFalseAlarm:
         clock.now += 1
         put_some(name, scope, 2)
         assert wire.operations == ["Query", "PutItem", "PutItem"]
-
-    def test_an_eventual_read(
-        self,
-        name: str,
-        scope: str,
-        clock: Clock,
-        install: Callable[..., Strategy],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        """An eventually consistent read that misses the newest items is followed by a consistent one."""
-        install(name, clock=clock, consistent=False)
-        put_some(name, scope, 3)
-        clock.now += 1
-        highest, asked = ItemLayout.highest, []
-
-        def late(layout: ItemLayout, *given: Any, consistent: bool = True) -> tuple[int | None, float]:
-            asked.append(consistent)
-            return highest(layout, *given) if consistent else (None, 0.5)
-
-        monkeypatch.setattr(ItemLayout, "highest", late)
-        allocation = put_next(name, {}, scope=scope)
-        assert (allocation.value, allocation.attempts, allocation.read_units) == (4, 1, 1.5)
-        assert asked == [False, True]
 
     def test_what_was_not_stored(self, name: str, scope: str, wire: Wire) -> None:
         """A number whose item was refused was not handed out."""

@@ -68,15 +68,12 @@ class TestWhatIsRemembered:
     def test_the_query_is_charged_by_the_size_of_the_last_item(
         self, size: int, units: float, scope: str, clock: Clock, install: Callable[..., Strategy]
     ) -> None:
-        """A cold writer pays 1 read unit for each 4 KB of the last item, and half of it for an eventual read."""
+        """A cold writer pays 1 read unit for each 4 KB of the last item."""
         item = {"text": "x" * size}
         put_next("sort-key", item, scope=scope)
-        for consistent, charged in ((True, units), (False, units / 2)):
-            install("sort-key", clock=clock, consistent=consistent)
-            clock.now += 1
-            assert put_next("sort-key", item, scope=scope).read_units == charged
+        install("sort-key", clock=clock)
+        assert put_next("sort-key", item, scope=scope).read_units == units
 
-    @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-increment"])
     def test_a_tail_behind_the_table(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
     ) -> None:
@@ -89,39 +86,6 @@ class TestWhatIsRemembered:
         allocation = put_next(name, {}, scope=scope)
         assert (allocation.value, allocation.attempts) == (10, 2)
         assert wire.operations == ["PutItem", "Query", "PutItem"]
-
-    @pytest.mark.usefixtures("alone")
-    def test_going_on_by_increment(
-        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
-    ) -> None:
-        """With "increment" the number that was found taken is the next tail, and nothing is read."""
-        install("sort-key-increment", clock=clock)
-        put_some("sort-key-increment", scope, 1)
-        for last in (1, 4):  # each write begins anew
-            import_row("sort-key-increment", scope, last + 1)
-            import_row("sort-key-increment", scope, last + 2)
-            wire.clear()
-            assert put_some("sort-key-increment", scope, 1) == [last + 3]
-            assert wire.operations == ["PutItem"] * 3
-
-    @pytest.mark.usefixtures("alone")
-    @pytest.mark.parametrize("count", [1, 5])
-    def test_far_behind_the_table(
-        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire, count: int
-    ) -> None:
-        """With "increment" a tail that is far behind is read after the third lost race, also by a group."""
-        name = "sort-key-increment"
-        install(name, clock=clock)
-        put_some(name, scope, 1)
-        for _ in range(2):  # again after that, as each write begins anew
-            last = max(stored(name, scope))
-            for value in range(last + 1, last + 31):
-                import_row(name, scope, value)
-            wire.clear()
-            values = [put.value for put in put_next_many(name, [{}] * count, scope=scope)]
-            assert values == [*range(last + 31, last + 31 + count)]
-            assert wire.operations.count("Query") == 1
-            assert len(wire.operations) == (5 if count == 1 else 3)
 
     def test_a_hint_is_no_younger_than_what_it_tells(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy]
@@ -180,13 +144,6 @@ class TestLostAnswers:
 
 
 class TestScopes:
-    def test_the_last_value_is_consistent(self, scope: str, wire: Wire) -> None:
-        """The last value is read consistently, even where a write may begin with an older one."""
-        put_some("sort-key-eventual", scope, 1)
-        wire.clear()
-        assert get_last_value("sort-key-eventual", scope=scope) == 1
-        assert wire.bodies("Query")[0]["ConsistentRead"] is True
-
     def test_a_scope_that_must_exist(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """An unknown scope is refused by the one query that was to be made anyway, and nothing is written."""
         install(name, scope_must_exist=True)
@@ -265,21 +222,8 @@ class TestPadded:
 
 
 class TestReads:
-    def test_eventual_until_a_race_is_lost(
-        self, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
-    ) -> None:
-        """An eventual read becomes consistent after a lost race, and eventual again after a won one."""
-        install("sort-key-eventual", clock=clock)
-        put_some("sort-key-eventual", scope, 1)
-        import_row("sort-key-eventual", scope, 2)
-        assert put_some("sort-key-eventual", scope, 1) == [3]
-        clock.now += 1
-        assert put_some("sort-key-eventual", scope, 1) == [4]
-        assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [False, True, False]
-
-    @pytest.mark.parametrize("name", [name for name in SORT_KEYS if name != "sort-key-eventual"])
-    def test_consistent_unless_told(self, name: str, scope: str, wire: Wire) -> None:
-        """Reads are consistent by default."""
+    def test_consistent(self, name: str, scope: str, wire: Wire) -> None:
+        """Reads are consistent."""
         put_some(name, scope, 1)
         assert [query["ConsistentRead"] for query in wire.bodies("Query")] == [True]
 
