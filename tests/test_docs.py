@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from pytest_django.live_server_helper import LiveServer
 import sequences
 from project.commands.bootstrap import COMMANDS
 from project.paths import DEMO_PASSWORD, ROOT
-from project.proof import simulated
 from project.proof.bars import BARS
 from project.proof.peers.web import CASES
 from sequences.capabilities import options_table, rules_table, strategies_table, strategy_classes
@@ -285,14 +284,6 @@ class TestFigures:
         shown = {title: " ".join(text.replace("\\\n", " ").split()) for title, text in tables}
         recorded = {one.title: f"{one.command} {markdown(one.rows, Prices())}" for one in comparisons()}
         assert shown == {title: " ".join(text.split()) for title, text in recorded.items()}
-
-    def test_the_errors_of_the_simulation_are_those_that_were_recorded(self) -> None:
-        """The table is the record of `make simulated`, with a row for each of its cases; none differs by too much."""
-        rows = simulated.recorded()["rows"]
-        assert between("docs/scaling.md", "simulated") == simulated.markdown(rows)
-        asked = [asdict(case) for case in simulated.cases()]
-        assert [{name: row[name] for name in asked[0]} for row in rows] == asked
-        assert max(map(simulated.worst, rows)) <= simulated.MOST_ERROR
 
     def test_the_picture_shows_the_comparison(self) -> None:
         """Each bar has the figure that the comparison of many writers measured, and a length in proportion to it."""

@@ -31,7 +31,6 @@ COMMANDS = {
     "bench-peers": ["project.proof.peers.bench"],
     "fuzz": ["project.proof.fuzz"],
     "mutants": ["project.proof.mutants"],
-    "simulated": ["project.proof.simulated"],
     "soak": ["project.proof.soak"],
 }
 

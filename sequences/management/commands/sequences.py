@@ -1,4 +1,4 @@
-"""`manage.py sequences`: how sequences stand, audits, guarded changes, forecasts, and tables of what there is."""
+"""`manage.py sequences`: how sequences stand, audits, guarded changes, estimates, and tables of what there is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from sequences.capabilities import options_table, rules_table, strategies_table
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
-from sequences.management.forecasts import FORECASTS, Forecasts
+from sequences.management.estimates import Estimates, add_estimate
 from sequences.management.standing import STANDING, Standing
 from sequences.ops.deployment import template
 
@@ -34,8 +34,7 @@ class Command(BaseCommand):
         add_audit(commands.add_parser("audit", help="read every item; exit 1 if something is unexplained"))
         for name, change in CHANGES.items():
             change.add_arguments(commands.add_parser(name, help=change.about))
-        for name, forecast in FORECASTS.items():
-            forecast.add_arguments(commands.add_parser(name, help=forecast.about))
+        add_estimate(commands.add_parser("estimate", help="units, money, waits and the end of each strategy"))
         for name, (about, _) in TABLES.items():
             table = commands.add_parser(name, help=about)
             table.add_argument("--format", choices=["markdown"], default="markdown")
@@ -49,8 +48,8 @@ class Command(BaseCommand):
             Audits(self).run(options)
         elif name in CHANGES:
             Changes(self).run(name, options)
-        elif name in FORECASTS:
-            Forecasts(self).run(name, options)
+        elif name == "estimate":
+            Estimates(self).run(options)
         elif name == "template":
             self.stdout.write(json.dumps(template(), indent=2))
         else:

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, put_next, put_next_many
 from sequences.exceptions import InvalidSequence
-from sequences.ops.forecast.costs import SHAPES, Shape, most_together, shape_of, units
+from sequences.ops.costs import PATTERNS, WritePattern, most_together, pattern_of, units
 from sequences.registry import strategies
 from sequences.rows import host_line
 from sequences.strategies.transactional import TransactionalCounter
@@ -17,12 +17,12 @@ from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES, Wire, stored
 
 NAMES = {
-    "atomic": Shape.ADDITION,
-    "optimistic-update": Shape.READ_AND_WRITE,
-    "optimistic-put": Shape.READ_AND_WRITE,
-    "transactional": Shape.TRANSACTION,
-    "block": Shape.BLOCK,
-    "sort-key": Shape.TAIL,
+    "atomic": WritePattern.ADDITION,
+    "optimistic-update": WritePattern.READ_AND_WRITE,
+    "optimistic-put": WritePattern.READ_AND_WRITE,
+    "transactional": WritePattern.TRANSACTION,
+    "block": WritePattern.BLOCK,
+    "sort-key": WritePattern.TAIL,
 }
 SIZES = (512, 1024, 1025, 3 * 1024, 20 * 1024)
 
@@ -94,22 +94,22 @@ class TestEngine:
 
 class TestShapes:
     def test_every_strategy_has_one(self) -> None:
-        """Each strategy of the app can be forecast, and so can what is derived from it."""
-        assert {shape_of(type(name, (strategy,), {})) for name, strategy in zip("abcde", SHAPES, strict=True)} == {
-            *Shape
+        """Each strategy of the app can be estimated, and so can what is derived from it."""
+        assert {pattern_of(type(name, (strategy,), {})) for name, strategy in zip("abcde", PATTERNS, strict=True)} == {
+            *WritePattern
         }
-        assert shape_of(TransactionalCounter) is Shape.TRANSACTION
+        assert pattern_of(TransactionalCounter) is WritePattern.TRANSACTION
 
     def test_an_unknown_one(self) -> None:
         """Of a strategy of an application nothing is known, and the error says of which something is."""
-        with pytest.raises(InvalidSequence, match=r"ReadThenPut cannot be forecast.*only of SortKeyMaximum"):
-            shape_of(ReadThenPut)
+        with pytest.raises(InvalidSequence, match=r"ReadThenPut cannot be estimated.*only of SortKeyMaximum"):
+            pattern_of(ReadThenPut)
 
     def test_large_items(self) -> None:
         """4 MB hold ten items of 400 KB, and the counter takes one of a transaction's actions."""
-        assert most_together(Shape.TAIL, 400 * 1024, tokens=False) == 10
-        assert [most_together(Shape.TRANSACTION, 1000, tokens=tokens) for tokens in (False, True)] == [99, 49]
-        assert most_together(Shape.ADDITION, 1000, tokens=False) == 1
+        assert most_together(WritePattern.TAIL, 400 * 1024, tokens=False) == 10
+        assert [most_together(WritePattern.TRANSACTION, 1000, tokens=tokens) for tokens in (False, True)] == [99, 49]
+        assert most_together(WritePattern.ADDITION, 1000, tokens=False) == 1
 
 
 def put(name: str, scope: str, size: int, token: str | None) -> Allocation:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ...dynamodb import write_units
-from ...exceptions import InvalidSequence
-from ...strategies import (
+from ..dynamodb import write_units
+from ..exceptions import InvalidSequence
+from ..strategies import (
     AtomicCounter,
     BlockAllocator,
     OptimisticCounter,
@@ -24,13 +24,13 @@ from ...strategies import (
 
 __all__ = [
     "MOST_ITEM_BYTES",
-    "SHAPES",
-    "Shape",
+    "PATTERNS",
     "Units",
     "Use",
+    "WritePattern",
     "most_together",
+    "pattern_of",
     "read_units",
-    "shape_of",
     "units",
 ]
 
@@ -39,7 +39,7 @@ MOST_ITEM_BYTES = 400 * 1024
 MOST_TRANSACTION_BYTES = 4 * 1024 * 1024
 
 
-class Shape(Enum):
+class WritePattern(Enum):
     """How a strategy counts, as far as requests, units and time go."""
 
     TAIL = "the highest item is remembered, and the number is the key of the next"
@@ -51,25 +51,30 @@ class Shape(Enum):
     @property
     def shares_writes(self) -> bool:
         """Whether the callers of one process share the write of their items, and processes of one host take turns."""
-        return self in {Shape.TAIL, Shape.TRANSACTION}
+        return self in {WritePattern.TAIL, WritePattern.TRANSACTION}
+
+    @property
+    def round_trips(self) -> int:
+        """How many requests one caller waits for, one after another, without a token."""
+        return {WritePattern.ADDITION: 2, WritePattern.READ_AND_WRITE: 3}.get(self, 1)
 
 
-SHAPES: dict[type[Strategy], Shape] = {
-    SortKeyMaximum: Shape.TAIL,
-    TransactionalCounter: Shape.TRANSACTION,
-    AtomicCounter: Shape.ADDITION,
-    OptimisticCounter: Shape.READ_AND_WRITE,
-    BlockAllocator: Shape.BLOCK,
+PATTERNS: dict[type[Strategy], WritePattern] = {
+    SortKeyMaximum: WritePattern.TAIL,
+    TransactionalCounter: WritePattern.TRANSACTION,
+    AtomicCounter: WritePattern.ADDITION,
+    OptimisticCounter: WritePattern.READ_AND_WRITE,
+    BlockAllocator: WritePattern.BLOCK,
 }
 
 
-def shape_of(strategy: type[Strategy]) -> Shape:
-    """The shape of a strategy, or of its parent class. Raises InvalidSequence if it has none."""
+def pattern_of(strategy: type[Strategy]) -> WritePattern:
+    """The pattern of a strategy, or of its parent class. Raises InvalidSequence if it has none."""
     for base in strategy.__mro__:
-        if base in SHAPES:
-            return SHAPES[base]
-    known = ", ".join(known.__name__ for known in SHAPES)
-    raise InvalidSequence(f"{strategy.__name__} cannot be forecast: nothing is known of its costs, only of {known}.")
+        if base in PATTERNS:
+            return PATTERNS[base]
+    known = ", ".join(known.__name__ for known in PATTERNS)
+    raise InvalidSequence(f"{strategy.__name__} cannot be estimated: nothing is known of its costs, only of {known}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +111,37 @@ def read_units(size: int) -> int:
     return max(1, -(-size // 4096))
 
 
-def most_together(shape: Shape, item_bytes: int, *, tokens: bool) -> int:
-    """How many items one write can hold: a transaction has 100 actions and 4 MB. 1 for a shape that shares none."""
-    if not shape.shares_writes:
+def most_together(pattern: WritePattern, item_bytes: int, *, tokens: bool) -> int:
+    """How many items one write can hold: a transaction has 100 actions and 4 MB. 1 for a pattern that shares none."""
+    if not pattern.shares_writes:
         return 1
-    actions = (100 - (shape is Shape.TRANSACTION)) // (1 + tokens)
+    actions = (100 - (pattern is WritePattern.TRANSACTION)) // (1 + tokens)
     return max(1, min(actions, MOST_TRANSACTION_BYTES // max(item_bytes, 1)))
 
 
-def units(shape: Shape, item_bytes: int, *, tokens: bool, together: float = 1.0, block_size: int = 100) -> Units:
+def units(
+    pattern: WritePattern, item_bytes: int, *, tokens: bool, together: float = 1.0, block_size: int = 100
+) -> Units:
     """What one of `together` numbers takes that one request stores, or whose values one request takes.
 
     `item_bytes` is the item as it is stored, with its key, number and token. Nothing is read that a process remembers,
-    and no race is lost. For 1 < together the item is in a transaction, if the shape shares writes.
+    and no race is lost. For 1 < together the item is in a transaction, if the pattern shares writes.
 
-    With a token every item is in a transaction with its marker, which has less than 1 KB. A shape that takes a value
+    With a token every item is in a transaction with its marker, which has less than 1 KB. A pattern that takes a value
     first also looks for the marker: 1 read unit. A counter has less than 1 KB, with all its tallies.
     """
-    alone = not tokens and (together <= 1 or not shape.shares_writes) and shape is not Shape.TRANSACTION
+    alone = not tokens and (together <= 1 or not pattern.shares_writes) and pattern is not WritePattern.TRANSACTION
     item = Use(write_units(item_bytes) * (1 if alone else 2))
-    marker = Use(2.0 * tokens, 0.0 if shape.shares_writes else 1.0 * tokens)
+    marker = Use(2.0 * tokens, 0.0 if pattern.shares_writes else 1.0 * tokens)
     first = 1.0 + tokens  # the item, and the look for the marker
-    match shape:
-        case Shape.TAIL:
+    match pattern:
+        case WritePattern.TAIL:
             return Units(1 / together, item, marker)
-        case Shape.TRANSACTION:
+        case WritePattern.TRANSACTION:
             return Units(1 / together, item, marker, Use(2 / together))
-        case Shape.ADDITION:
+        case WritePattern.ADDITION:
             return Units(first + 1 / together, item, marker, Use(1 / together))
-        case Shape.READ_AND_WRITE:
+        case WritePattern.READ_AND_WRITE:
             return Units(first + 2 / together, item, marker, Use(1 / together, 1 / together))
-        case Shape.BLOCK:
+        case WritePattern.BLOCK:
             return Units(first + 1 / block_size, item, marker, Use(1 / block_size))

@@ -1,4 +1,4 @@
-"""The commands that forecast: their figures, their formats, and what they say about options that make no sense."""
+"""The command `estimate`: its figures, its formats, and what it says about options that make no sense."""
 
 import json
 from functools import partial
@@ -9,15 +9,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from sequences.ops.forecast.costs import SHAPES
-from sequences.ops.forecast.estimate import Traffic, Verdict, estimate
+from sequences.ops.costs import PATTERNS
+from sequences.ops.estimate import Traffic, Verdict, estimate
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, TransactionalCounter
 from tests.sequences import support
 
 written = partial(support.written, "sequences")
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
 BLOCK = "sequences.strategies.block.BlockAllocator"
-EVERY = sorted(strategy.__name__ for strategy in SHAPES)
+EVERY = sorted(strategy.__name__ for strategy in PATTERNS)
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ class TestEstimate:
         screen = Screen()
         call_command("sequences", "estimate", "--per-second", "20", stdout=screen)
         shown = screen.getvalue()
-        assert all(name in shown for name in (*EVERY, "write units", "ceiling per second", "races are for"))
+        assert all(name in shown for name in (*EVERY, "write units", "ceiling per second", "without lost races"))
         assert "remedy" not in shown
 
     def test_one_sequence(self) -> None:
@@ -92,7 +92,7 @@ class TestEstimate:
             (("--per-second", "9", "--writers", "2"), "--processes 4 needs as many --writers or more, not 2."),
             (("--per-second", "9", "--processor-ms", "-1"), "--processor-ms is -1.0; it must be 0 or more."),
             (("nobody", "--per-second", "9"), "There is no sequence 'nobody'"),
-            (("own", "--per-second", "9"), "ReadThenPut cannot be forecast"),
+            (("own", "--per-second", "9"), "ReadThenPut cannot be estimated"),
         ],
     )
     def test_what_makes_no_sense(self, arguments: tuple[str, ...], said: str) -> None:
@@ -130,35 +130,3 @@ class TestLimits:
         lone = estimate(AtomicCounter, Traffic(per_second=900, scopes=1000, writers=64))
         assert (lone.partition, lone.verdict) == ("counters", Verdict.NEAR)
         assert lone.ceiling > 100 * lone.units.counter.write * 900 / 1000
-
-
-class TestSimulate:
-    def test_every_strategy(self) -> None:
-        """There is a row for each strategy, and one seed gives the same figures again."""
-        arguments = ("simulate", "--writers", "8", "--seconds", "1", "--warm-up", "0")
-        found = rows(*arguments)
-        assert [row["strategy"] for row in found] == EVERY
-        assert found == rows(*arguments)
-
-    def test_one_sequence(self) -> None:
-        """2 writers of one process share writes: two numbers every 10 ms but for a look a second, for 2 units each."""
-        arguments = (
-            "--writers",
-            "2",
-            "--processes",
-            "1",
-            "--latency-ms",
-            "10",
-            "--processor-ms",
-            "0",
-            "--seconds",
-            "2",
-        )
-        (row,) = rows("simulate", "letters", *arguments)
-        assert (row["per_second"], row["p50_ms"], row["requests_per_number"]) == pytest.approx((200, 10, 0.5), rel=0.02)
-
-    @pytest.mark.parametrize("option", ["--latency-ms", "--units", "--burst", "--writers", "--seconds", "--rate"])
-    def test_what_makes_no_sense(self, option: str) -> None:
-        """The error names the option."""
-        with pytest.raises(CommandError, match=f"{option} is 0"):
-            written("simulate", option, "0")

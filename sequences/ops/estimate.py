@@ -1,15 +1,6 @@
 """Speed and money by formulas: what a strategy takes under some traffic, and where its end is.
 
-The formulas know no races between hosts and no throttles; `simulation` does.
-
-The callers of one process who share writes are a queue with one server, which takes all who wait. If callers come by
-chance (Poisson) at a rate `r` and a write takes `S`, then Poisson(r S) callers come while it is under way, and are the
-next group; if there are none, the next caller is a group alone. So a group has on average
-
-    n = r S + exp(-r S),    alone with probability exp(-r S) (1 + r S)
-
-and a caller finds a write under way with probability r S / n, whose rest takes S / 2 on average. The bulk queue is in
-Kleinrock, "Queueing Systems", volume 1, section 4.5.
+The formulas know no races between hosts and no throttles. The groups that share a write are in `queueing`.
 """
 
 from __future__ import annotations
@@ -18,11 +9,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...commit.waiters import UNITS_PER_SECOND
-from ...strategies import BlockAllocator, SortKeyMaximum, Strategy
-from .costs import MOST_ITEM_BYTES, Shape, Units, most_together, read_units, shape_of, units
+from ..commit.waiters import UNITS_PER_SECOND
+from ..strategies import BlockAllocator, SortKeyMaximum, Strategy
+from .costs import MOST_ITEM_BYTES, Units, WritePattern, most_together, pattern_of, read_units, units
+from .queueing import Group, grouped, taking_turns
 
-__all__ = ["READS_A_SECOND", "WRITES_A_SECOND", "Estimate", "Traffic", "Verdict", "estimate"]
+__all__ = ["Estimate", "Traffic", "Verdict", "estimate"]
 
 WRITES_A_SECOND = float(UNITS_PER_SECOND)
 READS_A_SECOND = 3000.0
@@ -32,7 +24,6 @@ NEAR = 0.7
 """From this share of the ceiling on the traffic is near it: a queue is long before it never ends."""
 TAIL_SECONDS: float = SortKeyMaximum.options["tail_seconds"].default
 MONTH_SECONDS = 30 * 24 * 3600
-ROUNDS = 60  # of the fixed points below, which converge in a few
 
 
 class Verdict:
@@ -123,27 +114,18 @@ class Estimate:
     month_units: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Groups of callers: how many are in one, the share of groups of one, and the wait for the write to begin."""
-
-    size: float
-    alone: float
-    wait: float
-
-
 def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | None = None) -> Estimate:
     """What a strategy does under this traffic. Raises InvalidSequence for one whose costs are not known."""
-    shape = shape_of(strategy)
+    pattern = pattern_of(strategy)
     block_size = block_size or BlockAllocator.options["block_size"].default
-    group, taken = _at(shape, traffic, traffic.hot, block_size)
-    ceilings = _ceilings(shape, traffic, block_size)
+    group, taken = _at(pattern, traffic, traffic.hot, block_size)
+    ceilings = _ceilings(pattern, traffic, block_size)
     limit = min(ceilings, key=lambda name: ceilings[name])
     ceiling = ceilings[limit]
     loads = _loads(traffic, taken)
     partition = max(loads, key=lambda name: loads[name])
     verdict = _verdict(traffic, ceiling, taken)
-    wait = _wait(shape, traffic, group, taken)
+    wait = _wait(pattern, traffic, group, taken)
     return Estimate(
         strategy=strategy.__name__,
         units=taken,
@@ -154,69 +136,28 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
         partition=partition,
         partition_units=loads[partition],
         verdict=verdict,
-        remedy="" if verdict == Verdict.FITS else _remedy(shape, limit),
-        month_units=_month(shape, traffic, taken, block_size),
+        remedy="" if verdict == Verdict.FITS else _remedy(pattern, limit),
+        month_units=_month(pattern, traffic, taken, block_size),
     )
 
 
-def _at(shape: Shape, traffic: Traffic, rate: float, block_size: int) -> tuple[_Group, Units]:
+def _at(pattern: WritePattern, traffic: Traffic, rate: float, block_size: int) -> tuple[Group, Units]:
     """The groups of a scope at a rate, and what a number takes there."""
-    most = most_together(shape, traffic.item_bytes, tokens=traffic.tokens)
-    if shape.shares_writes:
-        group = _taking_turns(rate, traffic, most)
+    most = most_together(pattern, traffic.item_bytes, tokens=traffic.tokens)
+    if pattern.shares_writes:
+        group = taking_turns(rate, traffic.latency, most, traffic.processor, traffic.processes)
     else:
-        trips = 2 if shape is Shape.READ_AND_WRITE else 1
-        group = _grouped(rate / traffic.processes, trips * traffic.latency, math.inf)
+        counting = 2 if pattern is WritePattern.READ_AND_WRITE else 1
+        group = grouped(rate / traffic.processes, counting * traffic.latency, math.inf)
     lone, shared = (
-        units(shape, traffic.item_bytes, tokens=traffic.tokens, together=size, block_size=block_size)
+        units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=size, block_size=block_size)
         for size in (1, max(group.size, 1 + 1e-9))
     )
-    if not shape.shares_writes:
+    if not pattern.shares_writes:
         return group, shared
     share = group.alone / group.size  # of the numbers that are alone in their write
     taken = _mixed(lone, shared, share, 1 / group.size)
-    return group, _with_tail(taken, traffic, rate, group) if shape is Shape.TAIL else taken
-
-
-def _grouped(rate: float, seconds: float, most: float, busy: float = 0.0) -> _Group:
-    """The groups of one process whose writes take `seconds`, and `busy` for each caller; see above.
-
-    No group is larger than `most`: at that size the queue grows, and the wait has no end.
-    """
-    size = 1.0
-    for _ in range(ROUNDS):
-        load = rate * (seconds + busy * size)
-        size = min(load + math.exp(-load), most)
-    if load >= most:
-        return _Group(most, 0.0, math.inf)
-    return _Group(size, math.exp(-load) * (1 + load), load / size * (seconds + busy * size) / 2)
-
-
-def _taking_turns(rate: float, traffic: Traffic, most: int) -> _Group:
-    """The groups of processes of one host that take turns at a scope.
-
-    One process is a group queue. Of several, each one's callers gather while it writes and while it waits for its turn;
-    so it goes round: idle, waiting, writing. How long it waits is the mean value analysis of a closed queue (Reiser and
-    Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", 1980). As all writes take the same time, a
-    write under way counts half for a process that was idle; one that lines up again at once comes when a write begins.
-    """
-    seconds, busy, processes = traffic.latency, traffic.processor, traffic.processes
-    if processes == 1:
-        return _grouped(rate, seconds, most, busy)
-    each = rate / processes
-    load = each * seconds
-    idle, queue, writing, turn = math.exp(-load) / each, 0.0, 0.0, 0.0
-    for others in range(processes):
-        turn = seconds * (queue - math.exp(-load) * writing / 2)
-        cycle = idle + turn + seconds
-        queue, writing = (others + 1) * (turn + seconds) / cycle, (others + 1) * seconds / cycle
-    size = max(each * (idle + turn + seconds), rate * seconds)  # as there is one write at a time
-    turn = size / each - idle - seconds
-    if size >= most:
-        return _Group(most, 0.0, math.inf)
-    alone = math.exp(-load) * (1 + load) * math.exp(-each * turn)
-    while_writing, while_waiting = load * (seconds / 2 + turn), each * turn * turn / 2
-    return _Group(size, alone, (while_writing + math.exp(-load) * turn + while_waiting) / size)
+    return group, _with_tail(taken, traffic, rate, group) if pattern is WritePattern.TAIL else taken
 
 
 def _mixed(lone: Units, shared: Units, share: float, requests: float) -> Units:
@@ -225,28 +166,27 @@ def _mixed(lone: Units, shared: Units, share: float, requests: float) -> Units:
     return Units(requests, type(lone.item)(mix, lone.item.read), lone.marker, shared.counter)
 
 
-def _with_tail(taken: Units, traffic: Traffic, rate: float, group: _Group) -> Units:
+def _with_tail(taken: Units, traffic: Traffic, rate: float, group: Group) -> Units:
     """With the reads of the highest item: by a caller who comes when it is not remembered any more."""
     read = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
     item = type(taken.item)(taken.item.write, read * read_units(traffic.item_bytes))
     return Units(taken.requests + read, item, taken.marker, taken.counter)
 
 
-def _wait(shape: Shape, traffic: Traffic, group: _Group, taken: Units) -> float:
+def _wait(pattern: WritePattern, traffic: Traffic, group: Group, taken: Units) -> float:
     """The seconds until a number is there: the wait for the group's write, and the requests one after another."""
-    trips = {Shape.TAIL: 1, Shape.TRANSACTION: 1, Shape.ADDITION: 2, Shape.READ_AND_WRITE: 3, Shape.BLOCK: 1}[shape]
-    trips += traffic.tokens and not shape.shares_writes  # the look for the marker
-    reads = taken.item.read / read_units(traffic.item_bytes) if shape is Shape.TAIL else 0.0
-    waits = 0.0 if shape is Shape.BLOCK else group.wait
+    trips = pattern.round_trips + (traffic.tokens and not pattern.shares_writes)  # the look for the marker
+    reads = taken.item.read / read_units(traffic.item_bytes) if pattern is WritePattern.TAIL else 0.0
+    waits = 0.0 if pattern is WritePattern.BLOCK else group.wait
     return waits + (trips + reads) * traffic.latency + traffic.processor
 
 
-def _ceilings(shape: Shape, traffic: Traffic, block_size: int) -> Mapping[str, float]:
+def _ceilings(pattern: WritePattern, traffic: Traffic, block_size: int) -> Mapping[str, float]:
     """The most numbers a second of one scope by what limits them."""
     latency, busy, processes = traffic.latency, traffic.processor, traffic.processes
-    each = min(most_together(shape, traffic.item_bytes, tokens=traffic.tokens), traffic.writers_each)
-    together = each if shape.shares_writes else traffic.writers_each
-    taken = units(shape, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
+    each = min(most_together(pattern, traffic.item_bytes, tokens=traffic.tokens), traffic.writers_each)
+    together = each if pattern.shares_writes else traffic.writers_each
+    taken = units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
     found = {
         name: limit / used
         for name, limit, used in (
@@ -257,11 +197,11 @@ def _ceilings(shape: Shape, traffic: Traffic, block_size: int) -> Mapping[str, f
         )
         if used
     }
-    if shape.shares_writes:
+    if pattern.shares_writes:
         found["one write at a time, by turns"] = processes * each / max(processes * latency, latency + busy * each)
     else:
         found["the writers, who wait for their requests"] = traffic.writers / _wait(
-            shape, traffic, _Group(1, 1, 0), taken
+            pattern, traffic, Group(1, 1, 0), taken
         )
     if busy:
         found["the processes' own work"] = processes / busy
@@ -286,7 +226,7 @@ def _verdict(traffic: Traffic, ceiling: float, taken: Units) -> str:
     return Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
 
 
-def _remedy(shape: Shape, limit: str) -> str:
+def _remedy(pattern: WritePattern, limit: str) -> str:
     """What helps against a limit."""
     if "markers" in limit or "items" in limit:
         return "Spread the numbers over more scopes, or make the items smaller."
@@ -299,11 +239,11 @@ def _remedy(shape: Shape, limit: str) -> str:
     return "Run more writers, or spread the numbers over more scopes."
 
 
-def _month(shape: Shape, traffic: Traffic, peak: Units, block_size: int) -> tuple[float, float] | None:
+def _month(pattern: WritePattern, traffic: Traffic, peak: Units, block_size: int) -> tuple[float, float] | None:
     """The write and read units of a month: those of the peak, or those of an even rate, whichever are more."""
     if traffic.per_month is None:
         return None
     even = traffic.per_month / MONTH_SECONDS
     rate = traffic.hot / traffic.per_second * even
-    steady = _at(shape, traffic, rate, block_size)[1] if rate else peak
+    steady = _at(pattern, traffic, rate, block_size)[1] if rate else peak
     return traffic.per_month * max(peak.write, steady.write), traffic.per_month * max(peak.read, steady.read)

@@ -1,0 +1,131 @@
+"""`manage.py sequences estimate`: what strategies do under some traffic."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from sequences.capabilities import strategy_classes
+from sequences.exceptions import SequenceError
+from sequences.management.rows import FORMATS, Row, write_rows
+from sequences.ops.costs import PATTERNS
+from sequences.ops.estimate import Estimate, Traffic, estimate
+from sequences.ops.prices import cost_of_units
+from sequences.ops.terminal import table
+from sequences.registry import strategies
+from sequences.strategies import Strategy
+
+__all__ = ["Estimates", "add_estimate"]
+
+Options = Mapping[str, Any]
+
+
+CAPTION = "units and requests of a number at the peak, without lost races"
+
+
+class Estimates:
+    """One run of the command."""
+
+    def __init__(self, command: BaseCommand) -> None:
+        self.command = command
+
+    def run(self, options: Options) -> None:
+        """Write a row for each strategy. Raises CommandError for options that no traffic has."""
+        try:
+            rows = list(_estimates(options))
+        except (ValueError, SequenceError) as error:
+            raise CommandError(str(error)) from error
+        if options["format"] == "text" and self.command.stdout.isatty():
+            self.command.stdout.write(_beside(rows, CAPTION))
+        else:
+            write_rows(self.command, rows, options["format"], CAPTION, left=1)
+
+
+def _beside(rows: Sequence[Row], caption: str) -> str:
+    """The rows as columns of a table, as they have more figures than a terminal is wide."""
+    names = [name for name in rows[0] if name != "strategy" and any(row[name] is not None for row in rows)]
+    lines = [[name.replace("_", " "), *(_shown(row[name]) for row in rows)] for name in names]
+    return table(["", *(row["strategy"] for row in rows)], [[(cell, "") for cell in line] for line in lines], caption)
+
+
+def _shown(figure: object) -> str:
+    return "" if figure is None else f"{figure:.4g}" if isinstance(figure, float) else str(figure)
+
+
+def _chosen(options: Options) -> Iterator[tuple[type[Strategy], Mapping[str, Any]]]:
+    """The strategy of the sequence that is named, with its OPTIONS; otherwise every strategy that comes with the app.
+
+    Raises InvalidSequence for a name that is not in the setting.
+    """
+    if options["alias"] is not None:
+        strategy = strategies[options["alias"]]
+        yield type(strategy), strategy.option
+        return
+    for known in strategy_classes():
+        if known in PATTERNS:
+            yield known, {name: option.default for name, option in known.options.items()}
+
+
+def _estimates(options: Options) -> Iterator[Row]:
+    traffic = Traffic(**{name: options[name] for name in _TRAFFIC})
+    for strategy, option in _chosen(options):
+        yield _estimated(estimate(strategy, traffic, block_size=option.get("block_size")))
+
+
+def _estimated(found: Estimate) -> Row:
+    return {
+        "strategy": found.strategy,
+        "write_units": round(found.units.write, 4),
+        "read_units": round(found.units.read, 4),
+        "requests": round(found.units.requests, 4),
+        "group": round(found.group, 2),
+        "wait_ms": None if found.wait_ms is None else round(found.wait_ms, 2),
+        "partition_units_per_second": round(found.partition_units, 1),
+        "partition": found.partition,
+        "ceiling_per_second": round(found.ceiling, 1),
+        "limit": found.limit,
+        "cost_of_million": _money(found.units.write * 10**6, found.units.read * 10**6),
+        "cost_of_month": _money(*found.month_units) if found.month_units else None,
+        "verdict": found.verdict,
+        "remedy": found.remedy or None,
+    }
+
+
+def _money(write_units: float, read_units: float) -> float:
+    return float(round(cost_of_units(write_units, read_units), 2))
+
+
+_TRAFFIC: Mapping[str, tuple[type, str]] = {
+    "per_second": (float, "numbers a second at the peak, in all scopes"),
+    "per_month": (float, "numbers a month, for what they cost"),
+    "scopes": (int, "scopes that share the numbers"),
+    "hottest": (float, "the share of the hottest scope, from 1/scopes to 1"),
+    "item_bytes": (int, "an item as it is stored, with its key, number and token"),
+    "writers": (int, "callers that may ask at the same time, in all"),
+    "processes": (int, "of one host, over which the writers are spread"),
+    "latency_ms": (float, "a request there and back"),
+    "processor_ms": (float, "for which a number keeps its process busy"),
+    "tokens": (bool, "every request has an idempotency token"),
+}
+
+
+def add_estimate(parser: ArgumentParser) -> None:
+    """The arguments of the command: a sequence, what is asked of it, and the format."""
+    parser.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, every strategy")
+    defaults = {field.name: None if field.default is MISSING else field.default for field in fields(Traffic)}
+    for name, (kind, about) in _TRAFFIC.items():
+        _add_option(parser, name, kind, about, defaults[name])
+    parser.add_argument("--format", choices=FORMATS, default="text")
+
+
+def _add_option(parser: ArgumentParser, name: str, kind: type, about: str, default: float | None) -> None:
+    flag = f"--{name.replace('_', '-')}"
+    if kind is bool:
+        parser.add_argument(flag, action="store_true", help=about)
+        return
+    shown = about if default is None else f"{about} ({default:g})"
+    parser.add_argument(flag, type=kind, default=default, required=name == "per_second", metavar="N", help=shown)
