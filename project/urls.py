@@ -6,6 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from project.lab.page import numbers
 from tickets.accounts.sign_in import limited
 from tickets.accounts.views import SignIn
 from tickets.views import problems
@@ -17,6 +18,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("tickets.api.urls")),
     path("login/", limited(SignIn.as_view()), name="login"),
+    path("numbers/", numbers, name="numbers"),
     path("logout/", login_not_required(LogoutView.as_view()), name="logout"),
     path("problems/", problems, name="problems"),
     path("", include("tickets.accounts.urls")),

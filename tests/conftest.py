@@ -21,10 +21,10 @@ from django.test import override_settings
 from pytest_django import Settings
 
 from project.proof.faults.control import Proxy, proxy_before
-from sequences.lab.engine import FALLBACK_WARNING, Engine
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at, sequence_tables
+from sequences.testing.embedded import FALLBACK_WARNING, Engine
 from tests.sequences.support import SEQUENCES, make, tables_of
 
 pytest_plugins = ["sequences.testing.plugin"]

@@ -27,6 +27,9 @@ from pytest_django.live_server_helper import LiveServer
 
 import sequences
 from project.commands.bootstrap import COMMANDS
+from project.lab.plan import Prices
+from project.lab.records import comparisons
+from project.lab.report import markdown
 from project.paths import DEMO_PASSWORD, ROOT
 from project.proof.bars import BARS
 from project.proof.peers.web import CASES
@@ -35,9 +38,6 @@ from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
 from sequences.formats.periods import KINDS, Period
-from sequences.lab.plan import Prices
-from sequences.lab.records import comparisons
-from sequences.lab.report import markdown
 from sequences.logs import FIELDS as FIELDS_OF_LOG
 from sequences.metrics import INSTRUMENTS
 from sequences.registry import DEFAULT_TABLE, parse_config

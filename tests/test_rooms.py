@@ -27,8 +27,7 @@ FOREIGN = {
 # Modules and folders that may import more, and why.
 EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "orjson", "urllib3"},  # the gate to DynamoDB
-    "sequences/lab/": {"mypy_boto3_dynamodb"},  # the recipes' clients are typed
-    "sequences/lab/moto_server.py": {"moto"},  # replaces the embedded engine if it is missing
+    "project/lab/": {"mypy_boto3_dynamodb"},  # the published recipes
     "sequences/metrics/prometheus.py": {"prometheus_client"},  # the optional recorders of metrics
     "sequences/metrics/opentelemetry.py": {"opentelemetry"},
     "sequences/ops/terminal.py": {"rich"},  # progress bars and tables
@@ -87,7 +86,7 @@ class Module:
                 yield from (f"{start}.{alias.name}" for alias in node.names)
 
     def reaches(self, room: str) -> bool:
-        """Whether a module outside a room, such as `sequences.lab`, imports something of this room."""
+        """Whether a module outside a room, such as `sequences.testing`, imports something of this room."""
         inside = self.path.startswith(f"{room.replace('.', '/')}/")
         return not inside and any(f"{name}.".startswith(f"{room}.") for name in self.imported())
 
@@ -133,7 +132,7 @@ def ours() -> list[Module]:
 
 def production() -> list[Module]:
     """The modules of the product: all except the tests and what serves them, the lab and the proof."""
-    apart = ("sequences/lab/", "sequences/testing/", "project/proof/")
+    apart = ("project/lab/", "sequences/testing/", "project/proof/")
     return [module for module in of("sequences", "tickets", "project") if not module.path.startswith(apart)]
 
 
@@ -180,18 +179,8 @@ def test_one_folder_speaks_to_dynamodb() -> None:
 @pytest.mark.parametrize(
     ("room", "doors"),
     [
-        # Two commands run it; `make run` starts an engine, and the web server as a child process; a page shows its
-        # committed runs, and says so where the room is left out.
-        (
-            "sequences.lab",
-            {
-                "sequences/management/commands/compare_strategies.py",
-                "sequences/management/commands/record_races.py",
-                "project/commands/serve.py",
-                "tickets/numbers.py",
-            },
-        ),
-        ("sequences.testing", set()),
+        ("project.lab", {"project/urls.py"}),  # a page shows its recorded runs
+        ("sequences.testing", {"project/commands/serve.py"}),  # `make run` starts an engine
         ("project.proof", set()),
     ],
 )
@@ -231,7 +220,7 @@ def test_what_is_public_is_there() -> None:
 def test_the_sample_uses_what_is_public() -> None:
     """Of `sequences`, `tickets` imports only names that a public module exports."""
     used = {name for module in of("tickets") for name in module.imported() if name.startswith("sequences.")}
-    assert {name for name in used - surface() if not name.startswith("sequences.lab.")} == set()
+    assert used - surface() == set()
 
 
 def test_the_pages_use_what_is_public() -> None:

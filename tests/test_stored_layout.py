@@ -17,12 +17,12 @@ from django.contrib.auth.models import User
 
 from sequences import changes, dynamodb, get_next_values, put_next
 from sequences.changes import switches
-from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.audit.results import AuditResult, KeptAudits
 from sequences.registry import strategies
 from sequences.rows.host_line import MOST_LOST
 from sequences.strategies import BlockAllocator
+from sequences.testing.embedded import Engine
 from sequences.types import Dated, Scope
 from tests.sequences.support import give_each_scope_its_place, tables_of
 from tests.test_docs import cells, section

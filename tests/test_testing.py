@@ -141,7 +141,9 @@ class TestWithoutEngine:
         for name in ("project", "sequences", "templates", "tests", "tickets"):
             shutil.copytree(ROOT / name, tmp_path / name)
         shutil.copy(ROOT / "pyproject.toml", tmp_path)
-        done = run(tmp_path, "-m", "pytest", "tests/tickets/test_samples.py", "tests/lab/test_engine.py")
+        done = run(
+            tmp_path, "-m", "pytest", "tests/tickets/test_samples.py", "tests/sequences/testing/test_embedded.py"
+        )
         assert done.returncode == 1
         assert re.search(r"=+ \d passed, 8 skipped in", done.stdout)
         assert last_line(done).startswith("8 tests DID NOT RUN: ")

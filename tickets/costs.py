@@ -58,4 +58,4 @@ def _counted(count: float, what: str) -> str:
 
 def _idea(sequence: str) -> SafeString:
     """How the sequence makes its numbers, as a link to the page that shows it."""
-    return format_html('<a href="{}">{}</a>', reverse("tickets:numbers"), strategies[sequence].idea)
+    return format_html('<a href="{}">{}</a>', reverse("numbers"), strategies[sequence].idea)

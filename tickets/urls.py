@@ -4,14 +4,12 @@ from django.urls import path, re_path
 
 from tickets import converters, views  # noqa: F401 - the import registers the converters of keys
 from tickets.addresses import ANY_SPELLING, other_spelling
-from tickets.numbers import numbers
 from tickets.timeline import views as timeline
 
 app_name = "tickets"
 
 urlpatterns = [
     path("", views.project_list, name="project_list"),
-    path("numbers/", numbers, name="numbers"),
     path("projects/new/", views.project_new, name="project_new"),
     path("<project_key:key>/", views.project, name="project"),
     path("<project_key:key>/edit/", views.project_edit, name="project_edit"),

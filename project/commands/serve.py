@@ -21,8 +21,8 @@ from project.commands.bootstrap import fail
 from project.commands.prepare import ANN, BEN, DEMO, STATIC
 from project.paths import DEMO_PASSWORD, ENGINE_DATA, ENGINE_ENDPOINT
 from project.secret_files import stored_secret
-from sequences.lab.engine import FALLBACK_WARNING, Engine, EngineError
-from sequences.lab.processes import HOST, ChildProcess, answers
+from sequences.testing.embedded import FALLBACK_WARNING, Engine, EngineError
+from sequences.testing.processes import HOST, ChildProcess, answers
 
 WEB_START_SECONDS = 60.0
 WEB_STOP_SECONDS = 2.0  # beyond those that the web server takes itself

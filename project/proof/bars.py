@@ -34,16 +34,16 @@ from django.core.management import call_command
 from rich.console import Console
 from rich.table import Table
 
+from project.lab.comparison import compare
+from project.lab.plan import Plan, Row
+from project.lab.recipes import BARE_PUT_ITEM
 from project.proof.crowd import ITEM_UNITS, Crowd, run
 from project.proof.faults.plans import Limits
 from project.proof.faults.proxy import free_port
 from project.proof.faults.stack import Stack, running_stack
 from project.proof.peers.load import Job, carry_out
-from sequences.lab.comparison import compare
-from sequences.lab.engine import Engine
-from sequences.lab.plan import Plan, Row
-from sequences.lab.processes import HOST
-from sequences.lab.recipes import BARE_PUT_ITEM
+from sequences.testing.embedded import Engine
+from sequences.testing.processes import HOST
 
 Figures = Mapping[str, float]
 

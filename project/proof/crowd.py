@@ -27,12 +27,12 @@ from typing import Any
 import django
 from django.conf import settings
 
+from project.lab.comparison import TABLES, sequences_of
+from project.lab.writers import sample_item
 from project.proof.faults.control import Proxy, ProxyLog, proxy_before
 from project.proof.faults.plans import Limits
 from sequences import dynamodb
-from sequences.lab.comparison import TABLES, sequences_of
-from sequences.lab.engine import Engine
-from sequences.lab.writers import sample_item
+from sequences.testing.embedded import Engine
 
 __all__ = ["ITEM_UNITS", "Crowd", "Outcome", "run"]
 

@@ -42,7 +42,7 @@ from project import paths
 from project.proof.copies import copy_project
 from project.proof.mutations import Mutation, Name, find, sample
 from project.proof.own_tests import OWN_TESTS
-from sequences.lab.processes import ChildProcess
+from sequences.testing.processes import ChildProcess
 
 RESULTS = paths.LOCAL / "mutants" / "results.jsonl"
 JUDGED = Path(__file__).with_name("mutants_judged.toml")
@@ -50,9 +50,9 @@ LEAST_RATE = 0.95
 LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
 
 MUTATED = ("sequences/**/*.py", "tickets/**/*.py", "project/worker.py")
-# But not: pages, checks and commands, the lab, and modules of declarations.
+# But not: pages, checks and commands, the engine of tests, and modules of declarations.
 NOT_MUTATED = re.compile(
-    r"sequences/((admin|lab|management|migrations)/|ops/(checks|terminal)\.py$|(apps|capabilities|exceptions|models|storage|types)\.py$)"
+    r"sequences/((admin|management|migrations)/|testing/(embedded|moto_server|processes)\.py$|ops/(checks|terminal)\.py$|(apps|capabilities|exceptions|models|storage|types)\.py$)"
     r"|tickets/(.*/)?((management|migrations)/|(admin|apps|converters|exceptions|forms|models|types|urls)\.py$)"
     r"|tickets/((?!api)\w+/)?views\.py$"
 )

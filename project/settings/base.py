@@ -84,6 +84,7 @@ INSTALLED_APPS = [
     "sequences",
     "tickets",
     "tickets.accounts",
+    "project.lab",
 ]
 MIDDLEWARE = [
     "tickets.health.Health",

@@ -8,8 +8,8 @@
 
 With pytest, `pytest_plugins = ["sequences.testing.plugin"]` in the outermost conftest.py gives the same tables as
 fixtures. `contract.StrategyContract` holds a strategy of your own to what every strategy guarantees. docs/testing.md
-has examples. Nothing else in the app imports this package. It needs moto, or the embedded engine, and its modules
-`plugin` and `contract` need pytest.
+has examples. `embedded` starts the embedded engine, or moto's server. Nothing else in the app imports this package.
+It needs moto, or the embedded engine, and its modules `plugin` and `contract` need pytest.
 """
 
 from .assertions import assert_gapless

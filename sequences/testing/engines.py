@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 from unittest import mock
 
 from ..dynamodb import client
 from ..dynamodb.configuration import ClientOptions, client_options
 from ..registry import strategies
-
-if TYPE_CHECKING:
-    from ..lab.engine import Engine
+from .embedded import Engine, EngineError
+from .moto_server import patched_moto
 
 __all__ = ["ENGINE_MISSING", "embedded_engine", "engine_at", "moto_engine"]
 
@@ -32,8 +30,6 @@ def moto_engine() -> Iterator[None]:
     or loses an answer, and its transactions never conflict.
     """
     from moto import mock_aws
-
-    from ..lab.moto_server import patched_moto
 
     with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), patched_moto(), _all_clients_here():
         yield from _with_new_clients()
@@ -59,8 +55,6 @@ def embedded_engine() -> Iterator[None]:
 @cache
 def _started(process: int) -> Engine:
     """The engine of one process: one that was forked needs its own."""
-    from ..lab.engine import Engine, EngineError
-
     engine = Engine()
     if engine.fallback:
         raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}.", "Install it, or use moto.")

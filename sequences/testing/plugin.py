@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import pytest
 
 from . import tables
+from .embedded import find_binary
 from .engines import ENGINE_MISSING, embedded_engine, moto_engine
 
 __all__ = [
@@ -62,8 +63,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Leave out a test that needs the engine where there is none."""
-    from ..lab.engine import find_binary
-
     needs_it = item.get_closest_marker("needs_engine") or "sequence_tables_on_engine" in getattr(
         item, "fixturenames", ()
     )

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 from tests.attacks import jumping
 from tests.attacks.support import ATTACKED, every_strategy, judge
 

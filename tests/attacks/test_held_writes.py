@@ -25,8 +25,8 @@ from project.proof.faults.control import ProxyLog, proxy_before
 from project.proof.faults.plans import Rule
 from sequences import put_next, put_next_many
 from sequences.exceptions import GaveUp
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 from tests.attacks.support import ATTACKED
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import Processes, stored

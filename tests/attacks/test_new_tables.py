@@ -18,9 +18,9 @@ import pytest
 from project.proof.faults.clients import bare_client
 from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.exceptions import SequenceError, TableMissing
-from sequences.lab.engine import Engine
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 from tests.attacks.support import ATTACKED, RESERVING
 from tests.sequences.support import Processes, stored
 

@@ -15,9 +15,9 @@ import pytest
 from sequences import put_next
 from sequences.commit import host_memory
 from sequences.exceptions import IdempotencyMismatch
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.testing.callers import repeat
+from sequences.testing.embedded import Engine
 from tests.attacks.support import every_strategy
 from tests.sequences.support import Processes, stored
 

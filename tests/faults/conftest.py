@@ -13,8 +13,8 @@ from django.test import override_settings
 from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.control import Proxy
 from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 
 PREFIX = "faults_"
 

@@ -13,7 +13,7 @@ from project.proof.faults.api import STRATEGIES, ThirdClient, ask_api, drawn, st
 from project.proof.faults.control import Proxy
 from project.proof.faults.history import Asked, Word
 from sequences.exceptions import AlsoRefused, InvalidItem, ItemExists, SequenceUnavailable, SequenceUnsound
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 from tests.faults.conftest import PREFIX
 
 

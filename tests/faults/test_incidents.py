@@ -18,7 +18,7 @@ from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.driver import Driver, Incident, schedule
 from project.proof.faults.incidents import children, fill_disk, kill_worker, why_no_full_disk
 from project.proof.faults.stack import living_through_a_full_disk
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 
 # Keeps two children alive, like gunicorn's master its workers.
 MASTER = """

@@ -27,8 +27,8 @@ from project.proof.faults.plans import CUTS, LOSSES, Rule
 from project.settings import base
 from sequences import dynamodb
 from sequences.exceptions import IdempotencyMismatch, SequenceError
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 from tickets import services
 from tickets.types import TicketKey, TicketStored
 

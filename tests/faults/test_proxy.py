@@ -15,9 +15,9 @@ from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 from project.proof.faults.clients import bare_client
 from project.proof.faults.control import Proxy, proxy_before
+from project.proof.faults.messages import altered
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
-from project.proof.faults.proxy import altered
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 
 LOST = (
     botocore.exceptions.ConnectionClosedError,

@@ -39,9 +39,9 @@ from sequences.exceptions import (
     SequenceUnavailable,
     StorageRefused,
 )
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.testing.embedded import Engine
 from sequences.types import Allocation
 
 CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]

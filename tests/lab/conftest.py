@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from project.lab import recipes
 from sequences import dynamodb
-from sequences.lab import recipes
 
 SCOPE = "ABC"
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences.lab import charts, command, records, report
-from sequences.lab.comparison import KEYS
-from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
+from project.lab import charts, command, records, report
+from project.lab.comparison import KEYS
+from project.lab.plan import OURS, STRATEGIES, Plan, Prices
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from project.lab import comparison, recipes
+from project.lab.comparison import KEYS, compare
+from project.lab.plan import OURS, STRATEGIES, Plan, Prices
+from project.lab.recipes import BARE_PUT_ITEM
+from project.lab.writers import Job, Share
 from sequences import dynamodb
-from sequences.lab import comparison, recipes
-from sequences.lab.comparison import KEYS, compare
-from sequences.lab.plan import OURS, STRATEGIES, Plan, Prices
-from sequences.lab.recipes import BARE_PUT_ITEM
-from sequences.lab.writers import Job, Share
 
 DESIGNED = [
     "strategy", "writers", "processes", "count", "seconds", "per_second", "requests_per_number",

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from sequences.lab import recipes
-from sequences.lab.meter import Meter, Usage
+from project.lab import recipes
+from project.lab.meter import Meter, Usage
 from tests.lab.conftest import Table
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences.lab import records
-from sequences.lab.plan import OURS, STRATEGIES, Row
-from sequences.lab.races import Call, Outcome, Race, Request, Value
-from sequences.lab.timelines import BARS, timeline
-from sequences.lab.words import WORDS
+from project.lab import records
+from project.lab.plan import OURS, STRATEGIES, Row
+from project.lab.races import Call, Outcome, Race, Request, Value
+from project.lab.timelines import BARS, timeline
+from project.lab.words import WORDS
 
 GAPLESS = [name for name, strategy in OURS.items() if strategy.gapless]
 READ_THEN_WRITE = ["published-number-first", "published-item-first"]

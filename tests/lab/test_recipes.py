@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from project.lab import recipes
+from project.lab.losses import losing_proxy
 from sequences import dynamodb
-from sequences.lab import recipes
-from sequences.lab.losses import losing_proxy
 from sequences.services import put_next
 from tests.lab.conftest import Table
 

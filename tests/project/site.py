@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sequences.lab.processes import port_is_free
+from sequences.testing.processes import port_is_free
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0

@@ -12,7 +12,7 @@ from project import environment
 from project.paths import ROOT
 from project.proof.peers.environment import BenchError
 from project.proof.peers.postgresql import find_postgresql, postgresql
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 
 pytestmark = pytest.mark.needs_engine
 

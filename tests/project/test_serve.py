@@ -15,7 +15,7 @@ import pytest
 
 from project.environment import PRODUCTION
 from project.proof.copies import copy_project
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 from tests.project.site import Browser, Program, Site, free_port, processes, running_site
 
 pytestmark = pytest.mark.needs_engine

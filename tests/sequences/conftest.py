@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from sequences import dynamodb
 from sequences.commit import host_memory
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 from tests import shop as shop_app
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from project.proof.faults import clock
 from project.proof.faults.control import Proxy
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 
 __all__ = ["children", "cut_off", "fill_disk", "jump_clocks", "kill_worker", "why_no_full_disk"]
 

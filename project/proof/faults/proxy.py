@@ -23,21 +23,20 @@ import asyncio
 import contextlib
 import json
 import random
-import secrets
 import socket
 import struct
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 from zlib import crc32
 
+from project.proof.faults.messages import Message, altered, answer, read_message, with_new_token
 from project.proof.faults.partitions import Partitions
 from project.proof.faults.plans import CHANGES, CUTS, LOSSES, Plan, Request, Rule, rejection
-from sequences.lab.engine import PORTS
-from sequences.lab.processes import HOST, port_is_free
+from sequences.testing.embedded import PORTS
+from sequences.testing.processes import HOST, port_is_free
 
 __all__ = ["FaultProxy", "free_port", "main"]
 
@@ -46,58 +45,13 @@ _LISTED: Final = 10_000
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Message(NamedTuple):
-    """One HTTP request or answer: `head` is the first line and the headers; `wire` is the whole message."""
-
-    head: bytes
-    body: bytes
-
-    @property
-    def wire(self) -> bytes:
-        return self.head + self.body
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether it is the answer to a request that the engine carried out."""
-        return self.head.startswith(b"HTTP/1.1 200")
-
-    def header(self, name: bytes) -> bytes:
-        """The value of a header, named in lower case; empty if it is missing."""
-        for line in self.head.split(b"\r\n")[1:]:
-            found, _, value = line.partition(b":")
-            if found.lower() == name:
-                return value.strip()
-        return b""
-
-
-async def read_message(reader: asyncio.StreamReader) -> Message:
-    """The next message of a connection. Raises IncompleteReadError if the other side has closed it."""
-    head = Message(await reader.readuntil(b"\r\n\r\n"), b"")
-    length = int(head.header(b"content-length") or 0)
-    return Message(head.head, await reader.readexactly(length) if length else b"")
-
-
-def answer(status: int, body: bytes, checksum: int | None = None) -> bytes:
-    """An answer in DynamoDB's form, with the right checksum unless another one is given."""
-    return (
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
-        f"content-type: application/x-amz-json-1.0\r\ncontent-length: {len(body)}\r\n"
-        f"x-amzn-requestid: FAULT\r\nx-amz-crc32: {crc32(body) if checksum is None else checksum}\r\n\r\n"
-    ).encode() + body
-
-
-def altered(body: bytes) -> bytes:
-    """The body with other digits. It is still valid JSON: only the checksum shows that it is wrong."""
-    digits = bytes.maketrans(b"12345678", b"23456781")
-    changed = body.translate(digits)
-    return changed if changed != body else b'{"altered":1}'
-
-
-def with_new_token(message: Message, request: Request) -> Message:
-    """The same transaction with a new ClientRequestToken of the same length."""
-    token = str(request.content.get("ClientRequestToken", "")).encode()
-    fresh = secrets.token_hex(len(token)).encode()[: len(token)]
-    return message._replace(body=message.body.replace(token, fresh) if token else message.body)
+def _bound(port: int) -> socket.socket:
+    """A socket that has the port, and refuses connections until it listens. Several of this process may have it."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    bound.bind((HOST, port))
+    return bound
 
 
 class FaultProxy:
@@ -106,6 +60,7 @@ class FaultProxy:
     def __init__(self, upstream: tuple[str, int], plan: Plan) -> None:
         self._upstream = upstream
         self._server: asyncio.Server | None = None
+        self._held: socket.socket | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self._late: set[asyncio.Task[None]] = set()
         self._under_way = 0
@@ -121,11 +76,14 @@ class FaultProxy:
 
     async def listen(self, port: int) -> None:
         """Accept connections on a loopback port."""
-        self._server = await asyncio.start_server(self._serve, HOST, port, limit=_LARGEST, backlog=512)
+        self._server = await asyncio.start_server(self._serve, sock=_bound(port), limit=_LARGEST, backlog=512)
+        if self._held is not None:
+            self._held.close()
 
     def cut_off(self) -> None:
-        """Refuse new connections, and reset the open ones."""
+        """Refuse new connections, and reset the open ones. The port is held, so that nobody else takes it meanwhile."""
         if self._server is not None:
+            self._held = _bound(self._server.sockets[0].getsockname()[1])
             self._server.close()
         for writer in list(self._open):
             _reset(writer)

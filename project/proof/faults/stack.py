@@ -24,8 +24,8 @@ from project.paths import ROOT
 from project.proof.faults import clock, worker
 from project.proof.faults.control import Proxy, proxy_before
 from project.proof.faults.proxy import free_port
-from sequences.lab.engine import Engine
-from sequences.lab.processes import HOST
+from sequences.testing.embedded import Engine
+from sequences.testing.processes import HOST
 
 __all__ = ["Reply", "Stack", "living_through_a_full_disk", "running_stack"]
 

@@ -18,7 +18,7 @@ from typing import Any
 from project.proof.peers import libraries, web
 from project.proof.peers.environment import BenchError, install_peers, requirements
 from project.proof.peers.postgresql import version
-from sequences.lab.engine import EngineError
+from sequences.testing.embedded import EngineError
 
 PARTS = {"libraries": libraries, "http": web}
 

@@ -17,16 +17,16 @@ from typing import Any
 
 import django
 
+from project.lab.comparison import compare
+from project.lab.plan import Plan
+from project.lab.writers import sample_item
 from project.proof.peers import library_process
 from project.proof.peers.environment import PEERS_PYTHON, BenchError, say
 from project.proof.peers.figures import Run, count_faults, in_cells, in_turns, over, summary
 from project.proof.peers.library_process import AUTOINCREMENT, DJANGO_SEQUENCES, Task
 from project.proof.peers.postgresql import postgresql
 from sequences import dynamodb
-from sequences.lab.comparison import compare
-from sequences.lab.engine import Engine
-from sequences.lab.plan import Plan
-from sequences.lab.writers import sample_item
+from sequences.testing.embedded import Engine
 
 OURS = "SortKeyMaximum"
 BARS = {AUTOINCREMENT: 50.0, DJANGO_SEQUENCES: 3.0}

@@ -25,7 +25,7 @@ from project.proof.peers.environment import PEERS_PYTHON, BenchError, say
 from project.proof.peers.figures import LastNumbers, Run, in_cells, in_turns, over, percentile, summary
 from project.proof.peers.load import Job, Result
 from project.proof.peers.postgresql import postgresql
-from sequences.lab.processes import HOST
+from sequences.testing.processes import HOST
 
 SITE = Path(__file__).parent / "site"
 TICKET = {

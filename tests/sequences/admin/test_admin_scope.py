@@ -19,13 +19,13 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 from sequences.admin.forms import CHANGES
 from sequences.commit.retries import Deadline
-from sequences.lab.engine import Engine
 from sequences.ops.audit import background
 from sequences.ops.audit.results import KeptAudits
 from sequences.ops.insight import REQUESTS_OF_A_REQUEST, REQUESTS_OF_A_SCOPE
 from sequences.registry import strategies
 from sequences.rows.numbers import LARGEST
 from sequences.storage import personal_token
+from sequences.testing.embedded import Engine
 from sequences.types import scope_text
 from tests.sequences.admin.test_admin import LIST, client_with, shown
 from tests.sequences.support import (

@@ -14,10 +14,10 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.exceptions import InvalidSequence, NotConfigured, SequenceUnavailable
-from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.checks import check_sequences
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 
 COUNTER = {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"}
 ROLE = "arn:aws:iam::123456789012:role/numbers"

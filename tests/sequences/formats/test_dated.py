@@ -39,12 +39,12 @@ from sequences.exceptions import (
     InvalidSequence,
     InvalidText,
 )
-from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.audit.reading import list_scopes, pages
 from sequences.registry import parse_config, strategies
 from sequences.signals import nearly_used_up, value_allocated
 from sequences.testing.callers import at_once
+from sequences.testing.embedded import Engine
 from sequences.types import Dated, scope_of_text, scope_text
 from tests.sequences.support import Wire, tables_of, tapped, written
 

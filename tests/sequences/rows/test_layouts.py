@@ -20,11 +20,11 @@ from sequences.exceptions import (
     OperationNotSupported,
     StorageRefused,
 )
-from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
 from sequences.testing.callers import at_once
+from sequences.testing.embedded import Engine
 from tests.sequences.support import Wire, tables_of, tapped
 
 COUNTERS = (

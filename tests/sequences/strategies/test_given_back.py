@@ -17,12 +17,12 @@ from sequences import changes, dynamodb, get_last_value, get_next_value, put_nex
 from sequences.dynamodb import expressions
 from sequences.dynamodb.expressions import BORN, GIVEN_BACK
 from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.strategies import BlockAllocator, Strategy, block
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.strategies.optimistic import OptimisticCounter
 from sequences.testing.callers import take_some
+from sequences.testing.embedded import Engine
 from tests.sequences.support import Clock, Processes, Wire, read_counter, set_counter, wait_until
 
 pytestmark = [pytest.mark.usefixtures("configured"), pytest.mark.needs_engine]

@@ -20,13 +20,13 @@ from pytest_django import Settings
 
 from sequences import changes, dynamodb, get_last_value, put_next
 from sequences.exceptions import InvalidSequence, OperationNotSupported, SequenceFrozen, SequenceWentBack
-from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.tables import create_tables, schemas_of
 from sequences.registry import parse_config, strategies
 from sequences.services.texts import format_value, parse
 from sequences.strategies import Strategy
 from sequences.testing import engine_at
+from sequences.testing.embedded import Engine
 from tests.sequences.running import put
 from tests.sequences.support import OWN, SEQUENCES, make
 

@@ -24,13 +24,13 @@ from project.paths import ROOT
 from sequences import changes, get_last_value, get_next_value
 from sequences.commit.retries import Deadline
 from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, SequenceWentBack, TableMissing
-from sequences.lab.engine import Engine
 from sequences.registry import strategies
 from sequences.rows import history
 from sequences.strategies import BlockAllocator, Strategy, block, watch
 from sequences.strategies.supply import Block
 from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
+from sequences.testing.embedded import Engine
 from sequences.types import Dated
 from tests.sequences.support import Clock, Processes, Wire, delete_counter, make, set_counter, wait_until
 

@@ -115,7 +115,7 @@ OUTSIDE = {
     "login",
     "logout",
     "problems",
-    "tickets:numbers",
+    "numbers",
     "admin/login/",
     "admin/password_change/",
     "api:index",

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from sequences import dynamodb, put_next_many
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 from tests.sequences.support import look_at_the_tables, tables_of
 from tests.tickets.conftest import WRITES
 from tickets import services, store

@@ -6,11 +6,11 @@ from datetime import date
 
 import pytest
 
-from sequences.lab.engine import Engine
 from sequences.ops.audit import audit
 from sequences.ops.audit.report import AuditReport
 from sequences.registry import strategies
 from sequences.testing.callers import at_once
+from sequences.testing.embedded import Engine
 from sequences.types import Dated
 from tests.sequences.support import Processes, Wire, tapped
 from tests.tickets.sales.support import drafted, issued, numbers_of

@@ -23,9 +23,9 @@ from typing import Any
 import django
 from django.conf import settings
 
+from project.lab import recipes
+from project.lab.meter import Meter, Usage
 from sequences import dynamodb
-from sequences.lab import recipes
-from sequences.lab.meter import Meter, Usage
 
 __all__ = ["Job", "LabError", "Share", "run", "sample_item"]
 

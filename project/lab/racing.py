@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, Self
 import django
 from django.conf import settings
 
+from project.lab import recipes
+from project.lab.comparison import lab_tables, sequences_of, stored_items
+from project.lab.losses import LosingProxy, serving
+from project.lab.meter import WRITES
+from project.lab.plan import STRATEGIES, is_ours
+from project.lab.races import Call, Outcome, Race, Request
+from project.lab.writers import LabError, sample_item
 from sequences import dynamodb
-from sequences.lab import recipes
-from sequences.lab.comparison import lab_tables, sequences_of, stored_items
-from sequences.lab.losses import LosingProxy, serving
-from sequences.lab.meter import WRITES
-from sequences.lab.plan import STRATEGIES, is_ours
-from sequences.lab.races import Call, Outcome, Race, Request
-from sequences.lab.writers import LabError, sample_item
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

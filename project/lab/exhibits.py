@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sequences.lab import charts, report
-from sequences.lab.plan import is_ours
-from sequences.lab.races import Race
-from sequences.lab.racing import BLOCK_SIZE, DELAY_MS
-from sequences.lab.records import comparisons, races
-from sequences.lab.timelines import timeline
-from sequences.lab.words import WORDS
+from project.lab import charts, report
+from project.lab.plan import is_ours
+from project.lab.races import Race
+from project.lab.racing import BLOCK_SIZE, DELAY_MS
+from project.lab.records import comparisons, races
+from project.lab.timelines import timeline
+from project.lab.words import WORDS
 
 __all__ = ["comparison_titles", "strategies", "the_comparison", "the_race"]
 

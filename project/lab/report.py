@@ -14,9 +14,9 @@ from typing import Any
 from django.template import Context, Template
 from django.utils.safestring import SafeString
 
+from project.lab import charts
+from project.lab.plan import OURS, Prices, Row, is_ours
 from sequences.capabilities import capabilities
-from sequences.lab import charts
-from sequences.lab.plan import OURS, Prices, Row, is_ours
 from sequences.ops import terminal
 
 __all__ = ["COLUMNS", "Column", "cells", "drawn", "html", "markdown", "table"]

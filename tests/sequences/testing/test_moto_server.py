@@ -10,9 +10,9 @@ from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
 from sequences import dynamodb
-from sequences.lab.moto_server import patched_moto
 from sequences.testing import moto_engine
 from sequences.testing.callers import at_once
+from sequences.testing.moto_server import patched_moto
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from typing import Any
 import boto3
 import pytest
 
-from sequences.lab.engine import Engine, EngineError, find_binary
+from sequences.testing.embedded import Engine, EngineError, find_binary
 
 # Starts an engine with the given file, prints its process id, and waits to be killed.
 ORPHAN_MAKER = """
 import sys, time, pathlib
-from sequences.lab.engine import Engine
+from sequences.testing.embedded import Engine
 engine = Engine(pathlib.Path(sys.argv[1])).start()
 print(engine.process.pid, flush=True)
 time.sleep(60)
@@ -93,7 +93,7 @@ class TestEngine:
 
     def test_it_refuses_a_port_that_another_program_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The answers of another program on the port are not taken for the engine's."""
-        monkeypatch.setattr("sequences.lab.engine.PORT_SECONDS", 0.2)
+        monkeypatch.setattr("sequences.testing.embedded.PORT_SECONDS", 0.2)
         with Engine() as first, pytest.raises(EngineError, match=f"Port {first.port} is in use"):
             Engine(port=first.port).start()
 

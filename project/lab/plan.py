@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from project.lab.recipes import BARE_PUT_ITEM, NUMBERS, RECIPES
 from sequences.capabilities import strategy_classes
-from sequences.lab.recipes import BARE_PUT_ITEM, NUMBERS, RECIPES
 from sequences.strategies import Strategy
 
 __all__ = ["OURS", "STRATEGIES", "Plan", "Prices", "Row", "can_reserve", "is_ours"]

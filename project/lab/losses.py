@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from sequences.lab.meter import WRITES
+from project.lab.meter import WRITES
 
 __all__ = ["LosingProxy", "losing_proxy", "serving"]
 

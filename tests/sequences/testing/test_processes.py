@@ -2,7 +2,7 @@
 
 import socket
 
-from sequences.lab.processes import HOST, ChildProcess, port_is_free
+from sequences.testing.processes import HOST, ChildProcess, port_is_free
 
 
 def test_a_child_that_does_not_listen_is_forced() -> None:

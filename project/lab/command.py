@@ -1,6 +1,6 @@
 """The command line of the comparison: its options, the question before it costs money, and where the result goes.
 
-`sequences.lab.plan` says what is run, `sequences.lab.comparison` runs it, and `sequences.lab.report` shows the result.
+`project.lab.plan` says what is run, `project.lab.comparison` runs it, and `project.lab.report` shows the result.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from project.lab import records, report
+from project.lab.comparison import compare
+from project.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
+from project.lab.writers import LabError
 from sequences import dynamodb
 from sequences.exceptions import SequenceError
-from sequences.lab import records, report
-from sequences.lab.comparison import compare
-from sequences.lab.engine import Engine, EngineError
-from sequences.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
-from sequences.lab.writers import LabError
 from sequences.ops.terminal import progress
+from sequences.testing.embedded import Engine, EngineError
 
 __all__ = ["add_arguments", "chosen_engine", "run"]
 
@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--seed", type=int, default=1, metavar="N", help="decides which answers are lost")
     add("--values-only", action="store_true", help="values without items, from strategies that can")
     add("--block-size", type=int, default=100, metavar="N", help="of BlockAllocator")
-    add("--record", metavar="TITLE", help="keep the result in sequences/lab, in place of that with the same title")
+    add("--record", metavar="TITLE", help="keep the result in project/lab, in place of that with the same title")
     add("--aws", action="store_true", help="run on AWS, with the credentials in the environment")
     add("--yes", action="store_true", help="do not ask before spending money on AWS")
     add("--price-write", type=float, default=Prices().write, metavar="$", help="a million write units")

@@ -14,7 +14,6 @@ from django.test import SimpleTestCase, TestCase, override_settings
 
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
 from sequences.exceptions import InvalidSequence, StorageRefused, TableMissing
-from sequences.lab.engine import EngineError
 from sequences.testing import (
     SequenceTablesMixin,
     assert_gapless,
@@ -25,6 +24,7 @@ from sequences.testing import (
     sequence_tables,
 )
 from sequences.testing.callers import at_once, put_some, take_some
+from sequences.testing.embedded import EngineError
 from sequences.testing.tables import stored_rows
 from tests.sequences.support import SEQUENCES, delete_row, names_that, set_counter
 
@@ -248,7 +248,7 @@ class TestEmbedded:
 
 def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the engine is missing, nothing replaces it silently: the error says what to do."""
-    monkeypatch.setattr("sequences.lab.engine.find_binary", lambda home: None)
+    monkeypatch.setattr("sequences.testing.embedded.find_binary", lambda home: None)
     engines._started.cache_clear()
     with pytest.raises(EngineError, match=r"The embedded engine is not installed.*or use moto"), embedded_engine():
         pass

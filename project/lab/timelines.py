@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sequences.lab.races import Outcome, Race, Request
+from project.lab.races import Outcome, Race, Request
 
 __all__ = ["timeline"]
 

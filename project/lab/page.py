@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from project.lab.exhibits import comparison_titles, strategies, the_comparison, the_race
 from tickets.exceptions import InvalidInput
 
 # What the page shows if the address does not say.
@@ -28,10 +29,6 @@ Labels = Mapping[str, str]
 @gzip_page  # it has nothing that an attacker could want to guess by its length
 def numbers(request: HttpRequest) -> HttpResponse:
     """The race and the comparison that the address chooses, with links to the others. Costs no request to DynamoDB."""
-    try:
-        from sequences.lab.exhibits import comparison_titles, strategies, the_comparison, the_race
-    except ModuleNotFoundError as error:
-        raise Http404("The folder sequences/lab is left out here, which has the races.") from error
     ours, published = strategies()
     titles = {str(place): title for place, title in enumerate(comparison_titles(), start=1)}
     labels = {
@@ -52,7 +49,7 @@ def numbers(request: HttpRequest) -> HttpResponse:
         **the_race(chosen["strategy"], apart=apart, loses=chosen["answers"] == "lost"),
         **the_comparison(titles[chosen["comparison"]]),
     }
-    return render(request, "tickets/numbers.html", content)
+    return render(request, "lab/numbers.html", content)
 
 
 def _chosen(request: HttpRequest, labels: Mapping[str, Labels]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sequences.lab.plan import OURS, Row, is_ours
+from project.lab.plan import OURS, Row, is_ours
 
 __all__ = ["Scale", "faults", "lines", "ranges", "speeds"]
 

@@ -1,4 +1,4 @@
-"""The embedded engine: a DynamoDB that runs as a child process, for development, tests and the lab.
+"""The embedded engine: a DynamoDB that runs as a child process, for development and tests.
 
 This module finds, starts, stops and kills that process. Requests to it go through `sequences.dynamodb`, as to any other
 endpoint. Production uses nothing of this.
@@ -24,8 +24,8 @@ import warnings
 from pathlib import Path
 from typing import Self
 
-from sequences.lab import moto_server
-from sequences.lab.processes import HOST, ChildProcess, answers, port_is_free
+from . import moto_server
+from .processes import HOST, ChildProcess, answers, port_is_free
 
 __all__ = ["FALLBACK_WARNING", "Engine", "EngineError", "find_binary"]
 

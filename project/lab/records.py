@@ -17,10 +17,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from sequences.lab.engine import find_binary
-from sequences.lab.plan import Row
-from sequences.lab.processes import output_of
-from sequences.lab.races import Race
+from project.lab.plan import Row
+from project.lab.races import Race
+from sequences.testing.embedded import find_binary
+from sequences.testing.processes import output_of
 
 __all__ = ["COMPARISONS", "RACES", "Comparison", "Conditions", "comparisons", "keep_comparison", "keep_races", "races"]
 

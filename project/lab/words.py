@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sequences.lab.races import Race
+from project.lab.races import Race
 
 __all__ = ["WORDS", "Words"]
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from project.lab import recipes
+from project.lab.losses import LosingProxy, losing_proxy
+from project.lab.plan import OURS, Plan, Row
+from project.lab.writers import Job, LabError, Share, run
 from sequences import dynamodb
 from sequences.dynamodb.expressions import KeyType
 from sequences.exceptions import TableMissing
-from sequences.lab import recipes
-from sequences.lab.losses import LosingProxy, losing_proxy
-from sequences.lab.plan import OURS, Plan, Row
-from sequences.lab.writers import Job, LabError, Share, run
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -1,18 +1,19 @@
-"""`manage.py record_races` runs `sequences.lab`, which an installation may leave out."""
+"""`manage.py record_races` lets writers race, and keeps what they did."""
 
-from __future__ import annotations
-
-from argparse import SUPPRESS
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from project.lab import records
+from project.lab.command import chosen_engine
+from project.lab.plan import STRATEGIES
+from project.lab.racing import run_races
+from project.lab.writers import LabError
 from sequences.exceptions import SequenceError
 from sequences.ops.terminal import progress
-
-__all__ = ["Command"]
+from sequences.testing.embedded import EngineError
 
 
 class Command(BaseCommand):
@@ -20,29 +21,17 @@ class Command(BaseCommand):
     help = "Lets writers take a number each at the same moment, by every recipe and strategy, and records what they do."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        try:
-            from sequences.lab import plan, records
-        except ModuleNotFoundError as error:
-            parser.usage = SUPPRESS  # one line says it all
-            parser.error(f"the races need the folder sequences/lab, which is left out here ({error}).")
         parser.add_argument("--writers", type=int, default=10, metavar="N", help="that take a number each")
         parser.add_argument(
             "--strategies",
             type=lambda text: tuple(text.split(",")),
-            default=plan.STRATEGIES,
+            default=STRATEGIES,
             metavar="A,B",
             help="all by default",
         )
         parser.add_argument("--output", type=Path, default=records.RACES, metavar="FILE", help="where the record goes")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from sequences.lab import records
-        from sequences.lab.command import chosen_engine
-        from sequences.lab.engine import EngineError
-        from sequences.lab.plan import STRATEGIES
-        from sequences.lab.racing import run_races
-        from sequences.lab.writers import LabError
-
         if unknown := [name for name in options["strategies"] if name not in STRATEGIES]:
             raise CommandError(f"--strategies: unknown {', '.join(unknown)}. Known are: {', '.join(STRATEGIES)}.")
         if not 2 <= options["writers"] <= 32:
