@@ -19,10 +19,7 @@ LARGE_FILES = {
     "project/proof/mutants.py": 338,
     "project/proof/soak.py": 390,
     "project/worker.py": 345,
-    "sequences/changes/__init__.py": 367,
-    "sequences/changes/changing.py": 373,
     "project/lab/recipes.py": 398,
-    "sequences/ops/insight.py": 354,
     "sequences/services/__init__.py": 481,
     "sequences/strategies/base.py": 577,
     "sequences/strategies/block.py": 363,
@@ -36,7 +33,6 @@ LARGE_FILES = {
 LARGE_CLASSES = {
     "project/proof/faults/proxy.py FaultProxy": 16,
     "project/worker.py BufferingWorker": 17,
-    "sequences/changes/changing.py Scene": 31,
     "project/lab/races.py Race": 17,
     "sequences/strategies/base.py Strategy": 42,
     "sequences/strategies/block.py BlockAllocator": 27,

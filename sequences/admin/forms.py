@@ -10,6 +10,7 @@ from django import forms
 
 from .. import changes
 from ..changes.guarded import LONGEST_REASON
+from ..changes.recoveries import MARGIN
 from ..exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from ..rows.numbers import LARGEST
 from ..services import LONGEST_SCOPE, LONGEST_TOKEN, check_scope, check_token
@@ -152,7 +153,7 @@ CHANGES: Mapping[str, Kind] = {
             argument="margin",
             label="Margin",
             help="How many numbers to leave out beyond the evidence: at least what was handed out since the backup.",
-            default=changes.MARGIN,
+            default=MARGIN,
             moves=True,
         ),
         Kind(

@@ -1,7 +1,8 @@
 """The administration's pages about one scope: what it holds, what became of a request, changes, audits, an export.
 
 The scope and the period are in the query of the address, as a scope may have any characters. What is read comes from
-`insight` and `audit`, and what is changed from `changes`. A page whose reads fail says why, with a status that fits.
+`scope_report`, `request_trace` and `audit`, and what is changed from `changes`. A page whose reads fail says why, with
+a status that fits.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from ..ops.audit.background import start_audit
 from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
 from ..ops.audit.results import KeptAudits
-from ..ops.insight import REQUESTS_OF_A_REQUEST, REQUESTS_OF_A_SCOPE, look_at, settings_of, trace
+from ..ops.request_trace import REQUESTS_OF_A_REQUEST, trace
+from ..ops.scope_report import REQUESTS_OF_A_SCOPE, look_at, settings_of
 from ..registry import configured, strategies
 from ..strategies import Strategy
 from ..types import Scope, parted
@@ -152,11 +154,11 @@ class ScopePages:
         if place.problem:
             return self._page(request, "scope", {**content, "trouble": place.problem, "status": 400})
         with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
-            insight = look_at(place.strategy, place.counted)
+            report = look_at(place.strategy, place.counted)
             content |= {
-                "insight": insight,
+                "report": report,
                 "settings": settings_of(place.strategy),
-                "actions": list(_actions(request, place, frozen=bool(insight.frozen))),
+                "actions": list(_actions(request, place, frozen=bool(report.frozen))),
                 "may_audit": may(request, "audit"),
                 "may_export": may(request, "export"),
                 "unlisted": _unlisted(place.strategy),

@@ -25,9 +25,12 @@ from ..registry import configured, made_of, strategies
 from ..rows.rules import RULES, Difference, Told
 from ..rows.soundness import Verdict
 from ..strategies import Strategy
+from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
-from .changing import Plan, Scene, Signature
+from .freezes import closed, thawed
 from .guarded import EVERY_SCOPE, Scopes, counted_in, scopes_of, write
+from .moves import moved_to
+from .plans import ChangeNote, Plan
 
 __all__ = ["adopt", "changed_settings"]
 
@@ -145,62 +148,64 @@ def _taken_over(former: Strategy, present: Strategy, scope: Scope, by: str, reas
     deadline = present.deadline()
     send = partial(read, deadline=deadline)
 
-    def reopened(sign: Signature) -> Plan:
-        return here.thaw(sign)
+    def reopened(note: ChangeNote) -> Plan:
+        return thawed(here, note)
 
-    def plan(sign: Signature) -> Plan:
-        here = Scene(present, scope, send)
+    def plan(note: ChangeNote) -> Plan:
+        here = ScopeSnapshot(present, scope, send)
         if not (dry_run and _is_closed(here)):
             here.require_thawed()
         there = _scene(former, scope, send)
         last = max([here.handed_out, *([there.handed_out] if there else [])])
-        moved = here.moved_to(last, sign)
+        moved = moved_to(here, last, note)
         before = None if _may_miss_values(former, present) else moved.after
-        actions = (*_closing(former, present, there, sign), *moved.actions)
+        actions = (*_closing(former, present, there, note), *moved.actions)
         if before != moved.after:
             actions = actions or _as_seen(here)
         return Plan(before=before, after=moved.after, actions=actions)
 
-    here = Scene(present, scope, send)
+    here = ScopeSnapshot(present, scope, send)
     if _is_closed(here) and not dry_run:
         write(present, scope, "thaw", reopened, by, reason, deadline, dry_run=False)
     return write(present, scope, "adopt", plan, by, reason, deadline, dry_run=dry_run)[0]
 
 
-def _scene(former: Strategy, scope: Scope, send: Any) -> Scene | None:
+def _scene(former: Strategy, scope: Scope, send: Any) -> ScopeSnapshot | None:
     """The scope in its former place; None if the table is not there any more."""
     try:
-        return Scene(former, scope, send)
+        return ScopeSnapshot(former, scope, send)
     except TableMissing:
         return None
 
 
-def _closing(former: Strategy, present: Strategy, there: Scene | None, sign: Signature) -> Sequence[Mapping[str, Any]]:
+def _closing(
+    former: Strategy, present: Strategy, there: ScopeSnapshot | None, note: ChangeNote
+) -> Sequence[Mapping[str, Any]]:
     """The actions after which nothing is numbered in the former place. Rows with the same keys exclude each other."""
     same = _place(former) == _place(present) if former.counter else _items(former) == _items(present)
     if there is None or same or _is_closed(there):
         return ()
     there.require_thawed()
-    return there.closed(replace(sign, reason=f"{CLOSED}{sign.reason}"))
+    return closed(there, replace(note, reason=f"{CLOSED}{note.reason}"))
 
 
-def _as_seen(scene: Scene) -> tuple[Mapping[str, Any], ...]:
+def _as_seen(seen: ScopeSnapshot) -> tuple[Mapping[str, Any], ...]:
     """The check that a scope is still as it was seen, for a change that stores its line alone."""
-    seen: Mapping[str, Any]
-    if scene.counter:
-        place, seen = (scene.counter.table, scene.counter.key(scene.scope)), {"last_value": scene.state.last_value}
-    elif scene.top is not None:
-        key, name = scene.layout.key(scene.scope, scene.top), scene.layout.schema.partition_name
-        place, seen = (scene.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
+    as_it_was: Mapping[str, Any]
+    if seen.counter:
+        place, as_it_was = (seen.counter.table, seen.counter.key(seen.scope)), {"last_value": seen.state.last_value}
+    elif seen.top is not None:
+        key, name = seen.layout.key(seen.scope, seen.top), seen.layout.schema.partition_name
+        place, as_it_was = (seen.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
     else:
         return ()
-    check = expressions.change_row(*place, unchanged=seen)
+    check = expressions.change_row(*place, unchanged=as_it_was)
     del check["UpdateExpression"]
     return ({"ConditionCheck": check},)
 
 
-def _is_closed(scene: Scene) -> bool:
-    return str((scene.frozen or {}).get("reason", "")).startswith(CLOSED)
+def _is_closed(seen: ScopeSnapshot) -> bool:
+    return str((seen.frozen or {}).get("reason", "")).startswith(CLOSED)
 
 
 def _stored(present: Strategy, by: str, reason: str, *, dry_run: bool) -> Change:
@@ -208,9 +213,9 @@ def _stored(present: Strategy, by: str, reason: str, *, dry_run: bool) -> Change
     deadline = present.deadline()
     send = partial(read, deadline=deadline)
 
-    def plan(sign: Signature) -> Plan:
+    def plan(note: ChangeNote) -> Plan:
         rows, now = present.rules.read(send), present.rules.now()
-        actions = tuple(row.write(now, sign.token) for row in rows if row.rules != now)
+        actions = tuple(row.write(now, note.token) for row in rows if row.rules != now)
         return Plan(before=None, after=None, actions=actions)
 
     return write(present, None, "adopt", plan, by, reason, deadline, dry_run=dry_run)[0]

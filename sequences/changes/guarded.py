@@ -1,6 +1,6 @@
 """Writes a guarded change with its line in the history: looks at a scope, plans, writes, looks again after a race.
 
-Which changes there are is in `changes` and `switches`, and how each is planned in `strategies.changing`.
+Each change is in a file of its own, with its plan; `plans` has what they share.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any, Final, Literal
 
 from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, read, write_once
 from ..dynamodb import expressions
-from ..exceptions import InvalidChange, StorageRefused, WriteCancelled
+from ..exceptions import InvalidChange, SequenceError, StorageRefused, WriteCancelled
 from ..ops.audit import list_scopes
 from ..registry import strategies
 from ..rows.stored_counter import StoredCounter
 from ..services import check_scope
 from ..strategies import Strategy
+from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
-from .changing import Plan, Scene, Signature
+from .plans import ChangeNote, Plan
 
 __all__ = [
     "EVERY_SCOPE",
@@ -32,6 +33,7 @@ __all__ = [
     "check_whole",
     "counted_in",
     "make",
+    "make_each",
     "scopes_of",
     "write",
 ]
@@ -50,7 +52,7 @@ EVERY_SCOPE: Final = _Every.EVERY_SCOPE
 EveryScope = Literal[_Every.EVERY_SCOPE]
 Scopes = str | None | EveryScope
 
-Planner = Callable[[Scene, Signature], Plan]
+Planner = Callable[[ScopeSnapshot, ChangeNote], Plan]
 
 
 def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
@@ -87,8 +89,8 @@ def make(
     strategy.require_transactions(f"The change {kind!r}")
     send = partial(read, deadline=deadline)
 
-    def plan(sign: Signature) -> Plan:
-        return planner(Scene(strategy, scope, send, counter=counter), sign)
+    def plan(note: ChangeNote) -> Plan:
+        return planner(ScopeSnapshot(strategy, scope, send, counter=counter), note)
 
     with strategy.item_writer.exclusively(scope, deadline):
         change, is_new = write(strategy, scope, kind, plan, by, reason, deadline, dry_run=dry_run)
@@ -97,11 +99,35 @@ def make(
     return change
 
 
+def make_each(  # noqa: PLR0913 - what a change has, and how it is repeated
+    sequence: str,
+    scope: Scopes,
+    period: str | None,
+    kind: str,
+    plan: Planner,
+    by: str,
+    reason: str,
+    *,
+    dry_run: bool,
+    how_to_go_on: str = "Repeat this: what is done stays as it is.",
+) -> list[Change]:
+    """Make the change of every scope that is meant. The note of an error says how many are done, and how to go on."""
+    made: list[Change] = []
+    try:
+        for each in scopes_of(strategies[sequence], scope, period):
+            made.append(make(sequence, each, kind, plan, by, reason, dry_run=dry_run))  # noqa: PERF401
+    except SequenceError as error:
+        if not dry_run and (made or getattr(error, "outcome_unknown", False)):
+            error.add_note(f"Of the scopes, {'1 is' if len(made) == 1 else f'{len(made)} are'} done. {how_to_go_on}")
+        raise
+    return made
+
+
 def write(
     strategy: Strategy,
     scope: Scope,
     kind: str,
-    plan: Callable[[Signature], Plan],
+    plan: Callable[[ChangeNote], Plan],
     by: str,
     reason: str,
     deadline: Deadline,
@@ -114,8 +140,8 @@ def write(
     plain, period = parted(scope)
     while True:
         at = datetime.fromtimestamp(strategy.wall(), UTC)
-        sign = Signature(by=by, at=at, reason=reason, token=new_token())
-        planned = plan(sign)
+        note = ChangeNote(by=by, at=at, reason=reason, token=new_token())
+        planned = plan(note)
         told = planned.stands or {"by": by, "at": at.isoformat(), "reason": reason}
         change = Change(
             sequence=strategy.alias,
@@ -130,7 +156,7 @@ def write(
         )
         if dry_run or not planned.actions:
             return change, bool(planned.actions)
-        if _stored(strategy, change, planned, sign.token, deadline):
+        if _stored(strategy, change, planned, note.token, deadline):
             return change, True
 
 

@@ -29,9 +29,11 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
+from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
-from .changing import Plan, Scene, Signature
 from .guarded import EVERY_SCOPE, Scopes, make, scopes_of, write
+from .moves import counter_to, passed
+from .plans import ChangeNote, Plan
 
 __all__ = ["DEFAULT_TABLE", "SWITCHED", "finish_switch", "switch"]
 
@@ -158,25 +160,25 @@ def _other(strategy: Strategy, counter_table: str) -> Strategy:
     return kind(replace(strategy.config, options=options))
 
 
-def _followed(scene: Scene, sign: Signature) -> Plan:
+def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The counter is put on the highest stored item, if it is behind it.
 
     Those who counted the items gave none a key of its own, which a new counter notes for audits.
     """
-    scene.require_thawed()
-    scene.require_stored()
-    last, counted = scene.last, scene.state.last_value
+    seen.require_thawed()
+    seen.require_stored()
+    last, counted = seen.last, seen.state.last_value
     if last is None or (counted is not None and counted >= last):
         return Plan(before=last, after=last)
-    none = {OWN_KEYS: 0, OWN_KEYS_AFTER: scene.numbers.before_start}
+    none = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start}
     begins = none if counted is None else {}
-    return Plan(before=last, after=last, actions=(scene.counter_to(last, sign, **begins),))
+    return Plan(before=last, after=last, actions=(counter_to(seen, last, note, **begins),))
 
 
-def _passed(scene: Scene, sign: Signature) -> Plan:
+def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """Void rows lead past the numbers that the counter has handed out and no item carries."""
-    scene.require_thawed()
-    return scene.passed(sign)
+    seen.require_thawed()
+    return passed(seen, note)
 
 
 def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
@@ -184,22 +186,22 @@ def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run:
 
     Meanwhile both strategies may write; after its end that of the present settings alone.
     """
-    note, deadline = strategy.switch_note, strategy.deadline()
+    switching, deadline = strategy.switch_note, strategy.deadline()
     send = partial(read, deadline=deadline)
 
-    def plan(sign: Signature) -> Plan:
-        noted = note.read(send)
+    def plan(note: ChangeNote) -> Plan:
+        noted = switching.read(send)
         if noted.get("to") == to:
             return Plan(before=None, after=None)
         action = expressions.change_row(
             strategy.history.schema.table,
-            note.key,
+            switching.key,
             unchanged={"token": noted.get("token"), "to": noted.get("to")},
-            sets={"token": sign.token, **sign.about, **({"to": to} if to else {})},
+            sets={"token": note.token, **note.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )
         both, now = tuple(SWITCHED) if to else (), strategy.rules.now()
-        kept = [row.write((both and row.rules) or now, sign.token, both) for row in strategy.rules.read(send)]
+        kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
         return Plan(before=None, after=None, actions=(action, *kept))
 
     return [

@@ -17,7 +17,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
 from sequences import changes
-from sequences.changes import EVERY_SCOPE, adoptions, switches
+from sequences.changes import EVERY_SCOPE
+from sequences.changes.recoveries import MARGIN
+from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
 from sequences.management.rows import FORMATS, Row, write_rows
@@ -205,7 +207,7 @@ def _sequence_field(column: str, alias: str) -> SequenceField:
 
 
 def _add_recover(parser: ArgumentParser) -> None:
-    parser.add_argument("--margin", type=int, default=changes.MARGIN, help="how many numbers to leave out beyond that")
+    parser.add_argument("--margin", type=int, default=MARGIN, help="how many numbers to leave out beyond that")
     parser.add_argument("--past", type=int, help="a number that is known to have been handed out")
     parser.add_argument("--since", type=_moment, help="go on after a failure: leave what was recovered since then")
 
@@ -244,27 +246,27 @@ def _void(options: Options) -> list[Change]:
 
 def _add_switch(parser: ArgumentParser) -> None:
     step = parser.add_mutually_exclusive_group(required=True)
-    step.add_argument("--to", choices=list(switches.SWITCHED), help="begin: the new strategy")
+    step.add_argument("--to", choices=list(SWITCHED), help="begin: the new strategy")
     step.add_argument("--finish", action="store_true", help="end: no process of the old strategy is left")
     parser.add_argument(
-        "--counter-table", default=switches.DEFAULT_TABLE, help="the table of counters of the other configuration"
+        "--counter-table", default=DEFAULT_TABLE, help="the table of counters of the other configuration"
     )
 
 
 def _switch(options: Options) -> list[Change]:
     given = {"scope": _scopes(options), "counter_table": options["counter_table"], **_signed(options)}
     if options["finish"]:
-        return switches.finish_switch(options["alias"], **given)
-    return switches.switch(options["alias"], to=options["to"], **given)
+        return changes.finish_switch(options["alias"], **given)
+    return changes.switch(options["alias"], to=options["to"], **given)
 
 
 def _changed(options: Options) -> list[str]:
-    return [str(one) for one in adoptions.changed_settings(options["alias"])] or ["Nothing has changed."]
+    return [str(one) for one in changes.changed_settings(options["alias"])] or ["Nothing has changed."]
 
 
 def _adopt(options: Options) -> list[Change]:
     named = EVERY_SCOPE if options["scope"] is None else [named_scope(each) for each in options["scope"]]
-    return adoptions.adopt(options["alias"], scope=named, **_signed(options))
+    return changes.adopt(options["alias"], scope=named, **_signed(options))
 
 
 def _add_history(parser: ArgumentParser) -> None:

@@ -29,7 +29,6 @@ from sequences import (
     put_next_together,
 )
 from sequences.changes import guarded
-from sequences.changes.switches import finish_switch, switch
 from sequences.commit.retries import write_once
 from sequences.exceptions import (
     CancellationReason,
@@ -335,8 +334,8 @@ class TestWriting:
                 partial(changes.advance, to=1),
                 changes.thaw,
                 partial(changes.void, value=told[0]),
-                partial(switch, to="SortKeyMaximum"),
-                finish_switch,
+                partial(changes.switch, to="SortKeyMaximum"),
+                changes.finish_switch,
             ):
                 before = get_last_value(name, scope=scope)
                 try:
@@ -793,10 +792,11 @@ class TestEveryScope:
         def fail(sequence: str, scope: str, *given: Any, **named: Any) -> Change:
             if scope == "c":
                 raise StorageRefused("the engine says no")
-            return guarded.make(sequence, scope, *given, **named)
+            return make(sequence, scope, *given, **named)
 
+        make = guarded.make
         with monkeypatch.context() as patch:
-            patch.setattr(changes, "make", fail)
+            patch.setattr(guarded, "make", fail)
             with pytest.raises(StorageRefused) as error:
                 changes.freeze(name, **EVERYWHERE)
         assert error.value.__notes__ == ["Of the scopes, 2 are done. Repeat this: what is done stays as it is."]

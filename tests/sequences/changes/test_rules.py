@@ -16,9 +16,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_next_value, get_next_values, put_next
 from sequences.capabilities import strategy_classes
-from sequences.changes import freeze, history, recover
-from sequences.changes.adoptions import adopt, changed_settings
-from sequences.changes.switches import finish_switch, switch
+from sequences.changes import adopt, changed_settings, finish_switch, freeze, history, recover, switch
 from sequences.exceptions import (
     AccessRefused,
     NotWritten,

@@ -9,7 +9,8 @@ import pytest
 
 from project.proof.faults.control import Proxy
 from sequences import changes, dynamodb
-from sequences.changes.switches import SWITCHED, finish_switch, switch
+from sequences.changes import finish_switch, switch
+from sequences.changes.switches import SWITCHED
 from sequences.exceptions import InvalidChange, OperationNotSupported, SequenceFrozen, SequenceWentBack
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies

@@ -12,7 +12,7 @@ import pytest
 from sequences import changes, dynamodb, put_next
 from sequences.commit import host_memory
 from sequences.exceptions import SequenceFrozen, SequenceWentBack, StorageRefused
-from sequences.ops.insight import look_at
+from sequences.ops.scope_report import look_at
 from sequences.registry import strategies
 from sequences.rows.lives import TableLives
 from sequences.strategies import Strategy

@@ -1,4 +1,4 @@
-"""What is stored of one scope, for somebody who looks at it: its state, its last numbers, and what became of a request.
+"""What is stored of one scope, for somebody who looks at it: its state, its last numbers and their gaps, its changes.
 
 All of it only reads, and takes no number. Items are shown by their keys alone. `audit` proves a whole scope; this looks
 at its end.
@@ -13,35 +13,30 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .. import dynamodb
-from ..changes.changing import Scene
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import MARKER_EXPIRY
 from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
 from ..registry import configured
 from ..rows import remedies
 from ..rows.layout import SIGNATURE, signed_void
 from ..services.texts import following
 from ..strategies import Strategy
+from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
 from .audit.series import Series, explained
 
 __all__ = [
-    "REQUESTS_OF_A_REQUEST",
     "REQUESTS_OF_A_SCOPE",
-    "Insight",
     "Line",
+    "ScopeReport",
     "Setting",
-    "Trace",
     "look_at",
     "settings_of",
-    "trace",
 ]
 
 REQUESTS_OF_A_SCOPE = 6
-REQUESTS_OF_A_REQUEST = 2
 LAST_NUMBERS = 100
 NEXT_NUMBERS = 3
 LATEST_CHANGES = 200
@@ -75,7 +70,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Insight:
+class ScopeReport:
     """One scope, as a few reads find it.
 
     `trouble` says why the next number is refused, and `frozen` by whom it is frozen. `held` counts the reserved values
@@ -99,29 +94,29 @@ class Insight:
     result: AuditResult | None
 
 
-def look_at(strategy: Strategy, scope: Scope) -> Insight:
+def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
     """Look at one scope of a sequence.
 
     Cost: at most REQUESTS_OF_A_SCOPE requests without repeats: the counter, the highest item, perhaps the note of a
     switch, the last LAST_NUMBERS items, one page of the history, and the audit that is kept.
     Raises InvalidScope, ScopeNotFound, SequenceUnavailable and StorageRefused.
     """
-    scene = Scene(strategy, scope, partial(read, deadline=strategy.deadline()))
+    seen = ScopeSnapshot(strategy, scope, partial(read, deadline=strategy.deadline()))
     changes, complete = _changes(strategy, scope)
     unlisted = _unlisted(strategy)
     plain, period = parted(scope)
     run, result = _kept(strategy, scope)
-    return Insight(
+    return ScopeReport(
         scope=plain,
         period=period,
-        last_value=scene.last,
-        last_text="" if scene.last is None else strategy.text_or_number(scene.last, scope),
-        upcoming=following(strategy, scope, scene.last, NEXT_NUMBERS),
-        frozen=remedies.signature(scene.frozen) if scene.frozen else "",
-        trouble=_trouble(scene),
+        last_value=seen.last,
+        last_text="" if seen.last is None else strategy.text_or_number(seen.last, scope),
+        upcoming=following(strategy, scope, seen.last, NEXT_NUMBERS),
+        frozen=remedies.signature(seen.frozen) if seen.frozen else "",
+        trouble=_trouble(seen),
         held=strategy.held(scope),
-        percent_used=strategy.numbers.percent_used(scene.last),
-        lines=[] if unlisted else list(_lines(scene, changes, complete=complete))[::-1],
+        percent_used=strategy.numbers.percent_used(seen.last),
+        lines=[] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
         unlisted=unlisted,
         changes=changes,
         run=run,
@@ -129,12 +124,12 @@ def look_at(strategy: Strategy, scope: Scope) -> Insight:
     )
 
 
-def _trouble(scene: Scene) -> str:
+def _trouble(seen: ScopeSnapshot) -> str:
     try:
-        scene.require_order()
+        seen.require_order()
     except SequenceWentBack as error:
         return str(error)
-    return "" if scene.last is None or scene.last < scene.numbers.maximum else str(scene.numbers.exhausted())
+    return "" if seen.last is None or seen.last < seen.numbers.maximum else str(seen.numbers.exhausted())
 
 
 def _changes(strategy: Strategy, scope: Scope) -> tuple[list[Change], bool]:
@@ -160,33 +155,33 @@ def _unlisted(strategy: Strategy) -> str:
     return "The items of this sequence have keys of their own: which item has which number is known to the application."
 
 
-def _lines(scene: Scene, changes: Sequence[Change], *, complete: bool) -> Iterator[Line]:
+def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) -> Iterator[Line]:
     """The last numbers up to the last value, in their order, and the gaps between them."""
-    strategy, numbers = scene.strategy, scene.numbers
-    rows, first = _rows(scene)
+    strategy, numbers = seen.strategy, seen.numbers
+    rows, first = _rows(seen)
     series = Series(numbers=numbers, schema=strategy.schema)
     why = _why(strategy, complete=complete)
     skipped = [change for change in changes if change.after is not None and change.after != change.before]
     expected = first
     for value in [*sorted(value for value in rows if value >= first), None]:
-        end = (numbers.before_start if scene.last is None else scene.last) if value is None else value - numbers.step
+        end = (numbers.before_start if seen.last is None else seen.last) if value is None else value - numbers.step
         for gap in explained(expected, end, skipped, series):
-            yield _gap(strategy, scene.scope, gap, why)
+            yield _gap(strategy, seen.scope, gap, why)
         if value is not None:
-            yield _stored(strategy, scene.scope, value, rows[value])
+            yield _stored(strategy, seen.scope, value, rows[value])
             expected = value + numbers.step
 
 
-def _rows(scene: Scene) -> tuple[dict[int, Mapping[str, Any]], int]:
+def _rows(seen: ScopeSnapshot) -> tuple[dict[int, Mapping[str, Any]], int]:
     """The last items by their values, and the value from which on all of them were read."""
-    strategy, numbers = scene.strategy, scene.numbers
-    if scene.last is None:
+    strategy, numbers = seen.strategy, seen.numbers
+    if seen.last is None:
         return {}, numbers.start
     if strategy.layout.in_collections:
-        return _of_collection(strategy, scene.scope, scene.last)
-    first = max(numbers.start, scene.last - numbers.step * (LAST_NUMBERS - 1))
-    values = range(first, scene.last + 1, numbers.step)
-    return _by_keys(strategy, scene.scope, values), first
+        return _of_collection(strategy, seen.scope, seen.last)
+    first = max(numbers.start, seen.last - numbers.step * (LAST_NUMBERS - 1))
+    values = range(first, seen.last + 1, numbers.step)
+    return _by_keys(strategy, seen.scope, values), first
 
 
 def _attributes(strategy: Strategy) -> list[str]:
@@ -268,71 +263,6 @@ def _why(strategy: Strategy, *, complete: bool) -> str:
     if strategy.held(None) is not None:
         return f"By design: a process holds it in its block, used it without an item, or ended before it used it{own}."
     return f"By design: a value is taken before its item is stored, and nobody stored one under it{own}."
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trace:
-    """What is known of the request with an idempotency token: its marker, and the item under the marker's value.
-
-    Without a `value` nothing is known. `stored_at` is when the marker was stored, as far as its expiry tells.
-    `is_expired`: a repeat would be a new request by now. `item` says what is under the value now.
-    """
-
-    scope: str | None
-    value: int | None = None
-    count: int = 1
-    period: str = ""
-    texts: Sequence[str] = ()
-    stored_at: datetime.datetime | None = None
-    until: datetime.datetime | None = None
-    is_expired: bool = False
-    key: str = ""
-    item: str = ""
-
-
-def trace(strategy: Strategy, scope: str | None, token: str) -> Trace:
-    """What became of a request of a scope, in any period. Cost: at most REQUESTS_OF_A_REQUEST reads.
-
-    Raises SequenceUnavailable and StorageRefused.
-    """
-    send = partial(read, deadline=strategy.deadline())
-    answer = send("get_item", expressions.read_item(strategy.markers.schema.table, strategy.markers.key(scope, token)))
-    marker = dynamodb.unmarshal(answer.get("Item", {}))
-    value, expires = marker.get("value"), marker.get(MARKER_EXPIRY)
-    if not isinstance(value, int) or not isinstance(expires, int) or marker.get("token") != token:
-        return Trace(scope=scope)
-    counted, count = Dated.of(scope, marker.get("period", "")), marker.get("count", 1)
-    until = datetime.datetime.fromtimestamp(expires, datetime.UTC)
-    last = value + strategy.numbers.step * (count - 1)
-    day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else None
-    return Trace(
-        scope=scope,
-        value=value,
-        count=count,
-        period=marker.get("period", ""),
-        texts=[strategy.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
-        stored_at=until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
-        until=until,
-        is_expired=expires <= strategy.wall(),
-        key=strategy.layout.key_text(counted, value),
-        item=_item_of(strategy, counted, marker, send),
-    )
-
-
-def _item_of(strategy: Strategy, scope: Scope, marker: Mapping[str, Any], send: Any) -> str:
-    """What is stored under a marker's value, in words."""
-    if "count" in marker:
-        return "It took values without items."
-    layout, key = strategy.layout, strategy.layout.key(scope, marker["value"])
-    if len(key) != len(layout.key_names):
-        return "Its item has a key of its own, which the application knows."
-    row = dynamodb.unmarshal(send("get_item", expressions.read_item(layout.schema.table, key)).get("Item", {}))
-    if not row:
-        own = ", or it has a key of its own" if layout.may_own_key else ""
-        return f"Its item is not there any more{own}."
-    if row.get(layout.token_name) != marker["token"]:
-        return "The item under this number belongs to another request."
-    return "Its item is stored, and void." if signed_void(row) else "Its item is stored."
 
 
 def settings_of(strategy: Strategy) -> list[Setting]:

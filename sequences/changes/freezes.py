@@ -1,0 +1,195 @@
+"""The changes `freeze` and `thaw`: every write in a scope is refused, until it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import overload
+
+from ..dynamodb import expressions
+from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
+from ..exceptions import InvalidChange, OperationNotSupported
+from ..rows.numbers import LARGEST
+from ..strategies.snapshot import ScopeSnapshot, highest
+from ..types import Change
+from .guarded import EVERY_SCOPE, EveryScope, Scopes, counted_in, make, make_each
+from .plans import Action, ChangeNote, Plan, thawed_row, void_rows, written
+
+__all__ = ["closed", "freeze", "thaw", "thawed"]
+
+
+@overload
+def freeze(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change: ...
+
+
+@overload
+def freeze(
+    sequence: str, *, scope: EveryScope, period: str | None = None, by: str, reason: str, dry_run: bool = False
+) -> list[Change]: ...
+
+
+def freeze(
+    sequence: str,
+    *,
+    scope: Scopes = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change | list[Change]:
+    """Refuse every write in a scope from now on (SequenceFrozen), in every process, until `thaw`. Reads go on.
+
+    The writes' own conditions refuse it, so that it costs nothing while nothing is frozen. Blocks that other processes
+    hold are handed out for up to `watch_seconds` more (`BlockAllocator`): their values are up to the last value, which
+    stays. Without a counter (`SortKeyMaximum`) the next number becomes a void row.
+    With EVERY_SCOPE it freezes all scopes that the sequence can list, and returns a change for each. Those that are
+    frozen already stay as they are, so that a run that failed midway can be repeated.
+    Raises ScopeNotFound for a scope that is named and has neither a counter nor items, and SequenceFrozen for one that
+    is frozen already.
+    """
+    if scope is EVERY_SCOPE:
+        return make_each(sequence, scope, period, "freeze", _frozen_by_now, by, reason, dry_run=dry_run)
+    return make(sequence, counted_in(sequence, scope, period), "freeze", _frozen_now, by, reason, dry_run=dry_run)
+
+
+def _frozen_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    seen.require_existing()
+    return _frozen(seen, note)
+
+
+def _frozen_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    if seen.frozen:
+        return Plan(before=seen.last, after=seen.last, stands=seen.frozen)
+    return _frozen(seen, note)
+
+
+@overload
+def thaw(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change: ...
+
+
+@overload
+def thaw(
+    sequence: str, *, scope: EveryScope, period: str | None = None, by: str, reason: str, dry_run: bool = False
+) -> list[Change]: ...
+
+
+def thaw(
+    sequence: str,
+    *,
+    scope: Scopes = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change | list[Change]:
+    """Let a frozen scope go on.
+
+    With EVERY_SCOPE it thaws all scopes that the sequence can list, and returns a change for each. Those that are not
+    frozen stay as they are.
+    Raises InvalidChange for a scope that is named and not frozen, and ScopeNotFound for one that does not exist.
+    """
+    if scope is EVERY_SCOPE:
+        return make_each(sequence, scope, period, "thaw", _thawed_by_now, by, reason, dry_run=dry_run)
+    return make(sequence, counted_in(sequence, scope, period), "thaw", _thawed_now, by, reason, dry_run=dry_run)
+
+
+def _thawed_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    seen.require_existing()
+    return thawed(seen, note)
+
+
+def _thawed_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    return thawed(seen, note) if seen.frozen else Plan(before=seen.last, after=seen.last)
+
+
+def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which every write in the scope raises SequenceFrozen. Raises that if it is frozen already."""
+    seen.require_thawed()
+    if seen.by_rows:
+        _require_one_region(seen)
+        last = seen.numbers.following(seen.numbers.before_start if seen.last is None else seen.last)
+        if last > seen.numbers.maximum:
+            raise seen.numbers.exhausted()
+        return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
+    return Plan(before=seen.last, after=seen.last, actions=(_frozen_counter(seen, note),))
+
+
+def closed(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
+    """The actions that freeze the scope at exactly the last value of this look, for good."""
+    if seen.by_rows:
+        return _frozen(seen, note).actions
+    return (_frozen_counter(seen, note, exactly=True),)
+
+
+def _require_one_region(seen: ScopeSnapshot) -> None:
+    """Raise OperationNotSupported if other Regions store rows above the one that would freeze the scope."""
+    if seen.numbers.others:
+        raise OperationNotSupported(
+            f"{seen.strategy.alias!r} counts the items of several Regions, whose rows would hide a freeze: "
+            "set HOME_REGION to a Region without writers in place of its STARTs."
+        )
+
+
+def _frozen_counter(seen: ScopeSnapshot, note: ChangeNote, *, exactly: bool = False) -> Action:
+    """Put the counter's `highest` out of reach, so that the condition of every write refuses it.
+
+    A busy counter may count on between the look and the change, unless it must be `exactly` as it was seen. One
+    that went back, or has no value, may not.
+    """
+    assert seen.counter is not None
+    went_back = seen.state.should_be(None) is not None
+    at_rest = exactly or went_back or seen.state.last_value is None
+    stays = {name: seen.row.get(name) for name in ("last_value", "highest")} if at_rest else {}
+    return expressions.change_row(
+        seen.counter.table,
+        seen.counter.key(seen.scope),
+        unchanged={"frozen": None, "thawed": seen.row.get("thawed"), **stays},
+        at_least={} if at_rest or seen.state.last_value is None else {"last_value": seen.state.last_value},
+        sets={
+            "frozen": {**note.about, **({"highest": seen.state.highest} if went_back else {})},
+            "highest": LARGEST,
+            CHANGED: note.token,
+        },
+        if_missing={BORN: note.token},
+        removes=[GIVEN_BACK],
+    )
+
+
+def thawed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which the scope goes on. Raises InvalidChange if it is not frozen."""
+    actions = (*_thawed_counter(seen, note), *thawed_row(seen))
+    if not actions:
+        raise InvalidChange(f"The sequence {seen.strategy.alias!r}, scope {seen.scope!r}, is not frozen.")
+    return Plan(before=seen.last, after=seen.last, actions=actions)
+
+
+def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
+    """Let `highest` be as before. An earlier freeze that is still on its way must not follow a later thaw."""
+    if seen.counter and seen.state.frozen:
+        known = highest(seen.state.last_value, seen.state.highest)
+        yield expressions.change_row(
+            seen.counter.table,
+            seen.counter.key(seen.scope),
+            unchanged={name: seen.row.get(name) for name in ("last_value", "token", "frozen")},
+            sets={
+                **({} if known is None else {"highest": known}),
+                "thawed": note.token,
+                **written(note),
+            },
+            removes=["frozen", *(["highest"] if known is None else [])],
+        )

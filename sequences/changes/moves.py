@@ -1,0 +1,169 @@
+"""The changes `advance` and `seed`: a scope moves forward, at its counter or by void rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Literal
+
+from django.db.models import QuerySet
+
+from ..dynamodb import expressions
+from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
+from ..exceptions import InvalidChange, OperationNotSupported
+from ..ops.columns import highest_numbers
+from ..registry import strategies
+from ..rows import remedies
+from ..rows.layout import SIGNATURE
+from ..rows.tallies import ALWAYS, SINCE, known_from_start
+from ..strategies.snapshot import ScopeSnapshot
+from ..types import Change, Scope
+from .guarded import Scopes, check_whole, counted_in, make, scopes_of
+from .plans import Action, ChangeNote, Plan, void_rows, written
+
+__all__ = ["advance", "counter_to", "moved_to", "passed", "seed"]
+
+
+def advance(
+    sequence: str,
+    *,
+    to: int,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change:
+    """Make every new number higher than `to`, or than the last value of the sequence below it.
+
+    `to` must be above all that was handed out or is stored: InvalidChange names the least value that is allowed.
+    Without a counter (`SortKeyMaximum`) void rows lie under the next number and under `to`. Other processes drop
+    their blocks within `watch_seconds` (`BlockAllocator`).
+    Raises SequenceExhausted for a value above MAXIMUM, and SequenceWentBack for a counter that must be recovered first.
+    """
+    check_whole("to", to)
+
+    def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+        seen.require_order()
+        least = seen.numbers.after(seen.handed_out, 1)[0]
+        if to < least:
+            raise InvalidChange(
+                f"to is {to}; a sequence only moves up, past all that was handed out: give {least} or more."
+            )
+        return moved_to(seen, to, note)
+
+    return make(sequence, counted_in(sequence, scope, period), "advance", plan, by, reason, dry_run=dry_run)
+
+
+def seed(
+    sequence: str,
+    source: int | Literal["items"] | QuerySet[Any, Any],
+    *,
+    field: str = "",
+    scope: Scopes | Callable[[Any], str | None] = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """Make every new number higher than those of a source. A scope that is further already stays: its `after` tells.
+    Where processes hold blocks (`BlockAllocator`) it moves on by one value, and they drop them within `watch_seconds`.
+
+    The source is a number, "items" for what the sequence's own table holds in a scope (or in EVERY_SCOPE), or a query
+    set of rows that have numbers in `field`. `scope` is then that of a `SequenceField`: None, the name of a field, or a
+    function from the row to a scope. Columns cost one query, and every row with a function as scope.
+    Raises SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
+    """
+    return [
+        make(sequence, each, "seed", partial(_seeded, number), by, reason, dry_run=dry_run)
+        for each, number in _numbers_of(sequence, source, field, scope, period)
+    ]
+
+
+def _numbers_of(
+    sequence: str, source: Any, field: str, scope: Any, period: str | None
+) -> Iterator[tuple[Scope, int | None]]:
+    """The scopes of a source and the highest number in each; None stands for the stored items."""
+    if isinstance(source, QuerySet):
+        for each, number in highest_numbers(source, field, scope):
+            yield counted_in(sequence, each, period), number
+    elif source == "items":
+        strategy = strategies[sequence]
+        if not strategy.layout.in_collections:
+            raise OperationNotSupported(f"The items of {strategy.alias!r} are not in collections: give a number.")
+        yield from ((each, None) for each in scopes_of(strategy, scope, period))
+    else:
+        check_whole("source", source)
+        yield counted_in(sequence, scope, period), source
+
+
+def _seeded(number: int | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    seen.require_order()
+    stored = seen.numbers.before_start if seen.top is None else seen.top
+    return moved_to(seen, stored if number is None else number, note)
+
+
+def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
+    """The plan after which every new value is above `value`. A scope that is frozen stays so."""
+    counted = seen.numbers.before_start if seen.state.last_value is None else seen.state.last_value
+    base = counted if seen.last is None else seen.numbers.reaching(seen.last, counted)
+    reached = seen.numbers.up_to(value, base)
+    behind = seen.state.last_value is None or reached > seen.state.last_value
+    drops = not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
+    if drops and reached <= seen.numbers.maximum - seen.numbers.step:
+        reached += seen.numbers.step  # no process gives lower values any more, also not of a block that it holds
+    if reached > seen.numbers.maximum:
+        raise seen.numbers.exhausted()
+    if seen.by_rows:
+        actions = void_rows(seen, reached, note, seen.frozen_row) if reached > base else ()
+    elif seen.frozen_row:
+        raise remedies.frozen(seen.strategy.alias, seen.scope, seen.frozen_row)
+    else:
+        moves = (behind or drops) and reached > seen.numbers.before_start
+        actions = (counter_to(seen, reached, note),) if moves else ()
+    return Plan(before=seen.last, after=reached if actions else seen.last, actions=tuple(actions))
+
+
+def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> Action:
+    """The action that puts the counter on `value`, and sets `more`.
+
+    The counter of a gapless strategy must still be as it was seen, so that the history is exact. Another one may
+    count on meanwhile, as a busy one always does; it must still be below `value`.
+    """
+    assert seen.counter is not None
+    frozen, last_value = seen.state.frozen, seen.state.last_value
+    kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
+    is_busy = not seen.strategy.gapless and not frozen and seen.state.highest == last_value
+    moves = is_busy and last_value is not None and last_value < value
+    exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
+    return expressions.change_row(
+        seen.counter.table,
+        seen.counter.key(seen.scope),
+        unchanged={name: seen.row.get(name) for name in exactly},
+        at_least={"last_value": last_value} if moves and last_value is not None else {},
+        below={"last_value": value} if moves else {},
+        sets={
+            "last_value": value,
+            **({"frozen": kept} if frozen else {"highest": value}),
+            **({SINCE: ALWAYS} if _is_tallied(seen) else {}),
+            CHANGED: note.token,
+            **written(note),
+            **more,
+        },
+        if_missing={BORN: note.token},
+        removes=[GIVEN_BACK],
+    )
+
+
+def _is_tallied(seen: ScopeSnapshot) -> bool:
+    """Whether the counter's tallies tell of all that was given, so that skipped values do not blur that."""
+    known = known_from_start(seen.row, seen.numbers.before_start, seen.numbers.step)
+    return known and (seen.state.last_value is not None or seen.last is None)
+
+
+def passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which writers that count the items go on past the counter."""
+    counted, stored = seen.state.last_value, seen.top if seen.counts(seen.top) else None
+    if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
+        return Plan(before=seen.last, after=seen.last)
+    return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))

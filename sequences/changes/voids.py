@@ -1,0 +1,108 @@
+"""The change `void`: a number is withdrawn, and keeps its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from .. import dynamodb
+from ..dynamodb import expressions
+from ..exceptions import InvalidChange, OperationNotSupported
+from ..rows.layout import signed_void
+from ..strategies.snapshot import ScopeSnapshot
+from ..types import Change
+from .guarded import check_whole, counted_in, make
+from .plans import Action, ChangeNote, Plan, void_row
+
+__all__ = ["void"]
+
+CLOCK_SECONDS = 2.0  # by so much two readings of the engine's clock may be wrong, which tells whole seconds
+
+
+def void(
+    sequence: str,
+    value: int,
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Change:
+    """Withdraw a number: it keeps its place, with who withdrew it, when and why. A void number stays as it is.
+
+    The item under the value gets the attribute `void` and keeps the others. Where no item is stored, a row explains
+    the gap; an item with a key of its own that has this value is not seen. Repeated, it returns the first void.
+    One more read unit or more, for the item. Raises InvalidChange for a value above the last one, and for one without
+    an item that the counter has not handed out, or that a process may hold in its block (`BlockAllocator`: freeze the
+    scope first, and wait until every process follows). Raises OperationNotSupported where the value does not make the
+    item's key.
+    """
+    check_whole("value", value)
+    plan = partial(_voided, value)
+    return make(sequence, counted_in(sequence, scope, period), "void", plan, by, reason, dry_run=dry_run)
+
+
+def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which `value` is void. What is void already stays as it is."""
+    key = _key_of(seen, value)
+    if seen.numbers.problem(value) or seen.last is None or value > seen.last:
+        found = "nothing yet" if seen.last is None else seen.last
+        wanted = f"it must be a value of the sequence up to its last value, which is {found}"
+        raise InvalidChange(f"value is {value!r}; {wanted}.")
+    row = seen.read(seen.layout.schema.table, key)
+    if void := signed_void(row):
+        return Plan(before=value, after=value, stands=void)
+    if "void" in row:
+        raise InvalidChange(f"The item of value {value} has an attribute 'void' of its own: withdraw it there.")
+    if not row:
+        _require_handed_out(seen, value, note.at)
+    action = _void_item(seen, key, note) if row else void_row(seen, value, note)
+    return Plan(before=value, after=value, actions=(action,))
+
+
+def _require_handed_out(seen: ScopeSnapshot, value: int, now: datetime) -> None:
+    """Raise InvalidChange for a value without an item that may still be handed out."""
+    if seen.by_rows:
+        return
+    counted, begin = seen.state.last_value, f"value is {value}; no item has it"
+    if counted is None or value > counted:
+        at = "which has no value yet" if counted is None else f"at {counted}"
+        raise InvalidChange(f"{begin}, and the counter, {at}, has not handed it out: advance or seed it first.")
+    if not seen.strategy.ordered_across_processes and not _blocks_are_dropped(seen, now):
+        raise InvalidChange(
+            f"{begin} yet, and a process may hold it in its block: freeze the scope, wait "
+            f"{_seconds_to_follow(seen):g} s, void it, and thaw the scope."
+        )
+
+
+def _blocks_are_dropped(seen: ScopeSnapshot, now: datetime) -> bool:
+    """Whether the scope is frozen for so long that no process has a block of it any more."""
+    at = (seen.frozen or {}).get("at")
+    return at is not None and now - datetime.fromisoformat(at) >= timedelta(seconds=_seconds_to_follow(seen))
+
+
+def _seconds_to_follow(seen: ScopeSnapshot) -> float:
+    """How long after the time in a change others may serve blocks: it is stored by its deadline, and a process with
+    an older look than `watch_seconds` and its deadline looks first."""
+    seconds: float = seen.strategy.option.get("watch_seconds", 0.0) + 2 * seen.strategy.option["deadline"]
+    return seconds + CLOCK_SECONDS
+
+
+def _key_of(seen: ScopeSnapshot, value: int) -> Mapping[str, Any]:
+    key = seen.layout.key(seen.scope, value)
+    if set(key) != set(seen.layout.key_names):
+        raise OperationNotSupported(
+            f"The items of {seen.strategy.alias!r} have keys of their own: withdraw the item in your application."
+        )
+    return key
+
+
+def _void_item(seen: ScopeSnapshot, key: Mapping[str, Any], note: ChangeNote) -> Action:
+    partition = seen.layout.schema.partition_name
+    exists = {partition: dynamodb.unmarshal(key)[partition]}
+    return expressions.change_row(
+        seen.layout.schema.table, key, unchanged={**exists, "void": None}, sets={"void": note.about}
+    )

@@ -1,0 +1,104 @@
+"""A scope as one look found it: its counter, its highest item, and what this host remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from .. import dynamodb
+from ..dynamodb import expressions
+from ..exceptions import ScopeNotFound
+from ..rows import counter_rows, remedies
+from ..rows.layout import Send
+from ..rows.stored_counter import StoredCounter
+from ..types import Scope
+from .base import Strategy
+
+__all__ = ["ScopeSnapshot", "highest"]
+
+
+class ScopeSnapshot:
+    """A scope as one look at it found it: its counter first, then its highest item. Costs up to three reads."""
+
+    def __init__(self, strategy: Strategy, scope: Scope, send: Send, *, counter: StoredCounter | None = None) -> None:
+        strategy.layout.check_scope(scope)
+        self.strategy, self.scope, self.send = strategy, scope, send
+        self.layout, self.numbers = strategy.layout, strategy.numbers
+        self.counter = counter or strategy.counter
+        evidence = (self.counter or strategy).evidence
+        self._remembered = evidence.known(scope) if evidence else None  # before the reads: others may count on then
+        self.row = self.read(self.counter.table, self.counter.key(scope)) if self.counter else {}
+        self.state = counter_rows.CounterState.of(self.row)
+        self.top, _, self.frozen_row = self.layout.top(scope, send)
+        if (self._remembered or 0) > (self.last or 0) and strategy.lives.changed(send):
+            self._remembered = None
+        if self.top is None and strategy.option.get("scope_must_exist"):
+            raise ScopeNotFound.of(strategy.alias, scope, "create it before you change it")
+
+    def read(self, table: str, key: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of this table, empty if there is none. One consistent read."""
+        return dynamodb.unmarshal(self.send("get_item", expressions.read_item(table, key)).get("Item", {}))
+
+    @cached_property
+    def by_rows(self) -> bool:
+        """Whether writers count the stored items: always, or while a switch is under way."""
+        if self.strategy.counter is None:
+            return True
+        return self.layout.in_collections and "to" in self.strategy.switch_note.read(self.send)
+
+    @property
+    def last(self) -> int | None:
+        """The last value of the scope, as its counter and its items tell it."""
+        return highest(self.state.last_value, self.top if self.counts(self.top) else None)
+
+    @property
+    def handed_out(self) -> int:
+        """The highest value that is known to have been handed out or stored; the value before START if there is none.
+
+        That is also what the counter and this host remember.
+        """
+        return highest(self.numbers.before_start, self.last, self.state.highest, self._remembered) or 0
+
+    @property
+    def frozen(self) -> Mapping[str, Any] | None:
+        """By whom, since when and why the scope is frozen, at its counter or at its highest row; None if it is not."""
+        return self.state.frozen or self.frozen_row
+
+    def counts(self, number: int | None) -> bool:
+        """Whether a stored number is one of the sequence's values, and not below START."""
+        return number is not None and number >= self.numbers.start
+
+    def require_existing(self) -> None:
+        """Raise ScopeNotFound for a scope that has neither a counter nor items."""
+        if not self.row and self.top is None:
+            place = "without a scope" if self.scope is None else f"in the scope {self.scope!r}"
+            raise ScopeNotFound(
+                f"{self.strategy.alias!r} has counted nothing {place}, so nothing was changed: name a scope that has "
+                "numbers, or take every one (--all-scopes, EVERY_SCOPE)."
+            )
+
+    def require_order(self) -> None:
+        """Raise SequenceWentBack for a scope that is lower than a value it handed out."""
+        if self.counter and not self.by_rows:
+            known = self.state.should_be(self._remembered)
+            if known is not None:
+                raise remedies.went_back(self.strategy.alias, self.scope, found=self.state.last_value, known=known)
+        elif self.counter is None and self.handed_out > (self.numbers.before_start if self.last is None else self.last):
+            raise remedies.items_went_back(self.strategy.alias, self.scope, found=self.last, known=self.handed_out)
+
+    def require_stored(self) -> None:
+        """Raise SequenceWentBack if a value was handed out that neither the counter nor an item has."""
+        if self.last is not None and self.handed_out > self.last:
+            found = self.state.last_value
+            raise remedies.went_back(self.strategy.alias, self.scope, found=found, known=self.handed_out)
+
+    def require_thawed(self) -> None:
+        """Raise SequenceFrozen for a scope that is frozen."""
+        if self.frozen:
+            raise remedies.frozen(self.strategy.alias, self.scope, self.frozen)
+
+
+def highest(*values: int | None) -> int | None:
+    """The highest of these values; None if there is none."""
+    return max((value for value in values if value is not None), default=None)
