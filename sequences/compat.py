@@ -33,6 +33,7 @@ from . import services
 from .exceptions import InvalidSequence
 from .registry import configured, strategies
 from .strategies.base import Strategy
+from .strategies.counter_strategy import advance_to, counter_of, delete_counter
 
 __all__ = ["Sequence", "delete", "get_last_value", "get_next_value", "get_next_values"]
 
@@ -71,7 +72,7 @@ def get_next_values(
 def delete(sequence_name: str = "default", *, using: str | None = None) -> bool:
     """Delete a sequence; return whether there was one."""
     services.check_scope(sequence_name)
-    return _strategy(using).delete_counter(sequence_name)
+    return delete_counter(_strategy(using), sequence_name)
 
 
 class Sequence:
@@ -149,8 +150,8 @@ def _begun(sequence_name: str, initial_value: int, using: str | None) -> str:
             f"['START'], which is {start}."
         )
     services.check_scope(sequence_name)
-    if initial_value > start and strategy.stored_counter.evidence.known(sequence_name) is None:
-        strategy.advance_to(sequence_name, initial_value - 1, only_new=True)
+    if initial_value > start and counter_of(strategy).evidence.known(sequence_name) is None:
+        advance_to(strategy, sequence_name, initial_value - 1, only_new=True)
     return strategy.alias
 
 

@@ -55,7 +55,7 @@ class Usage:
 
 
 def rates_of(sequence: str, counters: Sequence[Counter]) -> list[Rates]:
-    """The rates of the counters of one page of `Strategy.counters`, in their order.
+    """The rates of the counters of one page of `Scopes.page`, in their order.
 
     For strategies with a counter there is no request: the page has all that is needed. Days are exact. What slides is
     read between two points, which are an hour apart, for the 30 days a day.
@@ -69,7 +69,7 @@ def rates_of(sequence: str, counters: Sequence[Counter]) -> list[Rates]:
     strategy = strategies[sequence]
     now = strategy.wall()
     moments = _moments(now)
-    return [_rates(strategy.course(counter, now, moments), now, strategy.numbers.step) for counter in counters]
+    return [_rates(strategy.scopes.course(counter, now, moments), now, strategy.numbers.step) for counter in counters]
 
 
 def _midnights(now: float) -> list[float]:
@@ -119,7 +119,7 @@ def usage_of(sequence: str, counter: Counter, rates: Rates) -> Usage:
     used, all_of_them = last_value - numbers.before_start, max(numbers.limit - numbers.before_start, 1)
     today = datetime.fromtimestamp(strategy.wall(), UTC).date()
     ends_on = _ends_on(today, max(numbers.limit - last_value, 0) // numbers.step, rates.month)
-    if ends_on and counter.period and strategy.period.name(ends_on) != counter.period:
+    if ends_on and counter.period and strategy.naming.period.name(ends_on) != counter.period:
         ends_on = None
     return Usage(share=min(used / all_of_them, 1.0), ends_on=ends_on)
 

@@ -56,7 +56,7 @@ def free_number(sequence: str, *, scope: str | None = None) -> int:
     Costs one read, 0.5 read units or 1 if it is consistent. Raises SequenceFrozen.
     """
     strategy = strategies[sequence]
-    return strategy.free_value(strategy.dated(scope, None, None)[0])
+    return strategy.scopes.free_value(strategy.naming.dated(scope, None, None)[0])
 
 
 def personal_token(person: str, name: str | None) -> str | None:

@@ -21,7 +21,6 @@ LARGE_FILES = {
     "project/worker.py": 345,
     "project/lab/recipes.py": 398,
     "sequences/services/__init__.py": 481,
-    "sequences/strategies/base.py": 577,
     "sequences/strategies/block.py": 363,
     "sequences/testing/contract.py": 310,
     "tickets/api/serializers.py": 304,
@@ -34,7 +33,6 @@ LARGE_CLASSES = {
     "project/proof/faults/proxy.py FaultProxy": 16,
     "project/worker.py BufferingWorker": 17,
     "project/lab/races.py Race": 17,
-    "sequences/strategies/base.py Strategy": 42,
     "sequences/strategies/block.py BlockAllocator": 27,
     "sequences/testing/contract.py StrategyContract": 24,
 }

@@ -42,7 +42,7 @@ class ScopeForm(forms.Form):
             named, period = named_scope(cleaned["scope"] or None), cleaned.get("period") or None
             try:
                 check_scope(named)
-                cleaned["counted"] = self.strategy.dated(named, None, period)[0]
+                cleaned["counted"] = self.strategy.naming.dated(named, None, period)[0]
             except ValueError as error:
                 self.add_error("scope" if isinstance(error, InvalidScope) or not period else "period", str(error))
         return cleaned

@@ -14,6 +14,7 @@ from django.core.signing import BadSignature, Signer
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence, SequenceError
+from ..ops.costs import units_alone
 from ..ops.overview import (
     MOST_REQUESTS,
     MOST_SECONDS,
@@ -88,7 +89,7 @@ def _one(alias: str, given: Mapping[str, str]) -> dict[str, Any]:
         return {"trouble": str(error), "status": 200}
     return {
         "sequences": [_shown(figures)],
-        "in_periods": strategy.searches("period"),
+        "in_periods": strategy.scopes.searches("period"),
         "period": period,
         "cursor": cursor,
         "next_cursor": figures.following and signer.sign(figures.following),
@@ -99,7 +100,7 @@ def _one(alias: str, given: Mapping[str, str]) -> dict[str, Any]:
 def _shown(figures: Figures) -> dict[str, Any]:
     """One sequence in the words of its module."""
     strategy = figures.strategy
-    units = strategy.units_alone if strategy else None
+    units = units_alone(strategy) if strategy else None
     return {
         "figures": figures,
         "name": type(strategy).__name__ if strategy else "",

@@ -158,7 +158,7 @@ def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
     """A page of counters, or the reason why it cannot be shown. Here errors become words on a page."""
     signer = Signer(salt=f"sequences.counters.{alias}")
     try:
-        counters, following = strategies[alias].counters(cursor and signer.unsign(cursor), limit)
+        counters, following = strategies[alias].scopes.page(cursor and signer.unsign(cursor), limit)
     except BadSignature:
         return {"trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
     except OperationNotSupported as error:

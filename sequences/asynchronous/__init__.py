@@ -18,6 +18,7 @@ from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..services import Puts, check_count, check_scope, check_token, report, store
 from ..strategies.base import Strategy
+from ..strategies.counter_strategy import reserving
 from ..types import Allocation, Scope
 from .gatherings import Call, gatherings
 
@@ -57,7 +58,7 @@ async def aget_next_values(
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
-    counted, day = strategy.dated(scope, date)
+    counted, day = strategy.naming.dated(scope, date)
     with metrics.call("take", sequence) if metrics.on else NOTHING:
         if idempotency_token is None:
             call = _Reserve(strategy, counted, count, began)
@@ -74,7 +75,7 @@ async def aget_last_value(
     began = time.monotonic()
     check_scope(scope)
     strategy = strategies[sequence]
-    call = _LastValue(strategy, strategy.dated(scope, date, period)[0], began)
+    call = _LastValue(strategy, strategy.naming.dated(scope, date, period)[0], began)
     await gatherings.serve(call)
     return call.last_value
 
@@ -181,7 +182,7 @@ class _Reserve(Call):
     @classmethod
     def serve(cls, calls: Sequence[_Reserve]) -> None:
         deadline = latest([call.deadline for call in calls])
-        calls[0].strategy.reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
+        reserving(calls[0].strategy).reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
 
     def values(self) -> range | list[int]:
         """The values. Raises the error of the request."""
@@ -207,7 +208,9 @@ class _ReserveOnce(_Reserve):
     def serve(cls, calls: Sequence[Any]) -> None:
         (call,) = calls
         count = call.pending.request.count
-        values, call.replayed = call.strategy.reserve_once(call.scope, count, call.token, call.day, call.deadline)
+        values, call.replayed = reserving(call.strategy).reserve_once(
+            call.scope, count, call.token, call.day, call.deadline
+        )
         call.pending.settle(values)
 
     def report(self) -> None:

@@ -70,7 +70,7 @@ def history(
     if scope is not EVERY_SCOPE:
         check_scope(scope)
     if period is not None:
-        strategy.period.check(period)
+        strategy.naming.period.check(period)
     changes, following = strategy.history.page(cursor, limit)
     if scope is not EVERY_SCOPE:
         changes = [change for change in changes if change.scope == scope]

@@ -65,7 +65,7 @@ def adopt(
     present.rules.enforced = False
     deadline = present.deadline()
     present.lives.bind(deadline.send)
-    present.require_transactions("The change 'adopt'")
+    present.lives.require_transactions("The change 'adopt'")
     _, row = present.rules.changed(partial(read, deadline=deadline))
     if row is None:
         return []
@@ -115,7 +115,7 @@ def _items(strategy: Strategy) -> tuple[str, str]:
 
 def _counts_otherwise(former: Strategy, present: Strategy) -> bool:
     """Whether scopes of before go on in another place, or their gaps must be explained; not in periods that begin."""
-    same_periods = former.period.kind == present.period.kind
+    same_periods = former.naming.period.kind == present.naming.period.kind
     return same_periods and (_place(former) != _place(present) or _may_miss_values(former, present))
 
 

@@ -47,7 +47,7 @@ class _Every(enum.Enum):
 
 
 EVERY_SCOPE: Final = _Every.EVERY_SCOPE
-"""Every scope that a sequence can list (see `Strategy.counters`)."""
+"""Every scope that a sequence can list (see `Scopes.page`)."""
 
 EveryScope = Literal[_Every.EVERY_SCOPE]
 Scopes = str | None | EveryScope
@@ -58,14 +58,14 @@ Planner = Callable[[ScopeSnapshot, ChangeNote], Plan]
 def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
     """The scope in the given period; in the one of today without it."""
     check_scope(scope)
-    return strategies[sequence].dated(scope, None, period)[0]
+    return strategies[sequence].naming.dated(scope, None, period)[0]
 
 
 def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator[Scope]:
     """The scope that is named, in its period; or every scope that the sequence can list."""
     if scope is EVERY_SCOPE:
         if period is not None:
-            strategy.period.check(period)
+            strategy.naming.period.check(period)
         yield from (each for each in list_scopes(strategy) if period in (None, parted(each)[1]))
     else:
         yield counted_in(strategy.alias, scope, period)
@@ -86,7 +86,7 @@ def make(
     strategy = strategies[sequence]
     deadline = strategy.deadline()
     strategy.lives.bind(deadline.send)
-    strategy.require_transactions(f"The change {kind!r}")
+    strategy.lives.require_transactions(f"The change {kind!r}")
     send = partial(read, deadline=deadline)
 
     def plan(note: ChangeNote) -> Plan:

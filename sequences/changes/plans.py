@@ -67,7 +67,7 @@ def void_rows(
 
 def void_row(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> Action:
     """A row without an item: it says that this value is void, and `more`."""
-    text = seen.strategy.text_or_number(value, seen.scope)
+    text = seen.strategy.naming.text_or_number(value, seen.scope)
     place = seen.layout.written(seen.scope, value, note.token, text, own_key=False)
     void = dynamodb.marshal({"void": {**note.about, **more}})
     return expressions.put_if_absent(seen.layout.schema, {**void, **place})

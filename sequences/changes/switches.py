@@ -29,6 +29,7 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
+from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from .guarded import EVERY_SCOPE, Scopes, make, scopes_of, write
@@ -132,7 +133,7 @@ def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCoun
     if problem:
         name = type(strategy).__name__
         raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
-    return strategy, (strategy if strategy.counter else _other(strategy, counter_table)).stored_counter
+    return strategy, counter_of(strategy if strategy.counter else _other(strategy, counter_table))
 
 
 def _problems(strategy: Strategy, counter_table: str) -> Iterator[str]:

@@ -77,7 +77,7 @@ class CheckedField(models.BigIntegerField):  # type: ignore[type-arg]
                 problem = (
                     f"date={self.date!r} says no period: {self.sequence!r} has no PERIOD, and no date in its FORMAT."
                 )
-                if strategies[self.sequence].uses_dates:
+                if strategies[self.sequence].naming.uses_dates:
                     return []
         except FieldDoesNotExist:
             pass

@@ -121,7 +121,7 @@ def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> 
     named = named_scope(scope)
     check_scope(named)
     if period is not None:
-        strategy.period.check(period)
+        strategy.naming.period.check(period)
     if scope is not None and (period is not None or not strategy.layout.in_periods):
         yield Dated.of(named, period or "")
         return

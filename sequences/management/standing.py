@@ -82,7 +82,7 @@ def _rows_of(figures: Figures) -> Iterator[Row]:
 def _every_row(strategy: Strategy, period: str) -> Iterator[Row]:
     audit, cursor = last_audit(strategy), None
     while True:
-        counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE, period=period)
+        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE, period=period)
         yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, counters))
         if cursor is None:
             return
@@ -92,8 +92,8 @@ def _named(strategy: Strategy, options: Options) -> ScopeFigures:
     """The figures of one scope. Raises InvalidScope and InvalidPeriod."""
     named = named_scope(options["scope"])
     check_scope(named)
-    scope, _ = strategy.dated(named, None, options["period"])
-    counter = strategy.counted(parted(scope))
+    scope, _ = strategy.naming.dated(named, None, options["period"])
+    counter = strategy.scopes.one(parted(scope))
     (figures,) = scope_figures(strategy, [counter])
     return figures
 

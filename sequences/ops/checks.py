@@ -128,12 +128,12 @@ def check_texts(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Chec
     return [
         _clashing(strategy, clash)
         for strategy in _usable()
-        if strategy.config.format is not None and (clash := strategy.format.clash())
+        if strategy.config.format is not None and (clash := strategy.naming.format.clash())
     ]
 
 
 def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
-    said = f"{strategy.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
+    said = f"{strategy.naming.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
     hint = (
         "Put {period} into FORMAT, or parts of the date that tell the period."
         if clash.one.period != clash.other.period

@@ -32,6 +32,7 @@ __all__ = [
     "pattern_of",
     "read_units",
     "units",
+    "units_alone",
 ]
 
 MOST_ITEM_BYTES = 400 * 1024
@@ -145,3 +146,16 @@ def units(
             return Units(first + 2 / together, item, marker, Use(1 / together, 1 / together))
         case WritePattern.BLOCK:
             return Units(first + 1 / block_size, item, marker, Use(1 / block_size))
+
+
+def units_alone(strategy: Strategy) -> tuple[float, float] | None:
+    """The write and the read units of one number with an item of up to 1 KB, for a caller alone, without a token.
+
+    With the read of a process that does not remember the highest item, or the counter. None if nothing is known.
+    """
+    try:
+        pattern = pattern_of(type(strategy))
+    except InvalidSequence:
+        return None
+    taken = units(pattern, 1000, tokens=False, block_size=strategy.option.get("block_size", 1))
+    return taken.write, taken.read + pattern.shares_writes

@@ -119,22 +119,22 @@ def _looked_at(alias: str, limit: int, silent: dict[str, str]) -> Figures:
 
 def present_period(strategy: Strategy) -> str:
     """The period of today, if the sequence can list its scopes; otherwise empty, for all periods."""
-    if not strategy.searches("period"):
+    if not strategy.scopes.searches("period"):
         return ""
-    return strategy.period.name(strategy.period.date_of(None, strategy.wall()))
+    return strategy.naming.period.name(strategy.naming.period.date_of(None, strategy.wall()))
 
 
 def figures_of(alias: str, cursor: str | None, limit: int, *, prefix: str = "", period: str = "") -> Figures:
     """The figures of one sequence with a page of its scopes, or in words why there are none.
 
-    Cost: the page of scopes (see `Strategy.counters`), their rates (see `rates_of`), and one query for the audits.
+    Cost: the page of scopes (see `Scopes.page`), their rates (see `rates_of`), and one query for the audits.
     Raises InvalidSequence, and ValidationError for a cursor that is none.
     """
     strategy = strategies[alias]
     audit = None
     try:
         audit = last_audit(strategy)
-        counters, following = strategy.counters(cursor, limit, prefix=prefix, period=period)
+        counters, following = strategy.scopes.page(cursor, limit, prefix=prefix, period=period)
         scopes = scope_figures(strategy, counters)
     except OperationNotSupported as error:
         return Figures(alias=alias, strategy=strategy, audit=audit, unlisted=str(error))

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from ..exceptions import InvalidSequence
 from ..strategies import Strategy
+from .costs import units_alone
 
 __all__ = ["DEFAULTS", "cost_of_thousand", "cost_of_units", "prices"]
 
@@ -43,7 +44,7 @@ def cost_of_thousand(strategy: Strategy) -> Decimal | None:
 
     None where the strategy does not say its units. Raises InvalidSequence for wrong prices.
     """
-    units = strategy.units_alone
+    units = units_alone(strategy)
     return None if units is None else cost_of_units(*units) * 1000
 
 

@@ -61,7 +61,7 @@ def trace(strategy: Strategy, scope: str | None, token: str) -> Trace:
         value=value,
         count=count,
         period=marker.get("period", ""),
-        texts=[strategy.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
+        texts=[strategy.naming.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
         stored_at=until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
         until=until,
         is_expired=expires <= strategy.wall(),

@@ -20,7 +20,8 @@ from ..registry import configured
 from ..rows import remedies
 from ..rows.layout import SIGNATURE, signed_void
 from ..services.texts import following
-from ..strategies import Strategy
+from ..strategies import BlockAllocator, Strategy
+from ..strategies.counter_strategy import CounterStrategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, Scope, parted
 from .audit import Gap
@@ -110,11 +111,11 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
         scope=plain,
         period=period,
         last_value=seen.last,
-        last_text="" if seen.last is None else strategy.text_or_number(seen.last, scope),
+        last_text="" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
         upcoming=following(strategy, scope, seen.last, NEXT_NUMBERS),
         frozen=remedies.signature(seen.frozen) if seen.frozen else "",
         trouble=_trouble(seen),
-        held=strategy.held(scope),
+        held=strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
         percent_used=strategy.numbers.percent_used(seen.last),
         lines=[] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
         unlisted=unlisted,
@@ -225,7 +226,7 @@ def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]
         kind="void" if void else "stored",
         first=value,
         last=value,
-        text=str(row[name]) if name and name in row else strategy.text_or_number(value, scope),
+        text=str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope),
         key=strategy.layout.key_text(scope, value),
         by=(by or "somebody") if void else "",
         at=_moment(at),
@@ -239,7 +240,7 @@ def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
         first=gap.first,
         last=gap.last,
         count=gap.count,
-        text=strategy.text_or_number(gap.first, scope),
+        text=strategy.naming.text_or_number(gap.first, scope),
         by=gap.by,
         at=_moment(gap.at),
         about=gap.reason if gap.by else why,
@@ -260,7 +261,7 @@ def _why(strategy: Strategy, *, complete: bool) -> str:
     if strategy.gapless:
         among = "No change explains it" if complete else f"None of the latest {LATEST_CHANGES} changes explains it"
         return f"{among}{own}: run an audit."
-    if strategy.held(None) is not None:
+    if isinstance(strategy, BlockAllocator):
         return f"By design: a process holds it in its block, used it without an item, or ended before it used it{own}."
     return f"By design: a value is taken before its item is stored, and nobody stored one under it{own}."
 

@@ -76,7 +76,7 @@ def _dates_of(name: str, date: datetime.date | None) -> Iterator[None]:
     Today would be another day for a repeat, and the texts would be others.
     """
     strategy = strategies[name]
-    if date is None and (strategy.period.kind != "never" or strategy.format.uses_dates):
+    if date is None and (strategy.naming.period.kind != "never" or strategy.naming.format.uses_dates):
         raise ValidationError({"date": "The numbers of this sequence depend on it: send the date of the document."})
     try:
         yield

@@ -6,16 +6,18 @@ What a process remembers is true for one life of its tables: a table may be dele
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from .. import dynamodb
+from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
-from ..dynamodb import Copies, TableLife
+from ..dynamodb import TableLife
 from ..exceptions import SequenceUnsound
+from ..types import SequenceConfig
 from .layout import Send
 from .rules_row import RulesRow
-from .soundness import Soundness
+from .soundness import Needs, judge
 
 __all__ = ["TableLives"]
 
@@ -25,24 +27,25 @@ LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and oth
 class TableLives:
     """The current lives of a sequence's tables. `forget` is called when one of them is another than before.
 
-    `judge` says of the copies of the tables whether the sequence is sound there. It is asked when they are looked up,
-    and never again while they stay the same.
+    Whether the sequence is sound on them is judged when they are looked up, and never again while they stay the same.
     """
 
     def __init__(
         self,
         tables: Sequence[str],
         forget: Callable[[], None],
-        client: str,
-        judge: Callable[[Mapping[str, Copies | None]], Soundness],
+        config: SequenceConfig,
         rules: RulesRow,
+        *,
+        needs_transactions: bool,
     ) -> None:
         self.tables = tables
         self._rules = rules
         self.takes_transactions = True
-        self._judge = judge
+        self._config = config
+        self._needs_transactions = needs_transactions
         self._sound: tuple[TableLife, ...] | None = None
-        self._client = client
+        self._client = config.client
         self.current: tuple[TableLife, ...] = ()
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
         self._first = threading.RLock()  # held by the first caller while it asks
@@ -55,6 +58,42 @@ class TableLives:
     def are_known(self) -> bool:
         """Whether a table that was made again is sure to have another life than the current one."""
         return bool(self.current) and all(life.identity for life in self.current)
+
+    @property
+    def needs(self) -> Needs:
+        """What decides whether the sequence is sound on its tables."""
+        config = self._config
+        return Needs(
+            sequence=config.alias,
+            client=config.client,
+            tables=tuple(self.tables),
+            needs_transactions=self._needs_transactions,
+            region=config.region,
+            home_region=config.home_region,
+            striped=bool(config.stripe),
+            accepted=config.accepted,
+        )
+
+    def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
+        """Reject requests that need a transaction if the tables take none (SequenceUnsound). Return the others."""
+        if self.takes_transactions:
+            return pendings
+        for pending in pendings:
+            if pending.request.actions > 1:
+                pending.settle(self._no_transaction("An idempotency token, `also`, or several items at once"))
+        return [pending for pending in pendings if pending.answer is None]
+
+    def require_transactions(self, what: str) -> None:
+        """Raise SequenceUnsound if the tables take no transactions, and `what` needs one."""
+        if not self.takes_transactions:
+            raise self._no_transaction(what)
+
+    def _no_transaction(self, what: str) -> SequenceUnsound:
+        return SequenceUnsound(
+            f"{what} needs a transaction, and a table of {self._config.alias!r} takes none. Nothing was written. Do "
+            "without, or give the sequence a table in one Region of AWS (`manage.py sequences doctor` tells of its "
+            "tables)."
+        )
 
     def bind(self, send: Send, deadline: Deadline | None = None) -> None:
         """Look up the lives of the tables, and forget what is remembered of earlier ones.
@@ -89,7 +128,7 @@ class TableLives:
         self._rules.require(send, anew=others)
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
-        soundness = self._judge(dict(zip(self.tables, (life.copies for life in lives), strict=True)))
+        soundness = judge(self.needs, dict(zip(self.tables, (life.copies for life in lives), strict=True)))
         if soundness.refuses:
             for table in self.tables:
                 dynamodb.ask_again(table, self._client)

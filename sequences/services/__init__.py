@@ -21,6 +21,7 @@ from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..signals import contention, nearly_used_up, value_allocated
 from ..strategies.base import Strategy
+from ..strategies.counter_strategy import reserving
 from ..types import Allocation, Dated, Reservation, Scope, parted
 
 __all__ = [
@@ -74,10 +75,10 @@ def get_next_value(
         check_scope(scope)
     strategy = strategies[sequence]
     counted: Scope = scope
-    if date is not None or not strategy.is_plain:
-        counted, _ = strategy.dated(scope, date)
+    if date is not None or not strategy.naming.is_plain:
+        counted, _ = strategy.naming.dated(scope, date)
     try:
-        value = strategy.next_value(counted)
+        value = reserving(strategy).next_value(counted)
     except GaveUp as gave_up:
         _warn(sequence, counted, gave_up)
         raise
@@ -119,15 +120,15 @@ def reserve_values(
     check_scope(scope)
     check_token(idempotency_token)
     strategy = strategies[sequence]
-    counted, day = strategy.dated(scope, date)
+    counted, day = strategy.naming.dated(scope, date)
     values: range | list[int]
     replayed, deadline = False, strategy.deadline(began)
     try:
         with metrics.call("take", sequence) if metrics.on else NOTHING:
             if idempotency_token is None:
-                values = strategy.reserve(counted, count, deadline)
+                values = reserving(strategy).reserve(counted, count, deadline)
             else:
-                values, replayed = strategy.reserve_once(counted, count, idempotency_token, day, deadline)
+                values, replayed = reserving(strategy).reserve_once(counted, count, idempotency_token, day, deadline)
     except SequenceError as error:
         if metrics.on:
             metrics.answered(sequence, [error], deadline.spent)
@@ -152,7 +153,7 @@ def get_last_value(
     """
     check_scope(scope)
     strategy = strategies[sequence]
-    return strategy.last_value(strategy.dated(scope, date, period)[0])
+    return strategy.last_value(strategy.naming.dated(scope, date, period)[0])
 
 
 def put_next(
@@ -282,7 +283,7 @@ class Puts:
         for token in tokens:
             check_token(token)
         strategy = strategies[sequence]
-        counted, day = strategy.dated(scope, date)
+        counted, day = strategy.naming.dated(scope, date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
         pendings = [
             Pending(request(item, token, also, day), deadline) for item, token in zip(items, tokens, strict=True)
@@ -303,7 +304,7 @@ class Puts:
         check_scope(scope)
         check_token(idempotency_token)
         strategy = strategies[sequence]
-        counted, day = strategy.dated(scope, date)
+        counted, day = strategy.naming.dated(scope, date)
         request = strategy.item_writer.request(items[0], idempotency_token, (), day, items[1:])
         deadline = strategy.deadline(began)
         return cls(strategy=strategy, scope=counted, pendings=[Pending(request, deadline)], deadline=deadline)
@@ -364,9 +365,10 @@ def tell(strategy: Strategy, scope: Scope, values: Sequence[int], *, replayed: b
 
 def _warn_of_end(strategy: Strategy, scope: Scope, value: int) -> None:
     """Log and signal how much of a scope is used, once for each percent and process."""
-    percent, is_new = strategy.used_up(scope, value)
-    if not is_new:
+    percent = strategy.numbers.percent_used(value)
+    if percent <= (strategy.percents.get(scope) or 0):
         return
+    strategy.percents.put(scope, percent)
     limit, (plain, period) = strategy.numbers.limit, parted(scope)
     logger.warning("sequence %s scope %s: %d %% of the values up to %d are used", strategy.alias, scope, percent, limit)
     nearly_used_up.send_robust(

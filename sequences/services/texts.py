@@ -34,7 +34,7 @@ def format_value(
     """
     check_scope(scope)
     strategy = strategies[sequence]
-    return strategy.text(strategy.numbers.checked(value), *strategy.dated(scope, date, period))
+    return strategy.naming.text(strategy.numbers.checked(value), *strategy.naming.dated(scope, date, period))
 
 
 def parse(text: str, sequence: str) -> Parsed:
@@ -44,7 +44,7 @@ def parse(text: str, sequence: str) -> Parsed:
     wrong: another form, a scope that cannot be, a date that does not exist, a value that the sequence never gives, or a
     wrong check digit.
     """
-    parsed = strategies[sequence].format.parse(text)
+    parsed = strategies[sequence].naming.format.parse(text)
     try:
         check_scope(parsed.scope)
     except InvalidScope as error:
@@ -62,7 +62,7 @@ def preview(count: int, sequence: str, *, scope: str | None = None, date: dateti
     check_count(count)
     check_scope(scope)
     strategy = strategies[sequence]
-    counted, day = strategy.dated(scope, date)
+    counted, day = strategy.naming.dated(scope, date)
     return following(strategy, counted, strategy.last_value(counted), count, day)
 
 
@@ -75,4 +75,4 @@ def following(
     """
     numbers = strategy.numbers
     values = numbers.after(numbers.before_start if last_value is None else last_value, count)
-    return [strategy.text_or_number(value, scope, day) for value in values if value <= numbers.maximum]
+    return [strategy.naming.text_or_number(value, scope, day) for value in values if value <= numbers.maximum]

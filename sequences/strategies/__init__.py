@@ -1,8 +1,8 @@
 """The strategies, one in each file.
 
-`base` defines what every strategy is. `counter_strategy` has what the strategies share that take a value before they
-store its item. Strategies are built from `item_writer`, `assignments`, `markers`, `stored_counter`, `supply` (of
-blocks), `layout`, `numbers`, `lives` (of tables), `lru`, `options` and `put_requests`.
+`base` defines what every strategy is, and `counter_strategy` what the strategies share that take a value before they
+store its item. `scopes` and `snapshot` show the scopes of a sequence to people. What strategies are built of is in the
+rooms `rows` and `commit`.
 
 Everything that a strategy of your own needs can be imported from here.
 """

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from heapq import nsmallest
 from operator import itemgetter
@@ -108,10 +108,6 @@ class BlockAllocator(CounterStrategy):
         )
         atexit.register(_give_back, weakref.ref(self))
 
-    @property
-    def units_alone(self) -> tuple[float, float] | None:
-        return 1.0 + 1.0 / self.option["block_size"], 0.0
-
     def committer(self) -> Committer:
         self._births: LRU[str] = LRU()
         return _Reservation(self.counter, self._births)
@@ -146,24 +142,13 @@ class BlockAllocator(CounterStrategy):
     def stop(self) -> None:
         self._watch.stop()
 
-    def advance_to(self, scope: Scope, value: int, *, only_new: bool = False) -> int | None:
-        """Move the counter up and drop this process's block, whose values may be lower."""
-        last_value = super().advance_to(scope, value, only_new=only_new)
-        self._drop(scope)
-        return last_value
-
     def changed(self, scope: Scope, last_value: int | None) -> None:
         """Drop this process's block: its values may be lower than the counter now, or the scope may be frozen."""
         super().changed(scope, last_value)
         self._drop(scope)
-
-    def delete_counter(self, scope: Scope) -> bool:
-        """Delete the counter and drop this process's block."""
-        deleted = super().delete_counter(scope)
-        self._drop(scope)
-        self._handed_out.forget(scope)
-        self._given_back.forget_scope(scope)
-        return deleted
+        if last_value is None:  # it has no value any more
+            self._handed_out.forget(scope)
+            self._given_back.forget_scope(scope)
 
     def _drop(self, scope: Scope) -> None:
         with self._lock:
@@ -253,6 +238,14 @@ class BlockAllocator(CounterStrategy):
         """Drop the block that was used least recently; its unused values become a gap."""
         if len(self._supplies) > BLOCKS_HELD:
             self._drop(min(self._supplies, key=lambda scope: self._supplies[scope].used))
+
+    def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
+        """Serve the values of many callers one after another."""
+        for pending in pendings:
+            try:
+                pending.settle(self.reserve(scope, pending.request.count, pending.deadline or deadline))
+            except SequenceError as error:
+                pending.settle(error)
 
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take values from memory, or from the counter if they are more than a block."""

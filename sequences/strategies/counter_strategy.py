@@ -15,18 +15,28 @@ from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
 from ..commit.retries import Deadline, read
-from ..exceptions import SequenceError
+from ..exceptions import OperationNotSupported, SequenceError
 from ..metrics import metrics
 from ..rows.assignments import Assignment
 from ..rows.options import Option
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Scope, SequenceConfig
 from .base import Strategy
+from .scopes import CounterScopes
 
-__all__ = ["CounterCommitter", "CounterStrategy", "stored_counter", "values_of"]
+__all__ = [
+    "CounterCommitter",
+    "CounterStrategy",
+    "advance_to",
+    "counter_of",
+    "delete_counter",
+    "new_counter",
+    "reserving",
+    "values_of",
+]
 
 
-def stored_counter(strategy: Strategy) -> StoredCounter:
+def new_counter(strategy: Strategy) -> StoredCounter:
     """The counters of a strategy that has COUNTER_OPTIONS."""
     return StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
@@ -38,6 +48,48 @@ def stored_counter(strategy: Strategy) -> StoredCounter:
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )
+
+
+def counter_of(strategy: Strategy) -> StoredCounter:
+    """The counters of the scopes. Raises OperationNotSupported for a strategy that has none."""
+    if strategy.counter is None:
+        raise OperationNotSupported(
+            f"The sequence {strategy.alias!r} ({type(strategy).__name__}) has no counter to move: it counts on from "
+            "its highest stored item. Store the item that has the highest number."
+        )
+    return strategy.counter
+
+
+def advance_to(strategy: Strategy, scope: Scope, value: int, *, only_new: bool = False) -> int | None:
+    """Move the counter up, so that the next value is above `value` (see `StoredCounter.advance_to`).
+
+    Raises OperationNotSupported without a counter.
+    """
+    counter, deadline = counter_of(strategy), strategy.deadline()
+    strategy.lives.bind(deadline.send, deadline)
+    drops = not strategy.ordered_across_processes
+    last_value = counter.advance_to(scope, value, deadline, only_new=only_new, drops=drops)
+    strategy.changed(scope, last_value)
+    return last_value
+
+
+def delete_counter(strategy: Strategy, scope: Scope) -> bool:
+    """Delete the counter; return whether there was one. Raises OperationNotSupported without a counter."""
+    counter, deadline = counter_of(strategy), strategy.deadline()
+    strategy.lives.bind(deadline.send, deadline)  # what the host remembers has a name that they are in
+    deleted = counter.delete(scope, deadline)
+    strategy.changed(scope, None)
+    return deleted
+
+
+def reserving(strategy: Strategy) -> CounterStrategy:
+    """The strategy, if it takes values before their items are stored. Raises OperationNotSupported if it does not."""
+    if not isinstance(strategy, CounterStrategy):
+        raise OperationNotSupported(
+            f"The sequence {strategy.alias!r} ({type(strategy).__name__}) hands out a value only together with its "
+            "item: use put_next."
+        )
+    return strategy
 
 
 class CounterStrategy(Strategy):
@@ -59,39 +111,43 @@ class CounterStrategy(Strategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self.counter: StoredCounter = stored_counter(self)
+        self.counter: StoredCounter = new_counter(self)
+        self.scopes = CounterScopes(self.scopes, self.counter)
         self.evidence = self.counter.evidence
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
-
-    @property
-    def units_alone(self) -> tuple[float, float] | None:
-        return 2.0, 0.0  # the counter and the item
 
     @abstractmethod
     def committer(self) -> Committer:
         """The committer that takes values from the counter."""
 
+    def next_value(self, scope: Scope) -> int:
+        """Take the next value before its item is stored."""
+        return self.reserve(scope, 1, self.deadline())[0]
+
     def reserve(self, scope: Scope, count: int, deadline: Deadline) -> range | list[int]:
+        """Take `count` values before their items are stored."""
         self.lives.bind(deadline.send, deadline)
         return values_of(self.take(scope, count, deadline))
 
     def reserve_once(
         self, scope: Scope, count: int, token: str, day: datetime.date | None, deadline: Deadline
     ) -> tuple[range, bool]:
+        """Take `count` values, or give a repeat of the token the same ones; return them, and whether it is a repeat."""
         pending = Pending(self.item_writer.reservation(count, token, scope, day))
         self.put(scope, [pending], deadline)
         allocation, step = allocated(pending), self.numbers.step
         return range(allocation.value, allocation.value + step * count, step), allocation.replayed
 
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
-        """Take the values of many callers by one write of the counter, if callers share one."""
-        if not self.joins_reservations:
-            super().reserve_all(scope, pendings, deadline)
-            return
+        """Take the values of many callers, by one write of the counter; or settle a request with its error."""
         self.lives.bind(deadline.send, deadline)
         self.reservations.submit(scope, pendings, deadline)
         self.counter.tidy(scope, deadline.send)
+
+    def held(self, scope: Scope) -> int | None:
+        """How many reserved values of a scope this process serves from memory; None if it never holds any."""
+        return None
 
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
@@ -106,7 +162,7 @@ class CounterStrategy(Strategy):
         """Answer a repeat from its marker first, so that it takes no value."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send, deadline)
-        pendings = self.takeable(pendings)
+        pendings = self.lives.takeable(pendings)
         for pending in pendings:
             self.item_writer.answers.repeat_if_marked(scope, pending, deadline)
         self.items.submit(scope, [pending for pending in pendings if pending.answer is None], deadline)

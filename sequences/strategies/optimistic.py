@@ -50,10 +50,6 @@ class OptimisticCounter(CounterStrategy):
 
     options = {**CounterStrategy.options, "write": one_of("update", "put")}
 
-    @property
-    def units_alone(self) -> tuple[float, float] | None:
-        return 2.0, 1.0  # the counter is read before it is written
-
     def committer(self) -> Committer:
         return _ReadThenWrite(self.counter, by_put=self.option["write"] == "put")
 

@@ -20,6 +20,7 @@ from ..rows.lru import LRU
 from ..rows.options import Option, boolean, is_name, positive
 from ..types import Counter, Scope, SequenceConfig
 from .base import Strategy
+from .scopes import Scopes
 
 __all__ = ["SortKeyMaximum"]
 
@@ -84,12 +85,9 @@ class SortKeyMaximum(Strategy):
         self.evidence: Evidence = Evidence(
             self.numbers, self.lives, lambda scope: f"items {self.layout.partition(scope)}"
         )
+        self.scopes = _TailScopes(self.scopes, self.option["time_name"])
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
-
-    @property
-    def units_alone(self) -> tuple[float, float] | None:
-        return 1.0, 1.0
 
     def forget(self) -> None:
         self.evidence.forget()
@@ -145,10 +143,32 @@ class SortKeyMaximum(Strategy):
         if lost_at is None or hint.at > lost_at:
             self._tails.put(scope, hint)
 
+    def last_value(self, scope: Scope) -> int | None:
+        return self.scopes.look(scope)[0]
+
+
+def _is_below(number: int | None, known: int | None) -> bool:
+    """Whether a scope whose highest stored number is this one went back behind a known one."""
+    return known is not None and (number is None or number < known)
+
+
+class _TailScopes(Scopes):
+    """Scopes whose items are the count: the highest one is the last value, and its row says whether it is frozen."""
+
+    def __init__(self, others: Scopes, time_name: str | None) -> None:
+        super().__init__(others.naming, others.layout, others._last_value, others.deadline, listed_by=others._listed_by)
+        self._time_name = time_name
+
+    def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
+        number, _, frozen = self.layout.top(scope, partial(read, deadline=self.deadline()))
+        if number is None or number < self.numbers.start:
+            return None, frozen
+        return self.numbers.up_to(number, self.numbers.before_start), frozen
+
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
         """The course by the times of some items: those at doubling distances, and some where the moments lie."""
         last_value, start = counter.last_value, self.numbers.start
-        if self.option["time_name"] is None or self.numbers.others:
+        if self._time_name is None or self.numbers.others:
             return None
         if last_value is None:
             return course_of_nothing(self.numbers)
@@ -159,24 +179,10 @@ class SortKeyMaximum(Strategy):
 
     def _times(self, scope: Scope, numbers: Sequence[int], now: float) -> dict[int, float]:
         """When the items of these numbers were made, as far as they say. One request; what it leaves out stays so."""
-        name, partition = self.option["time_name"], self.layout.partition(scope)
-        places = [(partition, number) for number in numbers]
-        request = expressions.read_many(self.schema, places, attributes=[name], consistent=False)
+        name, partition = self._time_name or "", self.layout.partition(scope)
+        schema, places = self.layout.schema, [(partition, number) for number in numbers]
+        request = expressions.read_many(schema, places, attributes=[name], consistent=False)
         answer = read("batch_get_item", request, deadline=self.deadline())
-        rows = [dynamodb.unmarshal(row) for row in answer.get("Responses", {}).get(self.schema.table, ())]
-        found = {self.schema.number(row): moment_of(row.get(name)) for row in rows}
+        rows = [dynamodb.unmarshal(row) for row in answer.get("Responses", {}).get(schema.table, ())]
+        found = {schema.number(row): moment_of(row.get(name)) for row in rows}
         return {number: min(at, now) for number, at in found.items() if at is not None}
-
-    def last_value(self, scope: Scope) -> int | None:
-        return self.look(scope)[0]
-
-    def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
-        number, _, frozen = self.layout.top(scope, partial(read, deadline=self.deadline()))
-        if number is None or number < self.numbers.start:
-            return None, frozen
-        return self.numbers.up_to(number, self.numbers.before_start), frozen
-
-
-def _is_below(number: int | None, known: int | None) -> bool:
-    """Whether a scope whose highest stored number is this one went back behind a known one."""
-    return known is not None and (number is None or number < known)

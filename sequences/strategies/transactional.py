@@ -19,7 +19,8 @@ from ..rows.put_requests import own_places
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Scope, SequenceConfig
 from .base import Strategy
-from .counter_strategy import stored_counter
+from .counter_strategy import new_counter
+from .scopes import CounterScopes
 
 __all__ = ["TransactionalCounter"]
 
@@ -61,13 +62,10 @@ class TransactionalCounter(Strategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self.counter: StoredCounter = stored_counter(self)
+        self.counter: StoredCounter = new_counter(self)
+        self.scopes = CounterScopes(self.scopes, self.counter)
         self.evidence = self.counter.evidence
         self._states: LRU[CounterState] = LRU()
-
-    @property
-    def units_alone(self) -> tuple[float, float] | None:
-        return 4.0, 1.0
 
     def forget(self) -> None:
         super().forget()

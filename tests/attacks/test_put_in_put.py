@@ -161,6 +161,6 @@ def test_a_list_of_scopes_that_puts(install: Callable[..., Strategy], scope: str
     install(name, deadline=DEADLINE, scopes=f"{__name__}.listed_scopes")
     puts = Puts(name, scope)
     with alarm.within(DEADLINE + 1):
-        counters, _ = strategies[name].counters(None, 10)
+        counters, _ = strategies[name].scopes.page(None, 10)
     assert [counter.last_value for counter in counters] == [1]
     puts.judge()

@@ -13,6 +13,7 @@ from sequences.compat import Sequence, delete, get_last_value, get_next_value, g
 from sequences.exceptions import InvalidScope, InvalidSequence, OperationNotSupported, SequenceWentBack
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.strategies.counter_strategy import delete_counter
 from tests.sequences.support import set_counter, tapped
 
 PATH = "sequences.strategies"
@@ -246,7 +247,7 @@ class TestDelete:
         """A process that remembers values of a deleted sequence does not give them again."""
         get_next_value("a")
         elsewhere: Strategy = make_again("default")
-        elsewhere.delete_counter("a")
+        delete_counter(elsewhere, "a")
         with pytest.raises(SequenceWentBack):
             get_next_value("a")
 

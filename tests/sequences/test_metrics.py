@@ -205,7 +205,7 @@ class TestFailures:
     )
     def test_an_attempt_that_fails(self, book: Book, behind: Proxy, scope: str, fault: str, reason: str) -> None:
         """Two failures of a write are counted with their reason, and the value once."""
-        behind.follow(Rule(fault=fault, operation="PutItem", count=2))
+        behind.follow(Rule(fault=fault, operation="PutItem", contains=scope, count=2))
         put_next("sort-key", {}, scope=scope)
         assert book.sums("failed.attempts", "sort-key") == {reason: 2}
         assert book.sum("requests", "sort-key", "PutItem", reason) >= 2

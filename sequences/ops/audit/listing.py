@@ -35,7 +35,7 @@ def cells(strategy: Strategy, scope: Scope, line: Stored | Gap | Void) -> list[o
     plain, period = parted(scope)
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
     signed = ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)
-    shown, text, *signature = map(harmless, (plain or "", strategy.text_or_number(first, scope), *signed))
+    shown, text, *signature = map(harmless, (plain or "", strategy.naming.text_or_number(first, scope), *signed))
     return [strategy.alias, period, shown, type(line).__name__.lower(), first, last, text, *signature]
 
 

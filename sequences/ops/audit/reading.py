@@ -26,7 +26,7 @@ def list_scopes(strategy: Strategy) -> Iterator[Scope]:
     """Every scope of a sequence, read page by page. Raises OperationNotSupported if the sequence cannot list them."""
     cursor = None
     while True:
-        counters, cursor = strategy.counters(cursor, SCOPES_A_PAGE)
+        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE)
         yield from (counter.counted_in for counter in counters)
         if cursor is None:
             return

@@ -52,7 +52,7 @@ def read_facts(*, most_tables: int | None = None, thorough: bool = False) -> Fac
     known = {(schema.client, schema.table) for schema, _ in looked_at}
     seen = [one for one in made if {(one.config.client, table) for table in one.lives.tables} <= known]
     return Facts(
-        needs=[one.needs for one in seen],
+        needs=[one.lives.needs for one in seen],
         changed={one.alias: reading.changed(one) for one in seen},
         tables=tables,
         clients=clients,

@@ -26,6 +26,7 @@ from sequences.ops.scope_report import REQUESTS_OF_A_SCOPE
 from sequences.registry import strategies
 from sequences.rows.numbers import LARGEST
 from sequences.storage import personal_token
+from sequences.strategies.counter_strategy import counter_of
 from sequences.testing.embedded import Engine
 from sequences.types import scope_text
 from tests.sequences.admin.test_admin import LIST, client_with, shown
@@ -267,7 +268,7 @@ class TestScope:
         """A counter that was set back is shown with the remedy."""
         get_next_values(5, "plain", scope=scope)
         update = {"UpdateExpression": "SET last_value = :v", "ExpressionAttributeValues": {":v": {"N": str(10**37)}}}
-        counter = strategies["plain"].stored_counter
+        counter = counter_of(strategies["plain"])
         dynamodb.call("update_item", {"TableName": counter.table, "Key": counter.key(scope), **update})
         page = staff.get(address("plain", scope=scope))
         assert page.status_code == 200

@@ -33,6 +33,7 @@ from sequences.rows.rules_row import ASK_AGAIN_SECONDS
 from sequences.rows.soundness import Verdict
 from sequences.start import require_sound
 from sequences.strategies import Strategy, TransactionalCounter
+from sequences.strategies.counter_strategy import reserving
 from tests.sequences.support import Clock, Wire, handled, written
 
 pytestmark = pytest.mark.usefixtures("tables")
@@ -214,7 +215,7 @@ class TestWhatWasSeen:
         become(ATOMIC, {"counter_table": "more_counters"})
         numbers: list[int] = []
         with watched() as wire:
-            wire.before("TransactWriteItems", lambda: numbers.append(old.next_value(None)))
+            wire.before("TransactWriteItems", lambda: numbers.append(reserving(old).next_value(None)))
             adopt("orders", **WHO)
         assert [first, *numbers, get_next_value("orders")] == [1, 2, 3]
         assert wire.operations.count("TransactWriteItems") == 3
@@ -328,7 +329,7 @@ class TestTheRow:
             assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [1, 2]
             get_next_value("orders")
             assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [1, 2]
-            made_of("orders", entry_of(ATOMIC)).next_value(None)
+            reserving(made_of("orders", entry_of(ATOMIC))).next_value(None)
             assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [2, 2]
 
     def test_a_sequence_without_one(self, become: Become) -> None:

@@ -66,7 +66,7 @@ class TestTwoEngines:
         for _ in range(3):
             put_next("there", {})
         assert (get_last_value("there"), get_last_value("here")) == (3, None)
-        assert [counter.last_value for counter in strategies["there"].counters(None, 10)[0]] == [3]
+        assert [counter.last_value for counter in strategies["there"].scopes.page(None, 10)[0]] == [3]
         report = audit(strategies["there"], None)
         assert (report.last_value, report.missing) == (3, 0)
 

@@ -206,7 +206,7 @@ def test_periods_in_the_list_of_counters(scope: str) -> None:
     get_next_value("atomic", scope=scope, date=LAST_YEAR)
     get_next_value("atomic", scope=scope, date=THIS_YEAR)
     with tapped() as wire:
-        counters, _ = strategies["atomic"].counters(None, 1000)
+        counters, _ = strategies["atomic"].scopes.page(None, 1000)
     assert [(each.period, each.last_value) for each in counters if each.scope == scope] == [("2025", 1), ("2026", 1)]
     assert wire.operations == ["Query"]
     assert {Dated(scope, "2025"), Dated(scope, "2026")} <= {*list_scopes(strategies["atomic"])}

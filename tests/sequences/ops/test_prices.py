@@ -9,6 +9,7 @@ from django.test import override_settings
 from sequences import put_next
 from sequences.exceptions import InvalidSequence
 from sequences.ops.checks import check_sequences
+from sequences.ops.costs import units_alone
 from sequences.ops.prices import cost_of_thousand, prices
 from sequences.registry import strategies
 from tests.sequences.support import COUNTERS, OWN, SORT_KEYS, Wire
@@ -21,7 +22,7 @@ class TestUnits:
     @pytest.mark.parametrize("name", [name for name in (*COUNTERS, *SORT_KEYS) if name != "block"])
     def test_a_strategy_takes_the_units_that_it_says(self, name: str, wire: Wire) -> None:
         """One caller alone takes so many write units, and no more read units, for each number with its item."""
-        units = strategies[name].units_alone
+        units = units_alone(strategies[name])
         assert units is not None
         put_items(name, ITEMS)  # before that, a process looks at what is stored
         wire.clear()
@@ -32,7 +33,7 @@ class TestUnits:
 
     def test_a_block_is_shared(self) -> None:
         """The one write that reserves a block is shared by all its values."""
-        assert strategies["block"].units_alone == (1 + 1 / 8, 0)
+        assert units_alone(strategies["block"]) == (1 + 1 / 8, 0)
 
     def test_a_strategy_that_does_not_say(self) -> None:
         """A strategy of an application need not say its units; then there is no price."""

@@ -145,7 +145,7 @@ class TestShow:
     def test_a_period(self) -> None:
         """A period is named; with a scope the default is that of today."""
         get_next_value("yearly", scope="A")
-        year = strategies["yearly"].period.name(strategies["yearly"].period.date_of(None, dynamodb.now()))
+        year = strategies["yearly"].naming.period.name(strategies["yearly"].naming.period.date_of(None, dynamodb.now()))
         assert [row["period"] for row in rows("show", "yearly", "--scope", "A")] == [year]
         assert rows("show", "yearly", "--period", "2001") == []
         assert [row["last_value"] for row in rows("show", "yearly", "--scope", "A", "--period", "2001")] == [None]

@@ -233,8 +233,9 @@ class TestForgetting:
     def lives(self, configured: str, forgotten: list[str]) -> TableLives:
         """The lives of one table."""
         rules = Mock()
-        lives = TableLives(
-            ["a table"], lambda: forgotten.append(identity(lives)), "default", lambda copies: SOUND, rules
+        config = strategies["sort-key"].config
+        lives: TableLives = TableLives(
+            ["a table"], lambda: forgotten.append(identity(lives)), config, rules, needs_transactions=False
         )
         look_up(lives, "first")
         return lives
@@ -271,7 +272,8 @@ class TestTheFirstLook:
     def unknown(self, endpoint: str) -> TableLives:
         """Lives that nobody has looked up."""
         dynamodb.forget_lives()
-        return TableLives(["a table"], lambda: None, "default", lambda copies: SOUND, Mock())
+        config = strategies["sort-key"].config
+        return TableLives(["a table"], lambda: None, config, Mock(), needs_transactions=False)
 
     def test_callers_that_meet(self, unknown: TableLives) -> None:
         """One of them asks, for all."""

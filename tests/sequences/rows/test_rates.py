@@ -22,6 +22,7 @@ from sequences.registry import strategies
 from sequences.rows.course import course_of_items
 from sequences.rows.tallies import tallies_in
 from sequences.strategies import Strategy
+from sequences.strategies.counter_strategy import advance_to, reserving
 from sequences.types import Counter
 from tests.sequences.support import COUNTERS, Clock, Wire, import_row, read_counter, set_counter
 
@@ -35,7 +36,7 @@ Install = Callable[..., Strategy]
 def give(strategy: Strategy, scope: str | None, count: int = 1) -> None:
     """Hand out numbers, with items if the strategy wants some, in one write of the counter."""
     if strategy.supports_reserve:
-        strategy.reserve(scope, count, strategy.deadline())
+        reserving(strategy).reserve(scope, count, strategy.deadline())
         return
     pendings = [Pending(strategy.item_writer.request({}, None)) for _ in range(count)]
     strategy.put(scope, pendings, strategy.deadline())
@@ -44,7 +45,7 @@ def give(strategy: Strategy, scope: str | None, count: int = 1) -> None:
 
 def found(name: str, scope: str | None) -> Counter:
     """The counter of a scope, as lists find it."""
-    counters, cursor = strategies[name].counters(None, 10_000)
+    counters, cursor = strategies[name].scopes.page(None, 10_000)
     assert cursor is None
     return next(counter for counter in counters if counter.scope == scope)
 
@@ -120,7 +121,7 @@ class TestCounters:
     def test_the_same_requests_and_units(self, name: str, scope: str, install: Install, wire: Wire) -> None:
         """The first write in an hour is as many requests and units as any other one."""
         wall = Clock(NOON)
-        strategy = install(name, wall=wall)
+        strategy = install(name, wall=wall, clock=Clock())  # which stands: nobody looks for other hosts
         costs = []
         for _ in range(60):
             wall.now += HOUR // 2
@@ -233,7 +234,7 @@ class TestCounters:
         assert rates(name, scope).days[-2:] == [9, 10]
         give(strategy, scope, 11)
         wall.now += DAY
-        strategy.advance_to(scope, 5_000)
+        advance_to(strategy, scope, 5_000)
         give(strategy, scope, 12)
         told = rates(name, scope)
         assert told.days[-3:] == [9, 21, 12]
@@ -279,7 +280,7 @@ class TestCounters:
     def test_figures_cost_no_request(self, scope: str, install: Install, wire: Wire) -> None:
         """The page of counters has all that is needed."""
         give(install("atomic", wall=Clock(NOON)), scope)
-        counters, _ = strategies["atomic"].counters(None, 100)
+        counters, _ = strategies["atomic"].scopes.page(None, 100)
         wire.clear()
         assert len(rates_of("atomic", counters)) == len(counters)
         assert not wire.operations

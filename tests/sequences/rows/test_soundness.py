@@ -32,6 +32,7 @@ from sequences.exceptions import AccessRefused, SequenceError, SequenceUnsound
 from sequences.ops.doctor import findings_of, read_facts
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
+from sequences.rows import lives
 from sequences.rows.soundness import RISKS, Needs, Verdict, judge
 from sequences.start import require_sound
 from sequences.testing import moto_engine
@@ -222,8 +223,8 @@ class TestRefusal:
             assert first == {*strategies[name].lives.tables}
             assert len(wire.bodies("DescribeTable")) == len(first)
             wire.clear()
-            judging = mock.Mock(side_effect=strategies[name].lives._judge)
-            monkeypatch.setattr(strategies[name].lives, "_judge", judging)
+            judging = mock.Mock(side_effect=judge)
+            monkeypatch.setattr(lives, "judge", judging)
             for _ in range(3):
                 put_next(name, {}, scope=scope)
             assert "DescribeTable" not in wire.operations

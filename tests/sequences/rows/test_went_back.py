@@ -16,6 +16,7 @@ from sequences.ops.scope_report import look_at
 from sequences.registry import strategies
 from sequences.rows.lives import TableLives
 from sequences.strategies import Strategy
+from sequences.strategies.counter_strategy import delete_counter
 from sequences.testing.callers import at_once, put_some
 from tests.sequences.support import (
     COUNTERS,
@@ -316,7 +317,7 @@ def test_it_is_shown(scope: str) -> None:
 def test_a_counter_that_is_deleted(scope: str) -> None:
     """What deletes a counter in order lets it begin again, in processes that begin after that, too."""
     put_some("transactional-beside", scope, 3)
-    strategies["transactional-beside"].delete_counter(scope)
+    delete_counter(strategies["transactional-beside"], scope)
     for value in (1, 2, 3):
         delete_row("transactional-beside", scope, value)
     strategies.reset()

@@ -12,6 +12,7 @@ from sequences.exceptions import IdempotencyMismatch, InvalidToken, OperationNot
 from sequences.ops.audit import audit
 from sequences.registry import strategies
 from sequences.strategies import Strategy
+from sequences.strategies.counter_strategy import reserving
 from sequences.testing.callers import take_some
 from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, make, names_that
 
@@ -48,7 +49,7 @@ class TestRepeats:
     def test_they_follow_each_other(self, name: str, scope: str) -> None:
         """Many values follow each other by the step, and are nobody else's, where others take values in between."""
         take_some(name, scope, 1)
-        another = make(name)
+        another = reserving(make(name))
         others = list(another.reserve(scope, 8, another.deadline()))
         take_some(name, scope, 4)
         told, step = take(name, scope, "a", 6), strategies[name].numbers.step

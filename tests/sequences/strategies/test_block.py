@@ -17,6 +17,7 @@ from sequences.exceptions import SequenceExhausted, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.strategies import block as block_module
+from sequences.strategies.counter_strategy import reserving
 from sequences.testing.callers import at_once, take_some
 from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, wait_until
 
@@ -325,7 +326,7 @@ def test_given_back_before_the_end(install: Callable[..., Strategy], scope: str)
     """At the end of the sequence a running process takes what others have given back since, and then refuses."""
     other = install("block", block_size=10, MAXIMUM=20)
     assert isinstance(other, BlockAllocator)
-    running = make("block", block_size=10, MAXIMUM=20)
+    running = reserving(make("block", block_size=10, MAXIMUM=20))
     assert [running.next_value(scope) for _ in range(5)] == [1, 2, 3, 4, 5]
     assert [other.next_value(scope) for _ in range(3)] == [11, 12, 13]
     other.give_back()

@@ -28,7 +28,7 @@ from sequences.exceptions import (
 from sequences.registry import strategies
 from sequences.rows.lru import SCOPES_REMEMBERED
 from sequences.strategies import Strategy
-from sequences.strategies.counter_strategy import CounterStrategy, values_of
+from sequences.strategies.counter_strategy import CounterStrategy, advance_to, reserving, values_of
 from sequences.testing.callers import put_some, take_some
 from sequences.types import Allocation, Counter, Dated
 from tests.sequences.support import (
@@ -583,7 +583,7 @@ class TestMaximum:
         """A caller that wants more values than there are gets none, and the rest remains for others."""
         strategy = install(name, MAXIMUM=nth(name, 20))
         with pytest.raises(SequenceExhausted):
-            strategy.reserve(scope, 21, strategy.deadline())
+            reserving(strategy).reserve(scope, 21, strategy.deadline())
         assert get_next_value(name, scope=scope) == nth(name, 1)
 
     @pytest.mark.parametrize("name", [name for name in RESERVING if "block" not in name])
@@ -620,7 +620,7 @@ class TestLists:
         found: list[Counter] = []
         cursor = None
         for _ in range(2000):
-            page, cursor = strategies[name].counters(cursor, 2)
+            page, cursor = strategies[name].scopes.page(cursor, 2)
             found += page
             if cursor is None:
                 break
@@ -637,54 +637,54 @@ class TestLists:
         for scope in ("Search-1", "Search-2", "Search-30", "search-4", "Se", None):
             get_next_value("atomic", scope=scope)
         wire.clear()
-        found, cursor = strategies["atomic"].counters(None, 2, prefix="Search-")
-        rest, end = strategies["atomic"].counters(cursor, 2, prefix="Search-")
+        found, cursor = strategies["atomic"].scopes.page(None, 2, prefix="Search-")
+        rest, end = strategies["atomic"].scopes.page(cursor, 2, prefix="Search-")
         assert [counter.scope for counter in found + rest] == ["Search-1", "Search-2", "Search-30"]
         assert end is None
         assert wire.operations == ["Query", "Query"]
-        assert {counter.scope for counter in strategies["atomic"].counters(None, 2, prefix="#")[0]} == {None}
+        assert {counter.scope for counter in strategies["atomic"].scopes.page(None, 2, prefix="#")[0]} == {None}
 
     def test_counters_of_a_period(self) -> None:
         """A sequence with a PERIOD is searched in one period, whose name must be one."""
         strategy = make("atomic", PERIOD="year", partition="{sequence}#{period}#{scope}")
         for scope in (Dated("AB", "2001"), Dated("AC", "2001"), Dated(None, "2001"), Dated("AB", "2002")):
-            strategy.advance_to(scope, 5)
-        found, _ = strategy.counters(None, 10, period="2001")
+            advance_to(strategy, scope, 5)
+        found, _ = strategy.scopes.page(None, 10, period="2001")
         assert [counter.scope for counter in found] == [None, "AB", "AC"]
-        assert [counter.period for counter in strategy.counters(None, 10, prefix="AB", period="2002")[0]] == ["2002"]
+        assert [counter.period for counter in strategy.scopes.page(None, 10, prefix="AB", period="2002")[0]] == ["2002"]
         with pytest.raises(OperationNotSupported, match="in one period: name it"):
-            strategy.counters(None, 10, prefix="AB")
+            strategy.scopes.page(None, 10, prefix="AB")
         with pytest.raises(InvalidPeriod):
-            strategy.counters(None, 10, period="nonsense")
+            strategy.scopes.page(None, 10, period="nonsense")
 
     def test_a_broken_counter_is_listed(self, scope: str) -> None:
         """A counter that somebody has set to what is no number does not hide the others."""
         put_some("atomic", scope, 1)
         set_counter("atomic", scope, last_value="many")
-        listed = {each.scope: each for each in strategies["atomic"].counters(None, 10_000)[0]}
+        listed = {each.scope: each for each in strategies["atomic"].scopes.page(None, 10_000)[0]}
         assert repr(listed[scope].last_value) == "'many'"
         assert listed[scope].percent_used == 0
 
     def test_counters_beside_the_items(self) -> None:
         """Counters beside the items cannot be listed without the option that names the scopes."""
         with pytest.raises(OperationNotSupported, match="scopes"):
-            strategies["transactional-beside"].counters(None, 10)
+            strategies["transactional-beside"].scopes.page(None, 10)
 
     def test_scopes_from_a_function(self, scope: str) -> None:
         """With the option that names the scopes, counters beside the items are listed, by one read each."""
         put_some("transactional-beside", scope, 2)
         _listed[:] = [scope]
         strategy = make("transactional-beside", scopes=f"{__name__}.list_scopes")
-        counters, cursor = strategy.counters(None, 10)
+        counters, cursor = strategy.scopes.page(None, 10)
         assert [(counter.scope, counter.last_value) for counter in counters] == [(scope, 2)]
         assert cursor is None
 
     def test_a_function_is_searched_by_its_arguments(self, scope: str) -> None:
         """A function of scopes with the argument `prefix` is asked for it; one without it is named."""
         strategy = make("transactional-beside", scopes=f"{__name__}.search_scopes")
-        assert [counter.scope for counter in strategy.counters(None, 10, prefix=scope)[0]] == [scope]
+        assert [counter.scope for counter in strategy.scopes.page(None, 10, prefix=scope)[0]] == [scope]
         with pytest.raises(OperationNotSupported, match="an argument 'prefix'"):
-            make("transactional-beside", scopes=f"{__name__}.list_scopes").counters(None, 10, prefix="a")
+            make("transactional-beside", scopes=f"{__name__}.list_scopes").scopes.page(None, 10, prefix="a")
 
 
 _listed: list[str] = []

@@ -19,6 +19,7 @@ from sequences.dynamodb.expressions import BORN, GIVEN_BACK
 from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
 from sequences.registry import strategies
 from sequences.strategies import BlockAllocator, Strategy, block
+from sequences.strategies.counter_strategy import advance_to, counter_of, delete_counter
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.strategies.optimistic import OptimisticCounter
 from sequences.testing.callers import take_some
@@ -238,7 +239,7 @@ class TestFaults:
         taker = begin()
         assert take_some("block", scope, 2) == [4, 5]
         wait_until(lambda: all(fetch.done for fetch in taker._fetches))  # its addition would be that of a new counter
-        assert taker.delete_counter(scope)
+        assert delete_counter(taker, scope)
         stop_after(begin, scope, 3)
         assert taker.next_value(scope) == 4
 
@@ -286,7 +287,7 @@ class TestChanges:
         """The same holds for `advance_to`, by which a migration puts a sequence past its rows."""
         allocator = begin()
         take_some("block", scope, 3)
-        in_order(when, allocator.give_back, lambda: begin().advance_to(scope, 100))
+        in_order(when, allocator.give_back, lambda: advance_to(begin(), scope, 100))
         begin()
         assert get_next_value("block", scope=scope) == 101
 
@@ -349,7 +350,7 @@ class TestChanges:
         old = begin()
         take_some("block", scope, 3)
         new = begin()
-        assert new.delete_counter(scope)
+        assert delete_counter(new, scope)
         assert take_some("block", scope, 25) == list(range(1, 26))
         old.give_back()
         assert GIVEN_BACK not in read_counter("block", scope)
@@ -357,7 +358,7 @@ class TestChanges:
     def test_a_counter_of_an_older_version(self, begin: Begin, scope: str) -> None:
         """A counter without a mark of its birth gets one at its next write; what is given back goes on, too."""
         stop_after(begin, scope, 3)
-        counter = strategies["block"].stored_counter
+        counter = counter_of(strategies["block"])
         request = expressions.change_row(counter.table, counter.key(scope), unchanged={}, at_least=ONE, removes=[BORN])
         dynamodb.call("update_item", request)
         stop_after(begin, scope, 2)
@@ -369,7 +370,7 @@ class TestChanges:
         """A put of the whole counter keeps every mark in its row, also those that it does not know."""
         holder = begin()
         take_some("block", scope, 3)
-        begin().advance_to(scope, 500)
+        advance_to(begin(), scope, 500)
         set_counter("block", scope, later="kept")
         before = read_counter("block", scope)
         assert OptimisticCounter(replace(holder.config, options={"write": "put"})).next_value(scope) == 501
@@ -397,7 +398,7 @@ class TestChanges:
         steps: dict[str, Callable[[], object]] = {
             "seed": lambda: changes.seed("block", 8, scope=scope, **SIGNED),
             "recover": lambda: changes.recover("block", scope=scope, past=7, margin=0, **SIGNED),
-            "advance_to": lambda: changing.advance_to(scope, 8),
+            "advance_to": lambda: advance_to(changing, scope, 8),
         }
         in_order(when, holder.give_back, steps[change])
         begin()

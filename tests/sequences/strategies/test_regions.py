@@ -25,6 +25,7 @@ from sequences.ops.tables import create_tables, schemas_of
 from sequences.registry import parse_config, strategies
 from sequences.services.texts import format_value, parse
 from sequences.strategies import Strategy
+from sequences.strategies.counter_strategy import counter_of
 from sequences.testing import engine_at
 from sequences.testing.embedded import Engine
 from tests.sequences.running import put
@@ -318,7 +319,7 @@ class TestStripes:
             regions.replicate()
             assert strategy.layout.highest(scope, partial(dynamodb.call, client=WEST))[0] == 19
             assert get_last_value("tickets", scope=scope) == 18
-            assert strategy.free_value(scope) == 20
+            assert strategy.scopes.free_value(scope) == 20
             assert changes.advance("tickets", to=101, scope=scope, by="ana", reason="a test").after == 100
             assert put_next("tickets", {}, scope=scope).value == 102
             with pytest.raises(OperationNotSupported, match="would hide a freeze"):
@@ -340,7 +341,7 @@ class TestStripes:
         with regions.inside(WEST) as strategy:
             assert put_next("tickets", {}, scope=scope).value % 2 == 0
             if strategy.counter and not strategy.counter.rows.beside_items:
-                assert [counter.scope for counter in strategy.counters(None, 10)[0]] == [scope]
+                assert [counter.scope for counter in strategy.scopes.page(None, 10)[0]] == [scope]
             assert changes.advance("tickets", to=1001, scope=scope, by="ana", reason="a test").after == 1000
 
     @pytest.mark.parametrize("name", ["atomic", "transactional"])
@@ -352,7 +353,7 @@ class TestStripes:
                 regions.put(region, regions.processes[region][0], scope, "")
         regions.replicate()
         again = regions.process(WEST)
-        counter = again.stored_counter
+        counter = counter_of(again)
         regions.wires[WEST].delete_item(TableName=counter.table, Key=counter.key(scope))
         with pytest.raises(SequenceWentBack):
             put(again, scope)

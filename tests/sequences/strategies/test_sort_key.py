@@ -179,7 +179,7 @@ class TestScopes:
     def test_listing_needs_a_function(self, name: str) -> None:
         """Without the option that names the scopes they cannot be listed."""
         with pytest.raises(OperationNotSupported, match="scopes"):
-            strategies[name].counters(None, 10)
+            strategies[name].scopes.page(None, 10)
 
 
 class TestPadded:

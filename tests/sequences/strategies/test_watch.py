@@ -27,6 +27,7 @@ from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, 
 from sequences.registry import strategies
 from sequences.rows import history
 from sequences.strategies import BlockAllocator, Strategy, block, watch
+from sequences.strategies.counter_strategy import reserving
 from sequences.strategies.supply import Block
 from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
@@ -351,7 +352,7 @@ class TestCounters:
     def test_a_counter_that_goes_on(self, allocator: BlockAllocator, scope: str) -> None:
         """Blocks stay while other processes reserve blocks of the same counter."""
         take_some("block", scope, 2)
-        make("block").next_value(scope)
+        reserving(make("block")).next_value(scope)
         allocator._watch.look()
         assert take_some("block", scope, 3) == [3, 4, 5]
 
@@ -511,7 +512,7 @@ class TestThreads:
 
     def test_dropped(self, threads: Threads, scope: str) -> None:
         """A strategy that nobody uses any more does not stay in memory, and its thread ends."""
-        allocator = make("block", watch_seconds=0.01)
+        allocator = reserving(make("block", watch_seconds=0.01))
         allocator.next_value(scope)
         wait_until(lambda: threads.begun)
         del allocator

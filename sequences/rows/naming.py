@@ -1,0 +1,90 @@
+"""How the values of a sequence are written, and which there are: START, STEP, MAXIMUM, FORMAT and PERIOD."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..exceptions import InvalidScope
+from ..formats import Format
+from ..types import Dated, Scope, SequenceConfig, parted
+from .numbers import Numbers
+
+__all__ = ["Naming"]
+
+
+class Naming:
+    """The numbers of a sequence, their texts, and the periods in which they count. `wall` is the engine's clock."""
+
+    def __init__(self, config: SequenceConfig, padded_width: int, wall: Callable[[], float]) -> None:
+        self.period = config.period
+        numbers = _numbers(config, padded_width)
+        self.format = _format(config, numbers)
+        self.numbers = replace(numbers, widest=self.format.widest)
+        self.uses_dates = config.period.kind != "never" or self.format.uses_dates
+        self.is_plain = config.period.kind == "never" and config.format is None
+        """Whether a scope alone says where a value counts and how it is written."""
+        self._has_format = config.format is not None
+        self._wall = wall
+
+    def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
+        """A value as FORMAT writes it. Raises ValueError if it needs a day and there is none."""
+        plain, period = parted(scope)
+        return self.format.text(value, plain, day, period)
+
+    def text_or_number(self, value: int, scope: Scope, day: datetime.date | None = None) -> str:
+        """A value as FORMAT writes it; the number alone if that needs a day and there is none."""
+        try:
+            return self.text(value, scope, day)
+        except ValueError:
+            return str(value)
+
+    def dated(
+        self, scope: str | None, date: datetime.date | None, period: str | None = None
+    ) -> tuple[Scope, datetime.date | None]:
+        """The scope in the period of the document's date, and that date if the sequence needs one.
+
+        The default is today; a `period` may be named in its place.
+        Raises InvalidScope for a scope that is not in FORMAT, InvalidPeriod, and
+        ValueError for a date that the sequence does not use or cannot read.
+        """
+        alias = self.numbers.alias
+        if scope is not None and self._has_format and not self.format.uses_scope:
+            raise InvalidScope(
+                f"The scope is {scope!r}; the FORMAT of {alias!r} has no {{scope}}, so two scopes would have the "
+                "same texts: add it to FORMAT, or leave the scope out."
+            )
+        self.format.check_scope(scope)
+        if period is not None:
+            self.period.check(period)
+            return Dated.of(scope, period), None
+        if not self.uses_dates:
+            if date is not None:
+                raise ValueError(f"{alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
+            return scope, None
+        day = self.period.date_of(date, self._wall())
+        self.format.check_day(day)
+        return Dated.of(scope, self.period.name(day)), day
+
+
+def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:
+    return Numbers(
+        alias=config.alias,
+        start=config.start,
+        step=config.step,
+        maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
+        padded=padded_width > 0,
+        others=tuple(start for region, start in config.starts.items() if region != config.stripe),
+    )
+
+
+def _format(config: SequenceConfig, numbers: Numbers) -> Format:
+    return Format(
+        template="{value}" if config.format is None else config.format,
+        period=config.period,
+        start=min([numbers.start, *numbers.others]),
+        step=1 if numbers.others else numbers.step,  # the values of every Region are written and read everywhere
+        maximum=numbers.maximum,
+        where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
+    )

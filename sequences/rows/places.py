@@ -1,0 +1,82 @@
+"""Where the rows of a sequence are, as its options say: the tables and keys of items, markers and history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import dynamodb
+from ..dynamodb.expressions import KeySchema, KeyType
+from ..exceptions import InvalidSequence
+from ..types import SequenceConfig
+from .counter_rows import counter_schema
+from .layout import ItemLayout
+from .stored_counter import COUNTER_OPTIONS
+
+__all__ = ["history_schema", "item_layout", "item_schema", "marker_schema"]
+
+PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
+"""The default of the option `partition` for a sequence with a PERIOD."""
+
+
+def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
+    """The keys of the items. Raises InvalidSequence for types that do not fit the names."""
+    names, is_padded = option["key_names"], option["sort_key"] == "padded" and option["value_in"] == "sort_key"
+    default: tuple[KeyType, ...] = ("S", "S" if is_padded else "N")
+    types: Sequence[KeyType] = option["key_types"] or default[: len(names)]
+    if len(types) != len(names):
+        where = f"SEQUENCES[{config.alias!r}]['OPTIONS']['key_types']"
+        raise InvalidSequence(f"{where} is {types!r}; it must have a type for each of {names!r}.")
+    return KeySchema(
+        table=dynamodb.table_name(config.table),
+        partition_name=names[0],
+        sort_name=names[1] if len(names) == 2 else "",
+        padded_width=option["width"] if is_padded else 0,
+        partition_type=types[0],
+        sort_type=types[-1],
+        client=config.client,
+    )
+
+
+def marker_schema(alias: str, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
+    """The keys of the markers: beside the items, or beside the counters if the items' partition key is a number."""
+    table, beside_items = option["marker_table"], items.partition_type == "S"
+    if table is None and beside_items:
+        return items
+    name = dynamodb.table_name(table or option.get("counter_table", COUNTER_OPTIONS["counter_table"].default))
+    if name != items.table:
+        return counter_schema(name, items.client)
+    if not beside_items:
+        wrong = "counter_table" if table is None and "counter_table" in option else "marker_table"
+        where = f"SEQUENCES[{alias!r}]['OPTIONS'][{wrong!r}]"
+        raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
+    return items
+
+
+def history_schema(config: SequenceConfig, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
+    """The keys of the history: in the table of counters, unless that is the table of the items."""
+    given, default = option["history_table"], COUNTER_OPTIONS["counter_table"].default
+    tables = [
+        dynamodb.table_name(name) for name in ([given] if given else [option.get("counter_table"), default]) if name
+    ]
+    apart = [table for table in tables if table != items.table]
+    return counter_schema((apart or tables)[0], config.client)
+
+
+def item_layout(
+    config: SequenceConfig, items: KeySchema, option: Mapping[str, Any], *, takes_own_keys: bool
+) -> ItemLayout:
+    """How a value becomes the key of its item, and what the sequence writes into it."""
+    in_periods = config.period.kind != "never"
+    default = PARTITION_IN_PERIODS if in_periods else option["partition"]
+    return ItemLayout(
+        alias=config.alias,
+        schema=items,
+        template=config.options.get("partition", default),
+        value_in=option["value_in"],
+        value_name=option["value_name"],
+        token_name=option["token_name"],
+        text_name=option["text_name"],
+        own_keys=takes_own_keys,
+        in_periods=in_periods,
+    )

@@ -1,0 +1,152 @@
+"""The scopes of a sequence as people look at them: lists, one scope, and how fast it counts. Nothing takes a number."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.utils.module_loading import import_string
+
+from ..commit.retries import Deadline, read
+from ..exceptions import InvalidSequence, OperationNotSupported
+from ..rows import remedies
+from ..rows.course import Course, course_of_counter
+from ..rows.layout import ItemLayout
+from ..rows.naming import Naming
+from ..rows.stored_counter import StoredCounter
+from ..types import Counter, Dated, Scope
+
+__all__ = ["CounterScopes", "Scopes"]
+
+ListScopes = Callable[..., tuple[Sequence[Any], str | None]]
+"""What the option "scopes" names: (cursor, limit) -> (scopes, next cursor)."""
+
+
+class Scopes:
+    """The scopes of a sequence without counters: the function that the option "scopes" names lists them.
+
+    `last_value` is the strategy's, and `deadline` makes one for a read.
+    """
+
+    def __init__(
+        self,
+        naming: Naming,
+        layout: ItemLayout,
+        last_value: Callable[[Scope], int | None],
+        deadline: Callable[[], Deadline],
+        *,
+        listed_by: str | None,
+    ) -> None:
+        self.alias = naming.numbers.alias
+        self.naming, self.layout, self.numbers = naming, layout, naming.numbers
+        self._last_value, self.deadline = last_value, deadline
+        self._listed_by = listed_by
+        self._list_scopes = _imported(self.alias, listed_by)
+
+    def page(
+        self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
+    ) -> tuple[list[Counter], str | None]:
+        """One page of this sequence's scopes, in order, and the cursor of the next page. Never scans a table.
+
+        With `prefix` only scopes whose names begin with it, and with `period` only those of a period, such as "2026". A
+        sequence with a PERIOD needs a period for a prefix. A cursor belongs to the list with the same two.
+
+        Counters in a table of their own are listed by one query. Other scopes come from the function that the option
+        "scopes" names, and each costs one read. It is asked for a prefix and a period by its arguments of these names.
+        Raises OperationNotSupported if there is no such function, or if it has no such argument; InvalidPeriod.
+        """
+        if period:
+            self.naming.period.check(period)
+        if self._list_scopes is None:
+            raise OperationNotSupported(
+                f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
+                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or name one scope."
+            )
+        asked = {name: text for name, text in (("prefix", prefix), ("period", period)) if text}
+        for name in asked:
+            if not self.searches(name):
+                raise OperationNotSupported(
+                    f"The scopes of {self.alias!r} cannot be searched by {name}: give the function in "
+                    f"SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'] an argument {name!r}."
+                )
+        scopes, following = self._list_scopes(cursor, limit, **asked)
+        return [self.one(scope) for scope in scopes], following
+
+    def searches(self, name: str) -> bool:
+        """Whether `page` takes the argument "prefix", or "period"."""
+        if name == "period" and not self.layout.in_periods:
+            return False
+        return self._list_scopes is not None and name in inspect.signature(self._list_scopes).parameters
+
+    def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
+        """One scope, or a scope with its period, as `page` lists it. Costs one read."""
+        scope, period = listed if isinstance(listed, tuple) else (listed, "")
+        last_value, frozen = self.look(Dated.of(scope, period))
+        return Counter(
+            sequence=self.alias,
+            scope=scope,
+            period=period,
+            last_value=last_value,
+            frozen=remedies.signature(frozen) if frozen else None,
+            percent_used=self.numbers.percent_used(last_value),
+        )
+
+    def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
+        """The last value of a scope, and by whom it is frozen if the read says that. Costs one read."""
+        return self._last_value(scope), None
+
+    def free_value(self, scope: Scope) -> int:
+        """The value after the last one of a scope. Costs one read. Raises SequenceFrozen if the read says that."""
+        last_value, frozen = self.look(scope)
+        if frozen:
+            raise remedies.frozen(self.alias, scope, frozen)
+        return self.numbers.start if last_value is None else self.numbers.following(last_value)
+
+    def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
+        """How far a counter of a list had counted around these moments; None if that is not known. See `rates_of`."""
+        return None
+
+
+class CounterScopes(Scopes):
+    """The scopes of a sequence with counters: their rows say everything, and are a list where they have a table."""
+
+    def __init__(self, others: Scopes, counter: StoredCounter) -> None:
+        super().__init__(others.naming, others.layout, others._last_value, others.deadline, listed_by=others._listed_by)
+        self._counter = counter
+
+    def page(
+        self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
+    ) -> tuple[list[Counter], str | None]:
+        if self._counter.rows.beside_items:
+            return super().page(cursor, limit, prefix=prefix, period=period)
+        if period:
+            self.naming.period.check(period)
+        return self._counter.rows.page(cursor, limit, begin=self._begin(prefix, period))
+
+    def _begin(self, prefix: str, period: str) -> str:
+        """How the stored texts of the scopes begin that have this prefix and period. Raises OperationNotSupported."""
+        if prefix and self.layout.in_periods and not period:
+            raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
+        return f"#{period}#{prefix}" if period else prefix
+
+    def searches(self, name: str) -> bool:
+        if self._counter.rows.beside_items:
+            return super().searches(name)
+        return name != "period" or self.layout.in_periods
+
+    def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
+        scope, period = listed if isinstance(listed, tuple) else (listed, "")
+        return self._counter.shown(Dated.of(scope, period), partial(read, deadline=self.deadline()))
+
+    def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
+        return course_of_counter(counter, self.numbers, now)
+
+
+def _imported(alias: str, path: str | None) -> ListScopes | None:
+    try:
+        return import_string(path) if path else None
+    except ImportError as error:
+        where = f"SEQUENCES[{alias!r}]['OPTIONS']['scopes']"
+        raise InvalidSequence(f"{where}: cannot import {path!r}: {error}") from error
