@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from . import services
 from .exceptions import InvalidSequence
 from .registry import configured, strategies
+from .services.arguments import check_scope
 from .strategies.base import Strategy
 from .strategies.counter_strategy import advance_to, counter_of, delete_counter
 
@@ -71,7 +72,7 @@ def get_next_values(
 
 def delete(sequence_name: str = "default", *, using: str | None = None) -> bool:
     """Delete a sequence; return whether there was one."""
-    services.check_scope(sequence_name)
+    check_scope(sequence_name)
     return delete_counter(_strategy(using), sequence_name)
 
 
@@ -149,7 +150,7 @@ def _begun(sequence_name: str, initial_value: int, using: str | None) -> str:
             f"initial_value is {initial_value!r}; it must be a whole number from SEQUENCES[{strategy.alias!r}]"
             f"['START'], which is {start}."
         )
-    services.check_scope(sequence_name)
+    check_scope(sequence_name)
     if initial_value > start and counter_of(strategy).evidence.known(sequence_name) is None:
         advance_to(strategy, sequence_name, initial_value - 1, only_new=True)
     return strategy.alias

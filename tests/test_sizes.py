@@ -20,7 +20,6 @@ LARGE_FILES = {
     "project/proof/soak.py": 390,
     "project/worker.py": 345,
     "project/lab/recipes.py": 398,
-    "sequences/services/__init__.py": 481,
     "sequences/strategies/block.py": 363,
     "sequences/testing/contract.py": 310,
     "tickets/api/serializers.py": 304,

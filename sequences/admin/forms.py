@@ -13,7 +13,7 @@ from ..changes.guarded import LONGEST_REASON
 from ..changes.recoveries import MARGIN
 from ..exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from ..rows.numbers import LARGEST
-from ..services import LONGEST_SCOPE, LONGEST_TOKEN, check_scope, check_token
+from ..services.arguments import LONGEST_SCOPE, LONGEST_TOKEN, check_scope, check_token
 from ..storage import personal_token
 from ..strategies import Strategy
 from ..types import Change, Scope, named_scope, parted

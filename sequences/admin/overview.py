@@ -29,7 +29,7 @@ from ..ops.overview import (
 from ..ops.prices import cost_of_thousand, prices
 from ..rates import Rates
 from ..registry import configured, strategies
-from ..services import LONGEST_SCOPE
+from ..services.arguments import LONGEST_SCOPE
 
 __all__ = ["REFRESHES", "Plot", "overview_content", "refresh_of", "used_in_words"]
 

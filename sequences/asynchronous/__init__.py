@@ -16,7 +16,9 @@ from ..commit.retries import latest
 from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
-from ..services import Puts, check_count, check_scope, check_token, report, store
+from ..services.arguments import check_count, check_scope, check_token
+from ..services.puts import PutCall, store
+from ..services.reporting import report
 from ..strategies.base import Strategy
 from ..strategies.counter_strategy import reserving
 from ..types import Allocation, Scope
@@ -93,7 +95,7 @@ async def aput_next(
 
     If the call is cancelled, its item is there whole or not at all. A repeat with the same token finds out which.
     """
-    return (await _put(Puts.of(sequence, [item], scope, [idempotency_token], also, date)))[0]
+    return (await _put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date)))[0]
 
 
 async def aput_next_many(
@@ -108,7 +110,7 @@ async def aput_next_many(
 
     If the call is cancelled, each of its items is there whole or not at all.
     """
-    return await _put(Puts.of(sequence, items, scope, idempotency_tokens, date=date))
+    return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date))
 
 
 async def aput_next_each(
@@ -123,7 +125,7 @@ async def aput_next_each(
 
     If the call is cancelled, each of its items is there whole or not at all.
     """
-    puts = Puts.of(sequence, items, scope, idempotency_tokens, date=date)
+    puts = PutCall.of(sequence, items, scope, idempotency_tokens, date=date)
     with metrics.call("put", sequence) if metrics.on else NOTHING:
         await _serve(puts)
     return puts.answers()
@@ -141,22 +143,22 @@ async def aput_next_together(
 
     If the call is cancelled, all of its items are there or none.
     """
-    return await _put(Puts.together(sequence, items, scope, idempotency_token, date)) if items else []
+    return await _put(PutCall.together(sequence, items, scope, idempotency_token, date)) if items else []
 
 
-async def _put(puts: Puts) -> list[Allocation]:
+async def _put(puts: PutCall) -> list[Allocation]:
     with metrics.call("put", puts.strategy.alias) if metrics.on else NOTHING:
         await _serve(puts)
         return puts.allocations()
 
 
-async def _serve(puts: Puts) -> None:
+async def _serve(puts: PutCall) -> None:
     if puts.pendings:
         await gatherings.serve(_Put(puts))
 
 
 class _Put(Call):
-    def __init__(self, puts: Puts) -> None:
+    def __init__(self, puts: PutCall) -> None:
         super().__init__(puts.strategy, puts.scope, puts.deadline, puts.pendings)
         self.puts = puts
         self.actions = sum(pending.request.actions for pending in puts.pendings)

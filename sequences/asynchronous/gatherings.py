@@ -40,7 +40,7 @@ from ..commit.requests import MOST_BYTES, Pending
 from ..commit.retries import Deadline
 from ..commit.waiters import LATE_SECONDS, TOOK_TOO_LONG
 from ..exceptions import SequenceError
-from ..services import report
+from ..services.reporting import report
 from ..strategies.base import Strategy
 from ..types import Scope
 

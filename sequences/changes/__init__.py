@@ -23,7 +23,7 @@ StorageRefused, and TableMissing if `manage.py create_tables` has not made the t
 from __future__ import annotations
 
 from ..registry import strategies
-from ..services import check_scope
+from ..services.arguments import check_scope
 from ..types import Change
 from .adoptions import adopt, changed_settings
 from .freezes import freeze, thaw

@@ -17,7 +17,7 @@ from ..exceptions import InvalidChange, SequenceError, StorageRefused, WriteCanc
 from ..ops.audit import list_scopes
 from ..registry import strategies
 from ..rows.stored_counter import StoredCounter
-from ..services import check_scope
+from ..services.arguments import check_scope
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted

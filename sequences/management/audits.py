@@ -21,7 +21,7 @@ from sequences.ops.audit.listing import COLUMNS, cells
 from sequences.ops.audit.results import AuditResult, KeptAudits
 from sequences.ops.terminal import progress
 from sequences.registry import strategies
-from sequences.services import check_scope
+from sequences.services.arguments import check_scope
 from sequences.strategies.base import Strategy
 from sequences.types import Dated, Scope, named_scope, parted, scope_text
 

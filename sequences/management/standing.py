@@ -17,7 +17,7 @@ from sequences.ops.doctor import Verdict, findings_of, read_facts
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
 from sequences.ops.prices import cost_of_thousand
 from sequences.registry import configured, strategies
-from sequences.services import check_scope
+from sequences.services.arguments import check_scope
 from sequences.strategies import Strategy
 from sequences.types import named_scope, parted, scope_text
 

@@ -13,7 +13,7 @@ from ..formats import Parsed
 from ..registry import strategies
 from ..strategies.base import Strategy
 from ..types import Scope
-from . import check_count, check_scope
+from .arguments import check_count, check_scope
 
 __all__ = ["following", "format_value", "parse", "preview"]
 

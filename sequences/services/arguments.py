@@ -1,0 +1,45 @@
+"""The arguments that every public function checks in the same way."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from ..exceptions import InvalidScope, InvalidToken
+
+__all__ = ["LONGEST_SCOPE", "LONGEST_TOKEN", "check_count", "check_scope", "check_token"]
+
+LONGEST_SCOPE = 255
+LONGEST_TOKEN = 255
+MOST_VALUES = 1_000_000  # in one call: a typing error must not use up a sequence
+
+
+def check_count(count: int) -> None:
+    """Raise ValueError for a count of values that is not from 1 to a million."""
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
+        raise ValueError(f"count is {count!r}; it must be a whole number from 1 to {MOST_VALUES:,}.")
+
+
+def check_scope(scope: str | None) -> None:
+    """Raise InvalidScope for a text that cannot be a scope.
+
+    A scope has 1 to 255 characters, no control characters, and does not begin with '#'.
+    """
+    if scope is None:
+        return
+    if not isinstance(scope, str):
+        raise InvalidScope(f"The scope is {scope!r}; it must be a text or None.")
+    if not 1 <= len(scope) <= LONGEST_SCOPE:
+        raise InvalidScope(f"The scope has {len(scope)} characters; it must have 1 to {LONGEST_SCOPE}.")
+    if scope.startswith("#"):
+        raise InvalidScope("The scope begins with '#', which is reserved: begin it with another character.")
+    # `isprintable` is fast, but also refuses some spaces and format characters that a scope may contain.
+    if not scope.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in scope):
+        raise InvalidScope("The scope contains control characters: leave them out.")
+
+
+def check_token(token: str | None) -> None:
+    """Raise InvalidToken if this is not a token: 1 to 255 printable characters."""
+    if token is None:
+        return
+    if not isinstance(token, str) or not 1 <= len(token) <= LONGEST_TOKEN or not token.isprintable():
+        raise InvalidToken(f"An idempotency token is 1 to {LONGEST_TOKEN} printable characters.")

@@ -1,0 +1,141 @@
+"""One call that stores items: its checked arguments, its writes, and its answers."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..actions import Action
+from ..commit.requests import Pending, PutRequest, allocated
+from ..commit.retries import Deadline, latest
+from ..exceptions import GaveUp, InvalidToken, SequenceError
+from ..metrics import NOTHING, metrics
+from ..registry import strategies
+from ..strategies.base import Strategy
+from ..types import Allocation, Scope
+from .arguments import check_scope, check_token
+from .reporting import report
+
+__all__ = ["PutCall", "put", "put_each", "store"]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class PutCall:
+    """One valid call of `put_next` or `put_next_many`: its requests, and its deadline, which begins with it."""
+
+    strategy: Strategy
+    scope: Scope
+    pendings: Sequence[Pending[PutRequest]]
+    deadline: Deadline
+
+    @classmethod
+    def of(
+        cls,
+        sequence: str,
+        items: Sequence[Mapping[str, Any]],
+        scope: str | None,
+        idempotency_tokens: Sequence[str | None] | None,
+        also: Sequence[Action] = (),
+        date: datetime.date | None = None,
+    ) -> PutCall:
+        """Check the arguments of a call.
+
+        Raises InvalidScope, InvalidToken, InvalidSequence, InvalidItem, and ValueError for a wrong date.
+        """
+        began = time.monotonic()
+        tokens = [None] * len(items) if idempotency_tokens is None else list(idempotency_tokens)
+        if isinstance(idempotency_tokens, str) or len(tokens) != len(items):
+            raise InvalidToken(
+                f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
+            )
+        check_scope(scope)
+        for token in tokens:
+            check_token(token)
+        strategy = strategies[sequence]
+        counted, day = strategy.naming.dated(scope, date)
+        deadline, request = strategy.deadline(began), strategy.item_writer.request
+        pendings = [
+            Pending(request(item, token, also, day), deadline) for item, token in zip(items, tokens, strict=True)
+        ]
+        return cls(strategy=strategy, scope=counted, pendings=pendings, deadline=deadline)
+
+    @classmethod
+    def together(
+        cls,
+        sequence: str,
+        items: Sequence[Mapping[str, Any]],
+        scope: str | None,
+        idempotency_token: str | None,
+        date: datetime.date | None,
+    ) -> PutCall:
+        """Check the arguments of a call that stores all of its items or none. Raises what `of` raises."""
+        began = time.monotonic()
+        check_scope(scope)
+        check_token(idempotency_token)
+        strategy = strategies[sequence]
+        counted, day = strategy.naming.dated(scope, date)
+        request = strategy.item_writer.request(items[0], idempotency_token, (), day, items[1:])
+        deadline = strategy.deadline(began)
+        return cls(strategy=strategy, scope=counted, pendings=[Pending(request, deadline)], deadline=deadline)
+
+    def allocations(self) -> list[Allocation]:
+        """The allocations of its items. Raises the error of the first request that failed."""
+        return [one for pending in self.pendings for one in (allocated(pending), *pending.rest)]
+
+    def answers(self) -> list[Allocation | SequenceError]:
+        """For each item its allocation or its error."""
+        return [pending.answer for pending in self.pendings if isinstance(pending.answer, Allocation | SequenceError)]
+
+
+def put(call: PutCall) -> list[Allocation]:
+    """Store the items of one call. Raises the error of the first request that failed."""
+    with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
+        _store(call)
+        return call.allocations()
+
+
+def put_each(call: PutCall) -> list[Allocation | SequenceError]:
+    """Store the items of one call; return the allocation or the error of each."""
+    with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
+        _store(call)
+    return call.answers()
+
+
+def _store(call: PutCall) -> None:
+    try:
+        store([call])
+    except SequenceError as error:
+        _settle(call.pendings, error)
+        raise
+    finally:
+        report(call.strategy, call.scope, call.pendings)
+
+
+def store(calls: Sequence[PutCall]) -> None:
+    """Store the items of one call, or of several calls of one scope, in as few writes as possible.
+
+    After a write gave up on a request, the call's other writes are not tried.
+    """
+    strategy, scope = calls[0].strategy, calls[0].scope
+    deadline = latest([call.deadline for call in calls])
+    pendings = [pending for call in calls for pending in call.pendings]
+    for part in strategy.item_writer.parts(pendings):
+        try:
+            strategy.put(scope, part, deadline)
+        except GaveUp as early:  # while looking up a marker
+            _settle(part, early)
+        if gave_up := _gave_up(part):
+            _settle(pendings, gave_up)
+            break
+
+
+def _gave_up(pendings: Sequence[Pending[Any]]) -> GaveUp | None:
+    return next((pending.answer for pending in pendings if isinstance(pending.answer, GaveUp)), None)
+
+
+def _settle(pendings: Sequence[Pending[Any]], error: SequenceError) -> None:
+    for pending in pendings:
+        pending.settle(error)

@@ -1,0 +1,109 @@
+"""What is said of every call: lines of the log, signals, metrics, and warnings before the end of a sequence."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from ..commit.requests import Pending
+from ..exceptions import GaveUp, SequenceContention
+from ..metrics import metrics
+from ..signals import contention, nearly_used_up, value_allocated
+from ..strategies.base import Strategy
+from ..types import Allocation, Dated, Scope, parted
+
+__all__ = ["notify", "report", "warn"]
+
+logger = logging.getLogger("sequences.services")
+
+
+def notify(strategy: Strategy, scope: Scope, values: Sequence[int], *, replayed: bool = False) -> None:
+    """Send the signals for values that were handed out, or handed out again if `replayed`."""
+    if value_allocated.receivers:
+        plain, period = parted(scope)
+        value_allocated.send_robust(
+            type(strategy), sequence=strategy.alias, scope=plain, period=period, values=values, replayed=replayed
+        )
+    if not replayed and values[-1] >= strategy.numbers.nearly_used_up:
+        _warn_of_end(strategy, scope, values[-1])
+
+
+def _warn_of_end(strategy: Strategy, scope: Scope, value: int) -> None:
+    """Log and signal how much of a scope is used, once for each percent and process."""
+    percent = strategy.numbers.percent_used(value)
+    if percent <= (strategy.percents.get(scope) or 0):
+        return
+    strategy.percents.put(scope, percent)
+    limit, (plain, period) = strategy.numbers.limit, parted(scope)
+    logger.warning("sequence %s scope %s: %d %% of the values up to %d are used", strategy.alias, scope, percent, limit)
+    nearly_used_up.send_robust(
+        type(strategy), sequence=strategy.alias, scope=plain, period=period, value=value, limit=limit, percent=percent
+    )
+
+
+def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
+    """Say how a call ended: a line and a signal for each allocation, and one warning if a request gave up.
+
+    `replayed` says that values without items are a repeat.
+    """
+    gave_up: GaveUp | None = None
+    warns_from = strategy.numbers.nearly_used_up
+    seconds = _seconds(pendings)
+    if metrics.on and pendings:
+        metrics.answered(strategy.alias, _answers(pendings), seconds, replayed=replayed)
+    for pending in pendings:
+        answer = pending.answer
+        if isinstance(answer, Allocation):
+            for one in (answer, *pending.rest):
+                _log(scope, one, pending.group_size, seconds)
+                if value_allocated.receivers or one.value >= warns_from:
+                    notify(strategy, Dated.of(one.scope, one.period), [one.value], replayed=one.replayed)
+        elif isinstance(answer, GaveUp):
+            gave_up = gave_up or answer
+        elif isinstance(answer, range | list):
+            notify(strategy, scope, answer, replayed=replayed)
+    if gave_up:
+        warn(strategy, scope, gave_up)
+
+
+def _seconds(pendings: Sequence[Pending[Any]]) -> float:
+    """How long the call of these requests has taken."""
+    deadline = pendings[0].deadline if pendings else None
+    return deadline.spent if deadline else 0.0
+
+
+def _answers(pendings: Sequence[Pending[Any]]) -> list[object]:
+    """The answers of a call: one for each item, or for all values without items."""
+    return [one for pending in pendings if pending.answer is not None for one in (pending.answer, *pending.rest)]
+
+
+def _log(scope: Scope, one: Allocation, group_size: int, seconds: float) -> None:
+    """Log an allocation with its cost, as text and as fields. A repeat was in no write of this call."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    size, milliseconds = 0 if one.replayed else group_size, round(seconds * 1000, 1)
+    logger.info(
+        "sequence %s scope %s: value %d, attempts %d%s, %.4g WU, %.4g RU, %.1f ms, group of %d",
+        one.sequence, scope, one.value, one.attempts, ", replayed" if one.replayed else "",
+        one.write_units, one.read_units, milliseconds, size,
+        extra={
+            "sequence": one.sequence, "scope": one.scope, "period": one.period, "value": one.value,
+            "attempts": one.attempts, "replayed": one.replayed, "write_units": one.write_units,
+            "read_units": one.read_units, "milliseconds": milliseconds, "group_size": size,
+        },
+    )  # fmt: skip
+
+
+def warn(strategy: Strategy, scope: Scope, gave_up: GaveUp) -> None:
+    """Log that a call gave up, and signal contention."""
+    sequence, (plain, period) = strategy.alias, parted(scope)
+    logger.warning(
+        "sequence %s scope %s: gave up: %s", sequence, scope, gave_up,
+        extra={
+            "sequence": sequence, "scope": plain, "period": period, "attempts": gave_up.attempts,
+            "milliseconds": round(gave_up.seconds * 1000, 1),
+        },
+    )  # fmt: skip
+    if isinstance(gave_up, SequenceContention):
+        contention.send_robust(type(strategy), sequence=sequence, scope=plain, period=period, error=gave_up)
