@@ -18,21 +18,22 @@ TURNS = {
     "of which": "two sentences",
     "that of": "the noun again",
 }
-PAGES = ("README.md", "docs/*.md")
+PLACES = ("README.md", "docs/*.md", "sequences/**/*.py", "tickets/**/*.py", "project/**/*.py")
 
 
 def main() -> int:
     """Print each turn with its place. Returns 1 if there is one."""
-    found = [line for pattern in PAGES for page in sorted(ROOT.glob(pattern)) for line in turns_of(page)]
+    files = sorted(file for pattern in PLACES for file in ROOT.glob(pattern) if file != Path(__file__))
+    found = [line for file in files for line in turns_of(file)]
     print("\n".join(found))
     return 1 if found else 0
 
 
-def turns_of(page: Path) -> Iterator[str]:
-    """The turns of one page."""
-    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+def turns_of(file: Path) -> Iterator[str]:
+    """The turns of one page, or of one module."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         for turn in re.findall(rf"\b({'|'.join(TURNS)})\b", line, re.IGNORECASE):
-            yield f"{page.relative_to(ROOT)}:{number}: {turn!r}: better {TURNS[turn.lower()]}"
+            yield f"{file.relative_to(ROOT)}:{number}: {turn!r}: better {TURNS[turn.lower()]}"
 
 
 if __name__ == "__main__":

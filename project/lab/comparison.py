@@ -258,7 +258,7 @@ def _each(total: float, numbers: int) -> float:
 
 
 def _balance(shares: Sequence[Share]) -> float:
-    """The speed of the slowest process over that of the fastest; all have the same count, give or take one."""
+    """The speed of the slowest process over the speed of the fastest; all have the same count, give or take one."""
     seconds = [share.ended - share.started for share in shares]
     return round(min(seconds) / max(seconds), 4)
 

@@ -156,7 +156,7 @@ def published_conditional_add(client: DynamoDBClient, table: str, scope: str, it
 
     Source: none with an address. Some advice says that plain `ADD` drops concurrent updates and needs a condition and a
     few retries. Its function answers True, or False after the last try, and tells no number. Here the number is the
-    count that the condition was about, plus one, and False is an error. Whoever reads the counter after True instead
+    count that the condition was about, plus one, and False is an error. Who reads the counter after True instead
     may read the number of another writer.
     Promises: no number twice. Holds, as it does for `ADD` without the condition.
     Breaks: with more than a few writers 11 tries are not enough, and the caller gets an error instead of a number.

@@ -70,7 +70,7 @@ def seed(
     Where processes hold blocks (`BlockAllocator`) it moves on by one value, and they drop them within `watch_seconds`.
 
     The source is a number, "items" for what the sequence's own table holds in a scope (or in EVERY_SCOPE), or a query
-    set of rows that have numbers in `field`. `scope` is then that of a `SequenceField`: None, the name of a field, or a
+    set of rows that have numbers in `field`. `scope` is then as in a `SequenceField`: None, the name of a field, or a
     function from the row to a scope. Columns cost one query, and every row with a function as scope.
     Raises SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
     """

@@ -58,7 +58,7 @@ def switch(
     From now on counters follow the stored items. Where a counter is past its items, void rows explain the numbers
     between: name each scope before it is numbered by SortKeyMaximum if the sequence cannot list them. To
     TransactionalCounter a scope that is not named or listed follows at its first number.
-    `to` is the name of the new strategy. `counter_table` is that of the new configuration; a sequence with a counter
+    `to` is the name of the new strategy. `counter_table` is the new configuration's; a sequence with a counter
     has its own.
     Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
     collections, tables that would be others) or cannot list its scopes; and SequenceFrozen for a scope that is frozen.
@@ -185,7 +185,7 @@ def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
 def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
     """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
 
-    Meanwhile both strategies may write; after its end that of the present settings alone.
+    Meanwhile both strategies may write; after its end only the strategy of the present settings.
     """
     switching, deadline = strategy.switch_note, strategy.deadline()
     send = partial(read, deadline=deadline)

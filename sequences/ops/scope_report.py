@@ -47,7 +47,7 @@ LATEST_CHANGES = 200
 class Line:
     """A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
 
-    `key` is that of the item. `by`, `at` and `about` tell who made it void, or has skipped it, when and why; without
+    `key` is the item's. `by`, `at` and `about` say who made it void, or has skipped it, when and why; without
     `by`, `about` says what the gap means.
     """
 

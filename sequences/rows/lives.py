@@ -91,7 +91,7 @@ class TableLives:
     def _no_transaction(self, what: str) -> SequenceUnsound:
         return SequenceUnsound(
             f"{what} needs a transaction, and a table of {self._config.alias!r} takes none. Nothing was written. Do "
-            "without, or give the sequence a table in one Region of AWS (`manage.py sequences doctor` tells of its "
+            "without, or give the sequence a table in one Region of AWS (`manage.py sequences doctor` shows its "
             "tables)."
         )
 

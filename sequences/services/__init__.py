@@ -83,7 +83,7 @@ def get_next_values(
 
     With a PERIOD give the date: a repeat in another period raises IdempotencyMismatch.
 
-    Cost: that of one value, as one write of the counter takes them all. `BlockAllocator` serves up to
+    Cost: as for one value, as one write of the counter takes them all. `BlockAllocator` serves up to
     `block_size` of them from memory.
     Raises ValueError for a count below 1 or above a million, and all that `get_next_value` raises.
     """
@@ -130,8 +130,8 @@ def get_last_value(
 ) -> int | None:
     """Return the highest value handed out, or None if there was none yet. Takes no value.
 
-    For `BlockAllocator` this is the end of the last block. A sequence with a PERIOD tells that of the period of `date`,
-    which is today unless you give one, or that of a `period` such as "2026".
+    For `BlockAllocator` this is the end of the last block. With a PERIOD it is the last value in the
+    period of `date`, which is today unless you give one, or in a `period` such as "2026".
     Cost: one consistent read, 1 read unit for up to 4 KB.
     Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
     """

@@ -4,7 +4,7 @@ Each process sees it. It is beside the history of a sequence, in at most PLACES 
 has to be deleted. A scope's place follows from a hash of its name. Two scopes may have the same place: then one waits
 for the other, and the later result is kept.
 
-    row  token, of, by, began_at   the audit that began last in this place, and of which scope
+    row  token, of, by, began_at   the audit that began last in this place, and its scope
          lease_until               while it runs; the process renews it, unless it dies
          done, wanted, problem     how far it is, and why it stopped
          result                    of the last audit of that scope that came to its end
