@@ -108,7 +108,7 @@ OWN_TESTS = {
     "sequences/rows/options.py": ("registry", "deadlines"),
     "sequences/rows/own_rows.py": ("also",),
     "sequences/rows/put_requests.py": ("also", "reserved_once", "services", "counters"),
-    "sequences/rows/remedies.py": ("changes", "counters"),
+    "sequences/rows/operator_errors.py": ("changes", "counters"),
     "sequences/rows/refusals.py": ("also", "counters", "../model/outcomes", "contract"),
     "sequences/rows/rules.py": ("rules",),
     "sequences/rows/rules_row.py": ("rules",),

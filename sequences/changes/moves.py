@@ -13,7 +13,7 @@ from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..ops.columns import highest_numbers
 from ..registry import strategies
-from ..rows import remedies
+from ..rows import operator_errors
 from ..rows.layout import SIGNATURE
 from ..rows.tallies import ALWAYS, SINCE, known_from_start
 from ..strategies.snapshot import ScopeSnapshot
@@ -117,7 +117,7 @@ def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
     if seen.by_rows:
         actions = void_rows(seen, reached, note, seen.frozen_row) if reached > base else ()
     elif seen.frozen_row:
-        raise remedies.frozen(seen.strategy.alias, seen.scope, seen.frozen_row)
+        raise operator_errors.frozen(seen.strategy.alias, seen.scope, seen.frozen_row)
     else:
         moves = (behind or drops) and reached > seen.numbers.before_start
         actions = (counter_to(seen, reached, note),) if moves else ()

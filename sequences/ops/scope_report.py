@@ -17,7 +17,7 @@ from ..commit.retries import read
 from ..dynamodb import expressions
 from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
 from ..registry import configured
-from ..rows import remedies
+from ..rows import operator_errors
 from ..rows.layout import SIGNATURE, signed_void
 from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
@@ -113,7 +113,7 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
         last_value=seen.last,
         last_text="" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
         upcoming=following(strategy, scope, seen.last, NEXT_NUMBERS),
-        frozen=remedies.signature(seen.frozen) if seen.frozen else "",
+        frozen=operator_errors.signature(seen.frozen) if seen.frozen else "",
         trouble=_trouble(seen),
         held=strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
         percent_used=strategy.numbers.percent_used(seen.last),

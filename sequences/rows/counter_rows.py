@@ -13,7 +13,7 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, GIVEN_BACK, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Scope, parted, scope_of_text, scope_text
-from . import remedies
+from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers
 from .tallies import RULERS, SINCE, tallies_in
@@ -138,7 +138,7 @@ class CounterRows:
             period=period,
             last_value=last_value,
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
-            frozen=remedies.signature(row["frozen"]) if "frozen" in row else None,
+            frozen=operator_errors.signature(row["frozen"]) if "frozen" in row else None,
             percent_used=self._numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
             tallies=tallies,
         )

@@ -11,7 +11,7 @@ from .. import dynamodb
 from ..dynamodb import expressions
 from ..exceptions import InvalidScope
 from ..types import Scope, parted, scope_text
-from . import remedies
+from . import operator_errors
 from .layout_options import VALUE, VALUE_IN, LayoutOptions
 from .lru import LRU
 
@@ -110,7 +110,7 @@ class ItemLayout(LayoutOptions):
         """
         number, read_units, frozen = self.top(scope, send)
         if frozen:
-            raise remedies.frozen(self.alias, scope, frozen)
+            raise operator_errors.frozen(self.alias, scope, frozen)
         return number, read_units
 
     def top(self, scope: Scope, send: Send) -> Top:

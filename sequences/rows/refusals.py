@@ -16,7 +16,7 @@ from ..commit.retries import RETRYABLE_CANCELLATIONS
 from ..dynamodb import expressions
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
-from . import remedies
+from . import operator_errors
 from .answers import Answers
 from .assignments import Assigner
 from .layout import ItemLayout, begins_skip, frozen_in
@@ -168,7 +168,7 @@ class Refusals:
             pending.refuse(_item_exists(pending, own_key))
         elif not raced:  # otherwise who moved the counter has stored an item under the number
             if frozen := frozen_in(old):
-                raise remedies.frozen(self._markers.alias, scope, frozen)
+                raise operator_errors.frozen(self._markers.alias, scope, frozen)
             self._assigner.number_taken(scope, pending, self._number(write, role))
 
 

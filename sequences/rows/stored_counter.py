@@ -17,7 +17,7 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
-from . import remedies
+from . import operator_errors
 from .counter_memory import CounterMemory
 from .counter_rows import CounterRows, CounterState
 from .layout import ItemLayout, Send
@@ -79,7 +79,7 @@ class StoredCounter:
         seen = self.evidence.known(scope)  # before the read: other threads may move the counter meanwhile
         state = self.rows.state(scope, send)
         if state.frozen and not even_frozen:
-            raise remedies.frozen(self.alias, scope, state.frozen)
+            raise operator_errors.frozen(self.alias, scope, state.frozen)
         known = state.should_be(seen)
         if known is None:
             return state
@@ -92,7 +92,7 @@ class StoredCounter:
                 return state
         if even_behind:
             return state
-        raise remedies.went_back(self.alias, scope, found=state.last_value, known=known)
+        raise operator_errors.went_back(self.alias, scope, found=state.last_value, known=known)
 
     def _may_follow(self, state: CounterState, send: Send) -> bool:
         """Whether items that the counter does not know may come from the other strategy of a switch."""
@@ -209,7 +209,7 @@ class StoredCounter:
             )
         except WriteCancelled as error:
             if frozen := (error.reasons[0].old or {}).get("frozen"):
-                raise remedies.frozen(self.alias, scope, frozen) from error
+                raise operator_errors.frozen(self.alias, scope, frozen) from error
             return error.after_unknown
         finally:
             self.memory.forget_scope(scope)

@@ -19,7 +19,7 @@ from ..commit.retries import Deadline, new_token, read, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
 from ..exceptions import WriteCancelled
-from ..rows import remedies
+from ..rows import operator_errors
 from ..rows.lru import LRU, SCOPES_CHECKED
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
@@ -70,7 +70,7 @@ class GivenBack:
             row = dynamodb.unmarshal(counter.state(scope, send).row or {})
             life = self._life(deadline)
             if self.offers_again(scope, row):
-                raise remedies.offered_again(counter.alias, scope, known=row["last_value"])
+                raise operator_errors.offered_again(counter.alias, scope, known=row["last_value"])
             usable = self._usable(row, life)
             ranges = tuple(one for one in usable if above is None or one.start > above)
             begun = Beginning(row.get(CHANGED), life, ranges, row.get(BORN))

@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 
 from ..commit.retries import Deadline, read
 from ..exceptions import InvalidSequence, OperationNotSupported
-from ..rows import remedies
+from ..rows import operator_errors
 from ..rows.course import Course, course_of_counter
 from ..rows.layout import ItemLayout
 from ..rows.naming import Naming
@@ -89,7 +89,7 @@ class Scopes:
             scope=scope,
             period=period,
             last_value=last_value,
-            frozen=remedies.signature(frozen) if frozen else None,
+            frozen=operator_errors.signature(frozen) if frozen else None,
             percent_used=self.numbers.percent_used(last_value),
         )
 
@@ -101,7 +101,7 @@ class Scopes:
         """The value after the last one of a scope. Costs one read. Raises SequenceFrozen if the read says that."""
         last_value, frozen = self.look(scope)
         if frozen:
-            raise remedies.frozen(self.alias, scope, frozen)
+            raise operator_errors.frozen(self.alias, scope, frozen)
         return self.numbers.start if last_value is None else self.numbers.following(last_value)
 
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:

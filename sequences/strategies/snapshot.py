@@ -9,7 +9,7 @@ from typing import Any
 from .. import dynamodb
 from ..dynamodb import expressions
 from ..exceptions import ScopeNotFound
-from ..rows import counter_rows, remedies
+from ..rows import counter_rows, operator_errors
 from ..rows.layout import Send
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
@@ -80,23 +80,24 @@ class ScopeSnapshot:
 
     def require_order(self) -> None:
         """Raise SequenceWentBack for a scope that is lower than a value it handed out."""
+        alias, scope = self.strategy.alias, self.scope
         if self.counter and not self.by_rows:
             known = self.state.should_be(self._remembered)
             if known is not None:
-                raise remedies.went_back(self.strategy.alias, self.scope, found=self.state.last_value, known=known)
+                raise operator_errors.went_back(alias, scope, found=self.state.last_value, known=known)
         elif self.counter is None and self.handed_out > (self.numbers.before_start if self.last is None else self.last):
-            raise remedies.items_went_back(self.strategy.alias, self.scope, found=self.last, known=self.handed_out)
+            raise operator_errors.items_went_back(alias, scope, found=self.last, known=self.handed_out)
 
     def require_stored(self) -> None:
         """Raise SequenceWentBack if a value was handed out that neither the counter nor an item has."""
         if self.last is not None and self.handed_out > self.last:
             found = self.state.last_value
-            raise remedies.went_back(self.strategy.alias, self.scope, found=found, known=self.handed_out)
+            raise operator_errors.went_back(self.strategy.alias, self.scope, found=found, known=self.handed_out)
 
     def require_thawed(self) -> None:
         """Raise SequenceFrozen for a scope that is frozen."""
         if self.frozen:
-            raise remedies.frozen(self.strategy.alias, self.scope, self.frozen)
+            raise operator_errors.frozen(self.strategy.alias, self.scope, self.frozen)
 
 
 def highest(*values: int | None) -> int | None:

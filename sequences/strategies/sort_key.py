@@ -11,7 +11,7 @@ from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline, read
 from ..dynamodb import expressions
 from ..exceptions import InvalidSequence, ScopeNotFound
-from ..rows import remedies
+from ..rows import operator_errors
 from ..rows.assignments import Assignment, Hint
 from ..rows.course import Course, course_of_items, course_of_nothing, first_probes, further_probes, moment_of
 from ..rows.evidence import Evidence
@@ -114,7 +114,7 @@ class SortKeyMaximum(Strategy):
             assert known is not None
             if self.lives.changed(send):
                 return self._tail(scope, send)
-            raise remedies.items_went_back(self.alias, scope, found=number, known=known)
+            raise operator_errors.items_went_back(self.alias, scope, found=number, known=known)
         return self.numbers.before_start if number is None else number, read_units
 
     def committed(self, scope: Scope, last_value: int) -> None:

@@ -49,7 +49,7 @@ from sequences.exceptions import (
 )
 from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
-from sequences.rows import remedies
+from sequences.rows import operator_errors
 from sequences.strategies import Strategy, counter_strategy
 from sequences.strategies.counter_strategy import reserving
 from sequences.testing import engine_at
@@ -503,11 +503,11 @@ def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
 def test_the_words_of_a_freeze() -> None:
     """The error says what is frozen, by whom, since when and why, and has the command that can be entered as it is."""
     about = {"by": "ana", "at": "2026-01-02T03:04:05+00:00", "reason": "closed"}
-    assert str(remedies.frozen("orders", Dated("A B", "2026"), about)) == (
+    assert str(operator_errors.frozen("orders", Dated("A B", "2026"), about)) == (
         "The sequence 'orders', scope 'A B' of 2026, is frozen by ana since 2026-01-02T03:04:05+00:00: closed. To go "
         "on: `manage.py sequences thaw orders --scope 'A B' --period 2026 --reason ...`."
     )
-    assert remedies.signature({}) == "by somebody since an unknown time: no reason given"
+    assert operator_errors.signature({}) == "by somebody since an unknown time: no reason given"
 
 
 class TestFreeze:
