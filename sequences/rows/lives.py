@@ -17,7 +17,7 @@ from ..exceptions import SequenceUnsound
 from ..types import SequenceConfig
 from .layout import Send
 from .rules_row import RulesRow
-from .soundness import Needs, judge
+from .soundness import TableRequirements, judge
 
 __all__ = ["TableLives"]
 
@@ -60,10 +60,10 @@ class TableLives:
         return bool(self.current) and all(life.identity for life in self.current)
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> TableRequirements:
         """What decides whether the sequence is sound on its tables."""
         config = self._config
-        return Needs(
+        return TableRequirements(
             sequence=config.alias,
             client=config.client,
             tables=tuple(self.tables),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..dynamodb import Copies
 
-__all__ = ["RISKS", "Needs", "Soundness", "Verdict", "judge"]
+__all__ = ["RISKS", "Soundness", "TableRequirements", "Verdict", "judge"]
 
 SAME_NUMBER = "regions-give-the-same-number"
 NO_TRANSACTIONS = "transactions-are-refused"
@@ -33,7 +33,7 @@ class Verdict(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Needs:
+class TableRequirements:
     """What decides whether a sequence is sound: its tables that are looked at, and what its settings say.
 
     `region` is its client's, known if `home_region` is set or START names Regions (`striped`).
@@ -73,7 +73,7 @@ class Soundness:
         return self.verdict is Verdict.UNSOUND
 
 
-def judge(needs: Needs, copies: Mapping[str, Copies | None]) -> Soundness:
+def judge(needs: TableRequirements, copies: Mapping[str, Copies | None]) -> Soundness:
     """Judge a sequence by the copies of its tables; None stands for what could not be read.
 
     The first of these that holds counts: another Region is the home, copies that agree later, no transactions.
@@ -98,7 +98,7 @@ def _first(found: Iterable[Copies | None]) -> Copies | None:
     return next(iter(found), None)
 
 
-def _elsewhere(needs: Needs) -> Soundness:
+def _elsewhere(needs: TableRequirements) -> Soundness:
     return Soundness(
         verdict=Verdict.UNSOUND,
         found=f"written in {needs.home_region}, and this is {needs.region or 'no Region'}",
@@ -108,7 +108,7 @@ def _elsewhere(needs: Needs) -> Soundness:
     )
 
 
-def _agreeing_later(needs: Needs, copies: Copies) -> Soundness:
+def _agreeing_later(needs: TableRequirements, copies: Copies) -> Soundness:
     """Of an eventually consistent global table: each Region checks conditions against its own copy."""
     found = copies.told
     if needs.home_region:
@@ -131,7 +131,7 @@ def _agreeing_later(needs: Needs, copies: Copies) -> Soundness:
     )
 
 
-def _without_transactions(needs: Needs, copies: Copies) -> Soundness:
+def _without_transactions(needs: TableRequirements, copies: Copies) -> Soundness:
     """Of a table that takes single conditional writes alone."""
     if needs.needs_transactions:
         return _unless_accepted(
@@ -156,7 +156,7 @@ def _without_transactions(needs: Needs, copies: Copies) -> Soundness:
     )
 
 
-def _unless_accepted(needs: Needs, risk: str, refusal: Soundness) -> Soundness:
+def _unless_accepted(needs: TableRequirements, risk: str, refusal: Soundness) -> Soundness:
     if risk in needs.accepted:
         return _accepted(risk, refusal)
     advice = f"{refusal.remedy} If you know better, add {risk!r} to its ACCEPT."

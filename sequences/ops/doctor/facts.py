@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...rows.rules import Difference
-from ...rows.soundness import Needs, Verdict
+from ...rows.soundness import TableRequirements, Verdict
 
 __all__ = ["ClientFacts", "Fact", "Facts", "Finding", "TableFacts", "Unknown", "Use"]
 
@@ -117,7 +117,7 @@ class Facts:
     `needs` has the sequences whose tables were looked at.
     """
 
-    needs: Sequence[Needs] = ()
+    needs: Sequence[TableRequirements] = ()
     changed: Mapping[str, Sequence[Difference] | Unknown] = field(default_factory=dict)
     """How the settings of each sequence differ from those by which its rows are written."""
     tables: Sequence[TableFacts] = ()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ... import dynamodb
 from ...commit.waiters import UNITS_PER_SECOND
 from ...rows.rules import Difference
-from ...rows.soundness import Needs, Verdict, judge
+from ...rows.soundness import TableRequirements, Verdict, judge
 from .facts import ClientFacts, Facts, Finding, Unknown
 from .judging_tables import of_table
 
@@ -65,7 +65,7 @@ def _of_client(client: ClientFacts) -> Iterator[Finding]:
     )
 
 
-def _of_sequence(facts: Facts, needs: Needs) -> Iterator[Finding]:
+def _of_sequence(facts: Facts, needs: TableRequirements) -> Iterator[Finding]:
     """Whether its strategy holds on its tables, if they are there."""
     about = {table.name: table.table for table in facts.tables if table.client == needs.client}
     if any(about[table] is None for table in needs.tables):

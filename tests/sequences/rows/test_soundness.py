@@ -33,7 +33,7 @@ from sequences.ops.doctor import findings_of, read_facts
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
 from sequences.rows import lives
-from sequences.rows.soundness import RISKS, Needs, Verdict, judge
+from sequences.rows.soundness import RISKS, TableRequirements, Verdict, judge
 from sequences.start import require_sound
 from sequences.testing import moto_engine
 from tests.sequences.support import SEQUENCES, Processes, Sent, Wire, handled, names_that, stored, tapped
@@ -108,10 +108,10 @@ class TestCopies:
         assert copies_in({"Replicas": REPLICAS}).is_global
 
 
-def needs(**changes: Any) -> Needs:
+def needs(**changes: Any) -> TableRequirements:
     """What a sequence with one table needs."""
     given: dict[str, Any] = {"sequence": "s", "client": "default", "tables": ("t",), "needs_transactions": False}
-    return Needs(**{**given, **changes})
+    return TableRequirements(**{**given, **changes})
 
 
 HOME = {"region": "us-east-1", "home_region": "us-east-1"}
