@@ -27,7 +27,7 @@ from ..types import Scope, SequenceConfig
 from .atomic import Addition
 from .counter_strategy import CounterStrategy, values_of
 from .given_back import Beginning, GivenBack
-from .supply import Block, Fetch, Supply
+from .pool import Block, BlockPool, Fetch
 from .watch import Watch
 
 __all__ = ["BlockAllocator"]
@@ -92,7 +92,7 @@ class BlockAllocator(CounterStrategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self._supplies: dict[Scope, Supply] = {}
+        self._pools: dict[Scope, BlockPool] = {}
         self._lock = threading.RLock()
         self._fetches: list[Fetch] = []
         self._given_back = GivenBack(self.counter)
@@ -119,22 +119,22 @@ class BlockAllocator(CounterStrategy):
         watch = self._watch
         while True:
             try:
-                supply = self._supplies[scope]
+                pool = self._pools[scope]
                 # Atomic for the iterator of a range, under the interpreter's lock: no two threads get the same value.
-                value = next(supply.serving)
+                value = next(pool.serving)
             except (KeyError, StopIteration):
                 deadline = deadline or self.deadline()
-                supply, value = self._refill(scope, deadline)
+                pool, value = self._refill(scope, deadline)
             # After the value is taken, so that a process that is stopped in between sees it, too.
-            supply.used = now = watch.clock()
+            pool.used = now = watch.clock()
             if now < watch.blind_at:
                 return value
-            supply.hold_back(value)
+            pool.hold_back(value)
 
     def forget(self) -> None:
         super().forget()
         with self._lock:
-            self._supplies.clear()
+            self._pools.clear()
             self._handed_out.clear()
             self._given_back.forget()
             self.stop()
@@ -153,10 +153,10 @@ class BlockAllocator(CounterStrategy):
     def _drop(self, scope: Scope) -> None:
         with self._lock:
             self._births.forget(scope)
-            if supply := self._supplies.pop(scope, None):
-                supply.cease()
-                self._hands_out(scope, supply.last)
-            if not self._supplies:
+            if pool := self._pools.pop(scope, None):
+                pool.cease()
+                self._hands_out(scope, pool.last)
+            if not self._pools:
                 self.stop()
 
     def _hands_out(self, scope: Scope, value: int | None) -> None:
@@ -174,9 +174,7 @@ class BlockAllocator(CounterStrategy):
         Those come first that were compared longest ago; scopes in which no value was taken since are left out.
         """
         now, counter = self._watch.clock(), self.counter
-        used = [
-            (supply.compared, scope) for scope, supply in list(self._supplies.items()) if supply.used > supply.compared
-        ]
+        used = [(pool.compared, scope) for scope, pool in list(self._pools.items()) if pool.used > pool.compared]
         scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
         seen = {scope: counter.evidence.known(scope) for scope in scopes}  # before the read: the counters go on
         for scope, row in counter.rows.of_scopes(scopes, send).items():
@@ -184,40 +182,40 @@ class BlockAllocator(CounterStrategy):
             if state.should_be(seen[scope]) is not None or self._given_back.offers_again(scope, row):
                 logger.warning("sequence %s scope %r: the counter went back; its block is dropped", self.alias, scope)
                 self._drop(scope)
-            elif supply := self._supplies.get(scope):
-                supply.compared = now
+            elif pool := self._pools.get(scope):
+                pool.compared = now
 
-    def _refill(self, scope: Scope, deadline: Deadline) -> tuple[Supply, int]:
+    def _refill(self, scope: Scope, deadline: Deadline) -> tuple[BlockPool, int]:
         self.lives.bind(deadline.send, deadline)
         self._watch.catch_up(deadline)
-        supply = self._supply(scope)
+        pool = self._pool(scope)
         try:
-            if not supply.lock.acquire(timeout=max(deadline.left, 0.0)):
+            if not pool.lock.acquire(timeout=max(deadline.left, 0.0)):
                 raise deadline.give_up(TOOK_TOO_LONG)
-            for value in supply.serving:  # if another thread has refilled it meanwhile
-                return supply, value
-            before = supply.serving
-            serving = iter(supply.next_half(deadline))
+            for value in pool.serving:  # if another thread has refilled it meanwhile
+                return pool, value
+            before = pool.serving
+            serving = iter(pool.next_half(deadline))
             value = next(serving)
-            self._serve(scope, supply, serving, before)
-            return supply, value
+            self._serve(scope, pool, serving, before)
+            return pool, value
         finally:
-            if supply.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
-                supply.lock.release()
+            if pool.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
+                pool.lock.release()
 
-    def _supply(self, scope: Scope) -> Supply:
+    def _pool(self, scope: Scope) -> BlockPool:
         with self._lock:
-            supply = self._supplies.get(scope)
-            if supply is None:
-                supply = self._supplies[scope] = self._new_supply(scope)
+            pool = self._pools.get(scope)
+            if pool is None:
+                pool = self._pools[scope] = self._new_pool(scope)
                 self._bound_memory()
             if self.history.is_apart:
                 self._watch.start()
-            return supply
+            return pool
 
-    def _new_supply(self, scope: Scope) -> Supply:
+    def _new_pool(self, scope: Scope) -> BlockPool:
         size: int = self.option["block_size"]
-        return Supply(
+        return BlockPool(
             partial(self._take_given_back, scope),
             partial(self.fetch, scope),
             partial(self.prefetch, scope),
@@ -228,16 +226,16 @@ class BlockAllocator(CounterStrategy):
             now=self._watch.clock(),
         )
 
-    def _serve(self, scope: Scope, supply: Supply, values: Iterator[int], before: Iterator[int]) -> None:
+    def _serve(self, scope: Scope, pool: BlockPool, values: Iterator[int], before: Iterator[int]) -> None:
         """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
         with self._lock:
-            if self._supplies.get(scope) is supply and supply.serving is before:
-                supply.serving = values
+            if self._pools.get(scope) is pool and pool.serving is before:
+                pool.serving = values
 
     def _bound_memory(self) -> None:
         """Drop the block that was used least recently; its unused values become a gap."""
-        if len(self._supplies) > BLOCKS_HELD:
-            self._drop(min(self._supplies, key=lambda scope: self._supplies[scope].used))
+        if len(self._pools) > BLOCKS_HELD:
+            self._drop(min(self._pools, key=lambda scope: self._pools[scope].used))
 
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Serve the values of many callers one after another."""
@@ -254,9 +252,9 @@ class BlockAllocator(CounterStrategy):
             self._hands_out(scope, values_of(taken)[-1])
             return taken
         values = [self._next(scope, deadline) for _ in range(count)]
-        pending, supply = Pending(ReserveRequest(count=count)), self._supplies.get(scope)
-        if supply:
-            pending.charge(write_units=count * supply.units_per_value)
+        pending, pool = Pending(ReserveRequest(count=count)), self._pools.get(scope)
+        if pool:
+            pending.charge(write_units=count * pool.units_per_value)
         pending.settle(values)
         return pending
 
@@ -293,19 +291,19 @@ class BlockAllocator(CounterStrategy):
         if self._process != os.getpid():
             return
         deadline, unused = Deadline(timing=self.timing, seconds=STOP_SECONDS, client=self.config.client), 0
-        for scope, supply in list(self._supplies.items()):
-            ranges = self._withdraw(scope, supply, deadline)
-            if ranges and not self._takes_back(scope, ranges, supply.begun, deadline):
+        for scope, pool in list(self._pools.items()):
+            ranges = self._withdraw(scope, pool, deadline)
+            if ranges and not self._takes_back(scope, ranges, pool.begun, deadline):
                 unused += sum(map(len, ranges))
         if unused:
             logger.info("sequence %s: %d reserved values stay unused", self.alias, unused)
 
-    def _withdraw(self, scope: Scope, supply: Supply, deadline: Deadline) -> list[range]:
+    def _withdraw(self, scope: Scope, pool: BlockPool, deadline: Deadline) -> list[range]:
         """Take out what this process still holds of a scope, so that none of its threads gets it any more."""
         with self._lock:
-            self._supplies.pop(scope, None)
-        unused = _joined(supply.withdraw(deadline))
-        self._hands_out(scope, supply.last)
+            self._pools.pop(scope, None)
+        unused = _joined(pool.withdraw(deadline))
+        self._hands_out(scope, pool.last)
         return unused
 
     def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
@@ -318,12 +316,12 @@ class BlockAllocator(CounterStrategy):
     @property
     def unused(self) -> int:
         """How many reserved values this process still holds."""
-        return sum(map(self.held, list(self._supplies)))
+        return sum(map(self.held, list(self._pools)))
 
     def held(self, scope: Scope) -> int:
         """How many reserved values of a scope this process serves from memory."""
-        supply = self._supplies.get(scope)
-        return supply.unserved if supply else 0
+        pool = self._pools.get(scope)
+        return pool.unserved if pool else 0
 
 
 class _Reservation(Addition):

@@ -284,7 +284,7 @@ class TestUnused:
         monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
         for n in range(10):
             assert take_some("block", f"{scope}-{n}", 2) == [1, 2]
-        assert len(allocator._supplies) == 4
+        assert len(allocator._pools) == 4
         assert take_some("block", f"{scope}-0", 1) == [11]
 
     def test_the_scope_used_least_recently(
@@ -351,7 +351,7 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
         assert held.wait(30)
         wait_until(lambda: "UpdateItem" in wire.operations)
         time.sleep(0.2)
-        assert not any(supply.unserved > 5 for supply in allocator._supplies.values())
+        assert not any(pool.unserved > 5 for pool in allocator._pools.values())
         go_on.set()
         assert taking.result() == 1
 
@@ -359,10 +359,10 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
 def test_a_value_that_is_held_back(allocator: BlockAllocator, scope: str) -> None:
     """It is served next, unless another thread has taken a later one meanwhile: then numbers go on behind that one."""
     first, second, third = (allocator.next_value(scope) for _ in range(3))
-    supply = allocator._supplies[scope]
-    supply.hold_back(third)
+    pool = allocator._pools[scope]
+    pool.hold_back(third)
     assert allocator.next_value(scope) == third
-    supply.hold_back(second)
+    pool.hold_back(second)
     assert allocator.next_value(scope) == third + 1
     assert (first, second, third) == (1, 2, 3)
 

@@ -28,7 +28,7 @@ from sequences.registry import strategies
 from sequences.rows import history
 from sequences.strategies import BlockAllocator, Strategy, block, watch
 from sequences.strategies.counter_strategy import reserving
-from sequences.strategies.supply import Block
+from sequences.strategies.pool import Block
 from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
@@ -124,7 +124,7 @@ class TestLooks:
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
-        assert list(allocator._supplies) == [f"{scope}-other"]
+        assert list(allocator._pools) == [f"{scope}-other"]
         assert take_some("block", f"{scope}-other", 2) == [3, 4]
 
     def test_the_sequence_without_scopes(self, allocator: BlockAllocator) -> None:
@@ -143,7 +143,7 @@ class TestLooks:
         with elsewhere(PERIOD="year"):
             changes.freeze("block", scope=scope, period="2025", **WHO)
         allocator._watch.look()
-        assert list(allocator._supplies) == [Dated(scope, "2026")]
+        assert list(allocator._pools) == [Dated(scope, "2026")]
 
     def test_a_block_that_is_being_fetched(
         self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
@@ -254,7 +254,7 @@ class TestStopped:
             time_passes.now += 10_000
             yield 3
 
-        allocator._supplies[scope].serving = stopped()
+        allocator._pools[scope].serving = stopped()
         with pytest.raises(SequenceFrozen):
             get_next_value("block", scope=scope)
 
@@ -465,7 +465,7 @@ class TestFailures:
         wait_until(lambda: len(failed) == 3)
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
-        wait_until(lambda: not allocator._supplies)
+        wait_until(lambda: not allocator._pools)
 
     def test_a_missing_table(self, install: Install, scope: str) -> None:
         """Without the table of the history values are served as ever."""

@@ -16,7 +16,7 @@ from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from .given_back import Beginning
 
-__all__ = ["Block", "Fetch", "Supply"]
+__all__ = ["Block", "BlockPool", "Fetch"]
 
 BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block that lasts less is doubled, one that lasts more is halved
 
@@ -76,8 +76,8 @@ class Fetch:
         return None
 
 
-class Supply:
-    """The supply of values of one scope: those that are served now, the half block that comes next, and the block that
+class BlockPool:
+    """The pool of values of one scope: those that are served now, the half block that comes next, and the block that
     is being fetched."""
 
     def __init__(
