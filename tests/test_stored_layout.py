@@ -20,7 +20,7 @@ from sequences.changes import switches
 from sequences.ops.audit import audit
 from sequences.ops.audit.results import AuditResult, KeptAudits
 from sequences.registry import strategies
-from sequences.rows.host_line import MOST_LOST
+from sequences.rows.host_queue import MOST_LOST
 from sequences.strategies import BlockAllocator
 from sequences.testing.embedded import Engine
 from sequences.types import Dated, Scope

@@ -30,7 +30,7 @@ OWN_TESTS = {
     "sequences/dynamodb/expressions/counters.py": ("expressions", "counters", "rates"),
     "sequences/dynamodb/expressions/items.py": ("expressions", "stored_rows"),
     "sequences/dynamodb/expressions/key_schema.py": ("expressions",),
-    "sequences/dynamodb/expressions/lines.py": ("host_line",),
+    "sequences/dynamodb/expressions/lines.py": ("host_queue",),
     "sequences/fields/": ("fields",),
     "sequences/formats/": ("formats",),
     "sequences/asynchronous/gatherings.py": ("async",),

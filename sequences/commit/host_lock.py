@@ -3,7 +3,7 @@
 Without it, the web workers of one host race for every number of a busy scope, and lose most races. The lock only saves
 races: the condition of each write decides what is stored. So a process that waits no longer, or runs on a system
 without such locks, loses a race at worst and never a number. Hosts take turns by a row of the table (see
-`strategies.host_line`).
+`strategies.host_queue`).
 
 The lock is a line of numbered places. A process takes a place by binding a socket to its number, which the system lets
 only one process do. Then it waits until the socket of the number before is closed, by its holder or by the system when

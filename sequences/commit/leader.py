@@ -80,7 +80,7 @@ class Leader:
     def _attempt_exclusively(self) -> StorageError | None:
         """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others.
 
-        In a line of hosts a lost race is run again in the turn, too, for others would wait before.
+        In a queue of hosts a lost race is run again in the turn, too, for others would wait before.
         """
         turn = self.committer.exclusively(self.scope, self.own.deadline) if self.takes_turns else nullcontext(False)
         with turn as in_line:

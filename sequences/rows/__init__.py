@@ -1,1 +1,1 @@
-"""What is stored for a value, and how a refusal is read: items, counters, markers, lines of hosts, lives of tables."""
+"""What is stored for a value, and how a refusal is read: items, counters, markers, queues of hosts, lives of tables."""

@@ -22,7 +22,7 @@ from ..types import Scope, parted
 from .answers import Answers, Texts
 from .assignments import Assigner, Assignment, Hint
 from .brought_keys import BroughtKeys
-from .host_line import HostLine, Turn
+from .host_queue import HostQueue, Turn
 from .layout import ItemLayout
 from .lives import TableLives
 from .markers import Markers
@@ -43,7 +43,7 @@ class ItemWriter(Committer):
         lives: TableLives,
         *,
         most_actions: int,
-        line: HostLine | None,
+        line: HostQueue | None,
         clock: Callable[[], float],
         texts: Texts,
     ) -> None:
@@ -58,7 +58,7 @@ class ItemWriter(Committer):
         self.answers = Answers(assigner, markers, texts)
         self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
-        """The turns in the line of hosts that are not paid for yet."""
+        """The turns in the queue of hosts that are not paid for yet."""
 
     def request(
         self,
@@ -106,7 +106,7 @@ class ItemWriter(Committer):
 
     @contextmanager
     def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[bool]:
-        """Hold the host lock of the scope, and have a turn in the line of hosts where there is one.
+        """Hold the host lock of the scope, and have a turn in the queue of hosts where there is one.
 
         Take over their hints before the block, and leave new ones after it.
         """

@@ -20,7 +20,7 @@ from ..exceptions import CancellationReason, InvalidSequence
 from ..rows.assignments import Assignment, Hint
 from ..rows.evidence import Evidence
 from ..rows.history import History
-from ..rows.host_line import HostLine
+from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
 from ..rows.layout import VALUE_IN, Send
 from ..rows.lives import TableLives
@@ -165,7 +165,7 @@ class Strategy(ABC):
             self.markers,
             self.lives,
             most_actions=self.most_actions,
-            line=_host_line(self) if joins else None,
+            line=_host_queue(self) if joins else None,
             clock=self.timing.clock,
             texts=self.naming.format.text,
         )
@@ -239,8 +239,8 @@ class Strategy(ABC):
         """End what runs on its own: this process makes a new strategy. Never waits, as a forked child calls it too."""
 
 
-def _host_line(strategy: Strategy) -> HostLine:
-    """The lines of hosts; those of another Region have lines of their own."""
+def _host_queue(strategy: Strategy) -> HostQueue:
+    """The queues of hosts; those of another Region have lines of their own."""
     stripe = strategy.config.stripe
     name = f"{strategy.alias}@{stripe}" if stripe else strategy.alias
-    return HostLine(name, strategy.markers.schema, clock=strategy.timing.clock, wall=strategy.wall)
+    return HostQueue(name, strategy.markers.schema, clock=strategy.timing.clock, wall=strategy.wall)

@@ -16,7 +16,7 @@ from sequences.actions import VALUE, Action, Check, Delete, Put, Update, value_t
 from sequences.exceptions import AlsoRefused, InvalidItem, TableMissing
 from sequences.ops.audit.results import KeptAudits
 from sequences.registry import strategies
-from sequences.rows.host_line import HostLine
+from sequences.rows.host_queue import HostQueue
 from sequences.testing.callers import put_some
 from sequences.types import Allocation
 from tests.sequences.support import SEQUENCES, Wire, import_row, names_that, stored, wait_until
@@ -223,7 +223,7 @@ def test_size_counts(scope: str) -> None:
 def rows_of_the_sequence(name: str, scope: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """The table and the key of each kind of row that a sequence keeps for itself."""
     strategy, counter = strategies[name], strategies[name].counter
-    history, line = strategy.history.schema.table, HostLine(name, strategy.markers.schema, clock=time, wall=time)
+    history, line = strategy.history.schema.table, HostQueue(name, strategy.markers.schema, clock=time, wall=time)
     lists = {"history": strategy.history.partition, "audits": KeptAudits(strategy).partition}
     wires = {
         **({"counter": (counter.table, counter.key(scope))} if counter else {}),

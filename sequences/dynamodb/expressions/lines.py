@@ -1,4 +1,4 @@
-"""Requests for the line of hosts at a scope: take a place, give it back."""
+"""Requests for the queue of hosts at a scope: take a place, give it back."""
 
 from __future__ import annotations
 

@@ -336,7 +336,7 @@ class TestWhoLeads:
         assert events == ["begin", "prepare", "send", "end"] * 2
 
     def test_who_loses_in_a_line(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """In a line of hosts a lost race is run again in the same turn, but not for long: others wait for it."""
+        """In a queue of hosts a lost race is run again in the same turn, but not for long: others wait for it."""
         turns: list[bool] = []
 
         @contextmanager

@@ -10,7 +10,7 @@ from sequences import dynamodb, put_next, put_next_many
 from sequences.exceptions import InvalidSequence
 from sequences.ops.costs import PATTERNS, WritePattern, most_together, pattern_of, units
 from sequences.registry import strategies
-from sequences.rows import host_line
+from sequences.rows import host_queue
 from sequences.strategies.transactional import TransactionalCounter
 from sequences.types import Allocation
 from tests.sequences.one_file import ReadThenPut
@@ -29,8 +29,8 @@ SIZES = (512, 1024, 1025, 3 * 1024, 20 * 1024)
 
 @pytest.fixture(autouse=True)
 def steady(configured: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 8, however fast they are used up, and no look at the line of hosts, however slow the machine is."""
-    monkeypatch.setattr(host_line, "LOOK_SECONDS", math.inf)
+    """Blocks of 8, however fast they are used up, and no look at the queue of hosts, however slow the machine is."""
+    monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
     settings.SEQUENCES = {
         **SEQUENCES,
         "block": {**SEQUENCES["block"], "OPTIONS": {"block_size": 8, "max_block_size": 8}},

@@ -17,7 +17,7 @@ from sequences.exceptions import (
     StorageRefused,
 )
 from sequences.registry import strategies
-from sequences.rows import host_line
+from sequences.rows import host_queue
 from sequences.strategies import Strategy
 from sequences.testing.callers import put_some
 from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, stored
@@ -34,7 +34,7 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody lines up, however many races are lost."""
-    monkeypatch.setattr(host_line, "MOST_LOST", 1000)
+    monkeypatch.setattr(host_queue, "MOST_LOST", 1000)
 
 
 class TestWhatIsRemembered:

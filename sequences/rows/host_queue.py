@@ -1,4 +1,4 @@
-"""A line of hosts at a scope for which they race: a row of the table gives out places, first come, first served.
+"""A queue of hosts at a scope for which they race: a row of the table gives out places, first come, first served.
 
 The host lock lets the processes of one host take turns. Processes of different hosts race by the conditions of their
 writes. Where all write without a pause, the one that won last knows the last value first, and wins again: the others
@@ -43,7 +43,7 @@ from ..exceptions import StorageError
 from ..types import Scope, scope_text
 from .lru import LRU
 
-__all__ = ["HostLine", "Turn"]
+__all__ = ["HostQueue", "Turn"]
 
 MOST_LOST = 2
 WON = 0.2  # of a lost race
@@ -94,8 +94,8 @@ class Turn:
         return hashlib.sha256(self.counted_in.encode()).hexdigest()[:16]
 
 
-class HostLine:
-    """The lines of hosts at the scopes of one sequence, as this process sees them. Nothing is sent again."""
+class HostQueue:
+    """The queues of hosts at the scopes of one sequence, as this process sees them. Nothing is sent again."""
 
     def __init__(self, name: str, schema: KeySchema, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self._name = name

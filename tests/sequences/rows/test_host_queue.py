@@ -1,4 +1,4 @@
-"""The line of hosts: who lines up, first come first served, what is left for the next, and what is done without it."""
+"""The queue of hosts: who lines up, first come first served, what is left for the next, and what is done without it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sequences.commit.retries import Deadline
 from sequences.dynamodb import expressions
 from sequences.exceptions import NotWritten
 from sequences.registry import strategies
-from sequences.rows import host_line
-from sequences.rows.host_line import HostLine
+from sequences.rows import host_queue
+from sequences.rows.host_queue import HostQueue
 from sequences.strategies import Strategy
 from sequences.testing.callers import put_some
 from sequences.types import Allocation
@@ -33,7 +33,7 @@ class Host:
     def __init__(self, scope: str, clock: Clock, counted_in: str = "a table") -> None:
         marker = strategies["sort-key"].markers
         self.scope, self.clock, self.counted_in = scope, clock, counted_in
-        self.line = HostLine("sort-key", marker.schema, clock=clock, wall=clock)
+        self.line = HostQueue("sort-key", marker.schema, clock=clock, wall=clock)
 
     def deadline(self, seconds: float = 100) -> Deadline:
         return Deadline(timing=self.clock.timing(uniform=lambda low, high: high), seconds=seconds)
@@ -54,7 +54,7 @@ class Host:
 
         self.clock.sleep = first  # type: ignore[method-assign]
 
-    def lose(self, times: int = host_line.MOST_LOST) -> None:
+    def lose(self, times: int = host_queue.MOST_LOST) -> None:
         for _ in range(times):
             self.line.lost(self.scope)
 
@@ -92,7 +92,7 @@ def row(configured: str, scope: str) -> Callable[[], tuple[int, int]]:
     return read
 
 
-def line_of(strategy: Strategy) -> HostLine:
+def line_of(strategy: Strategy) -> HostQueue:
     """The lines of a strategy."""
     line = strategy.item_writer.line
     assert line is not None
@@ -199,7 +199,7 @@ class TestLiningUp:
         one = host()
         one.lose()
         one.turn(1)
-        one.clock.now += host_line.LINGER_SECONDS + 1
+        one.clock.now += host_queue.LINGER_SECONDS + 1
         one.turn(2)
         one.turn(3)
         assert row() == (2, 2)
@@ -212,7 +212,7 @@ class TestLiningUp:
         one.turn(1)
         for _ in range(4):
             two.turn(2)
-            one.clock.now += host_line.LINGER_SECONDS + 1
+            one.clock.now += host_queue.LINGER_SECONDS + 1
             one.turn(1)
         assert row() == (9, 9)
 
@@ -223,14 +223,14 @@ class TestLooking:
         winner, loser = host(), host()
         for _ in range(14):
             winner.turn()
-            winner.clock.now += host_line.LOOK_SECONDS / 11
+            winner.clock.now += host_queue.LOOK_SECONDS / 11
         assert wire.operations == ["GetItem"]
         assert wire.bodies("GetItem")[0]["ConsistentRead"] is False
         loser.lose()
         loser.die()
         for _ in range(14):
             winner.turn(seconds=0.01)
-            winner.clock.now += host_line.LOOK_SECONDS / 11
+            winner.clock.now += host_queue.LOOK_SECONDS / 11
         assert row()[0] >= 2
 
     @pytest.mark.parametrize("wins", [True, False])
@@ -238,10 +238,10 @@ class TestLooking:
         """It writes without a pause, however long the turns of others last, and however its own ends."""
         one = host()
         for _ in range(2):
-            one.turn(waited=0.75 * host_line.LOOK_SECONDS)
+            one.turn(waited=0.75 * host_queue.LOOK_SECONDS)
         assert wire.operations == []
         with one.line.turn(one.scope, one.counted_in, one.clock.now, one.deadline()):
-            one.clock.now += 0.75 * host_line.LOOK_SECONDS
+            one.clock.now += 0.75 * host_queue.LOOK_SECONDS
             if wins:
                 one.line.won(one.scope)
         one.turn()
@@ -252,7 +252,7 @@ class TestLooking:
         one = host()
         for _ in range(30):
             one.turn()
-            one.clock.now += host_line.PAUSE_SECONDS + 0.01
+            one.clock.now += host_queue.PAUSE_SECONDS + 0.01
         assert wire.operations == []
 
 
@@ -264,7 +264,7 @@ class TestDoingWithout:
             each.lose()
         dead.die()
         assert one.turn(2) is None
-        assert sum(one.clock.sleeps) == pytest.approx(host_line.LONGEST_TURN, rel=0.1)
+        assert sum(one.clock.sleeps) == pytest.approx(host_queue.LONGEST_TURN, rel=0.1)
         assert two.turn(3) == 2
         assert two.clock.sleeps == []
         assert row() == (3, 3)
@@ -304,7 +304,7 @@ class TestDoingWithout:
 
         monkeypatch.setattr(dynamodb, "call", refuse)
         assert one.turn(2) is None
-        assert sum(one.clock.sleeps) <= host_line.WAIT_SECONDS
+        assert sum(one.clock.sleeps) <= host_queue.WAIT_SECONDS
 
     def test_a_row_that_expired(self, host: Make, row: Row) -> None:
         """The line begins anew, and who waited in the old one goes on."""
@@ -383,7 +383,7 @@ def test_an_earlier_count(apart: str, configured: str, scope: str, changed: str)
 def put_in_line(hosts: list[Strategy], scope: str) -> list[int]:
     """Store items by hosts that line up, one after the other."""
     for one in hosts:
-        line_of(one).lost(scope, host_line.MOST_LOST)
+        line_of(one).lost(scope, host_queue.MOST_LOST)
     return [put(one, scope).value for one in [*hosts, *hosts]]
 
 
