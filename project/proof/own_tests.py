@@ -115,7 +115,7 @@ OWN_TESTS = {
     "sequences/rows/counter_memory.py": ("went_back", "stored_rows", "counters", "regions"),
     "sequences/rows/counter_rows.py": ("layouts", "registry", "stored_rows", "counters", "rates"),
     "sequences/rows/stored_counter.py": ("layouts", "registry", "stored_rows", "counters", "changes"),
-    "sequences/strategies/pool.py": ("block", "lives"),
+    "sequences/strategies/block_pool.py": ("block", "lives"),
     "sequences/rows/switch_note.py": ("switches",),
     "sequences/rows/tallies.py": ("rates", "counters"),
     "sequences/strategies/transactional.py": ("counters", "switches", "lives", "contract", "went_back"),

@@ -25,9 +25,9 @@ from ..rows.options import positive, whole
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .atomic import Addition
+from .block_pool import Block, BlockPool, Fetch
 from .counter_strategy import CounterStrategy, values_of
 from .given_back import Beginning, GivenBack
-from .pool import Block, BlockPool, Fetch
 from .watch import Watch
 
 __all__ = ["BlockAllocator"]

@@ -27,8 +27,8 @@ from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, 
 from sequences.registry import strategies
 from sequences.rows import history
 from sequences.strategies import BlockAllocator, Strategy, block, watch
+from sequences.strategies.block_pool import Block
 from sequences.strategies.counter_strategy import reserving
-from sequences.strategies.pool import Block
 from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
