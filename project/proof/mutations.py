@@ -2,7 +2,7 @@
 
 Some parts are left alone, because tests need not notice a change: docstrings, type hints, imports, decorators, asserts
 and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, the text of log lines, the messages of
-exceptions, and what an argument of PROSE says.
+exceptions, what an argument of PROSE says, and sentences: no key, unit, number or command is a whole sentence.
 """
 
 import ast
@@ -21,6 +21,8 @@ OPERATOR = re.compile(rb"\b(?:is\s+not|not\s+in|is|in|and|or)\b|[=!<>]=|[<>]|[+-
 # A string is an expression of DynamoDB if it names attributes or values, like "#last_value <= :room AND ...".
 EXPRESSION = re.compile(rb"[#:][\w{]")
 CLAUSE = re.compile(rb"\bAND\b|\bOR\b|attribute_(?:not_)?exists|<>|<=|>=|(?<= )[<>+](?= )")
+# A text is a sentence if it has some words, begins with a capital or what is put in, and ends like one.
+SENTENCE = re.compile(r"[A-Z{].* .* .*[.?!]", re.DOTALL)
 PROSE = {"advice", "detail", "help_text", "hint", "title"}
 
 Name = tuple[str, str, str, str]
@@ -163,7 +165,8 @@ class _Tree:
         for found in CLAUSE.finditer(text) if EXPRESSION.search(text) else ():
             yield "condition text", start + found.start(), start + found.end(), OPPOSITES[found[0].decode()]
         is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
-        yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
+        if not _is_sentence(node):
+            yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
 
     def _statements(self, node: ast.AST) -> Iterator[Change]:
         """A statement is removed, or a function returns None."""
@@ -201,6 +204,13 @@ def _is_left_alone(node: ast.AST) -> bool:
         case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
     return False
+
+
+def _is_sentence(node: ast.expr) -> bool:
+    """Whether a text is a whole sentence: its words are for people, and free."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    said = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+    return bool(SENTENCE.fullmatch(said))
 
 
 def _is_kept(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
