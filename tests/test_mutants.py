@@ -40,6 +40,8 @@ CHANGES = [
     ("'text'", {"'text' \"~\""}),
     ("f'{a + 1}'", {"f'{a + 1}' \"~\""}),
     ("'two words.'", {"'two words.' \"~\""}),
+    ("monotonic() == a", {"monotonic() != a"}),
+    ("monotonic() - a", {"monotonic() + a"}),
     ("b'text'", {"b'text' b\"~\""}),
     ("'#a <= :b AND #c'", {"'#a < :b AND #c'", "'#a <= :b OR #c'", "'#a <= :b AND #c' \"~\""}),
     ("f'attribute_exists(#{a})'", {"f'attribute_not_exists(#{a})'", "f'attribute_exists(#{a})' \"~\""}),
@@ -78,6 +80,8 @@ LEFT_ALONE = [
     "a = row(title='text')",
     "a = 'This is said.'",
     "a = f'Wait {b} seconds.'",
+    "a = 'above the counter, which is ' f'{b}'",
+    "a = until > time.monotonic()",
 ]
 
 

@@ -2,7 +2,8 @@
 
 Some parts are left alone, because tests need not notice a change: docstrings, type hints, imports, decorators, asserts
 and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, the text of log lines, the messages of
-exceptions, what an argument of PROSE says, and sentences: no key, unit, number or command is a whole sentence.
+exceptions, what an argument of PROSE says, sentences (no key, unit, number or command is one), and whether the moment
+at which a time is over belongs to it.
 """
 
 import ast
@@ -21,8 +22,11 @@ OPERATOR = re.compile(rb"\b(?:is\s+not|not\s+in|is|in|and|or)\b|[=!<>]=|[<>]|[+-
 # A string is an expression of DynamoDB if it names attributes or values, like "#last_value <= :room AND ...".
 EXPRESSION = re.compile(rb"[#:][\w{]")
 CLAUSE = re.compile(rb"\bAND\b|\bOR\b|attribute_(?:not_)?exists|<>|<=|>=|(?<= )[<>+](?= )")
-# A text is a sentence if it has some words, begins with a capital or what is put in, and ends like one.
+# Words for people: a text that begins and ends like a sentence, or that is at least five plain words.
 SENTENCE = re.compile(r"[A-Z{].* .* .*[.?!]", re.DOTALL)
+WORDS = re.compile(r"(?:\{\} )?(?:[A-Za-z'-]+[,;:]? ){4,}(?:[A-Za-z'-]+|\{\})")
+# Two readings of a clock, or a reading and a limit, are never the same: "<" and "<=" say the same of them.
+CLOCK = re.compile(r"\b(?:monotonic|perf_counter|wall|time\.time)\(\)")
 PROSE = {"advice", "detail", "help_text", "hint", "title"}
 
 Name = tuple[str, str, str, str]
@@ -143,7 +147,8 @@ class _Tree:
         for left, right in pairwise(operands):
             found = OPERATOR.search(self._source, self._end(left), self._start(right))
             assert found, ast.unparse(node)
-            yield kind, found.start(), found.end(), OPPOSITES[" ".join(found[0].decode().split())]
+            if found[0][:1] not in b"<>" or not any(CLOCK.search(ast.unparse(side)) for side in (left, right)):
+                yield kind, found.start(), found.end(), OPPOSITES[" ".join(found[0].decode().split())]
 
     def _values(self, node: ast.AST) -> Iterator[Change]:
         """A constant becomes another one, `not` is removed, and min and max are swapped."""
@@ -165,7 +170,7 @@ class _Tree:
         for found in CLAUSE.finditer(text) if EXPRESSION.search(text) else ():
             yield "condition text", start + found.start(), start + found.end(), OPPOSITES[found[0].decode()]
         is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
-        if not _is_sentence(node):
+        if not _is_for_people(node):
             yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
 
     def _statements(self, node: ast.AST) -> Iterator[Change]:
@@ -206,11 +211,11 @@ def _is_left_alone(node: ast.AST) -> bool:
     return False
 
 
-def _is_sentence(node: ast.expr) -> bool:
-    """Whether a text is a whole sentence: its words are for people, and free."""
+def _is_for_people(node: ast.expr) -> bool:
+    """Whether a text is a sentence, or words as in one."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     said = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
-    return bool(SENTENCE.fullmatch(said))
+    return bool(SENTENCE.fullmatch(said) or WORDS.fullmatch(said))
 
 
 def _is_kept(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import subprocess
 import sys
+import time
 from collections import Counter as Sums
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -123,7 +125,9 @@ class TestAmounts:
 
     def test_a_group_is_one_write(self, book: Book, scope: str) -> None:
         """Items that are put together are one group, and each of them has an answer."""
+        began = time.perf_counter()
         put_next_many("sort-key", [{}] * 7, scope=scope)
+        assert 0 < book.sum("request") < book.sum("call", "sort-key") < time.perf_counter() - began
         assert book.amounts["group.size", "sort-key", "items"] == [7]
         assert book.sum("answers", "sort-key", "stored") == book.sum("values", "sort-key") == 7
         assert book.count("call", "sort-key") == 1
@@ -411,6 +415,19 @@ class TestPrometheus:
         endings = {instrument: "_seconds_bucket{" if instrument.unit else "_total{" for instrument in INSTRUMENTS}
         endings |= {one: "_bucket{" for one in INSTRUMENTS if one.buckets and not one.unit}
         assert [one.name for one, end in endings.items() if one.name.replace(".", "_") + end not in text] == []
+
+    def test_the_sums_of_all_processes(self, tmp_path: Path) -> None:
+        """With PROMETHEUS_MULTIPROC_DIR each process answers for all, also for one that has ended."""
+        program = (
+            "from sequences.metrics.instruments import VALUES; "
+            "from sequences.metrics.prometheus import Prometheus, exposition; "
+            "Prometheus().record(VALUES, 2, ('orders',)); print(exposition().decode())"
+        )
+        environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+        for total in (2, 4):
+            command = [sys.executable, "-c", program]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, env=environment)
+            assert f'sequences_values_total{{sequence="orders"}} {total}.0' in done.stdout.decode()
 
 
 @pytest.fixture(scope="module")

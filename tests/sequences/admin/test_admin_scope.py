@@ -19,6 +19,7 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 from sequences.admin.forms import CHANGES
 from sequences.commit.retries import Deadline
+from sequences.exceptions import SequenceUnavailable
 from sequences.ops.audit import background
 from sequences.ops.audit.results import KeptAudits
 from sequences.ops.request_trace import REQUESTS_OF_A_REQUEST
@@ -610,6 +611,8 @@ class TestExport:
         monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
         with away(monkeypatch):
             read.append(next(parts))
+            with pytest.raises(SequenceUnavailable):
+                next(parts)
         assert read[-1].startswith(b'"INCOMPLETE: DynamoDB did not answer.')
 
     def test_a_scope_that_is_a_formula(self, owner: Client) -> None:

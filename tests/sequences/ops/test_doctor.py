@@ -211,6 +211,14 @@ class TestReading:
         unsound = {(finding.subject, finding.about) for finding in found if finding.verdict is UNSOUND}
         assert unsound == {(dynamodb.table_name("missing"), "table"), ("sequence wrong", "settings")}
 
+    def test_a_client_without_a_table(self, settings: Settings) -> None:
+        """How long its reads take is not known, and says why."""
+        settings.SEQUENCES = {"missing": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "TABLE": "missing"}}
+        settings.SEQUENCES["missing"]["OPTIONS"] = {"counter_table": "missing_too"}
+        (latency,) = [finding for finding in findings_of(read_facts()) if finding.about == "latency"]
+        assert (latency.verdict, latency.found, latency.remedy) == (UNKNOWN, "not known", "")
+        assert latency.reason == "None of its tables can be read."
+
     def test_a_client_that_does_not_answer_is_asked_once(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:

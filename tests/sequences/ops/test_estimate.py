@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from sequences.ops.costs import PATTERNS
 from sequences.ops.estimate import Traffic, Verdict, estimate
+from sequences.ops.queueing import grouped, taking_turns
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, TransactionalCounter
 from tests.sequences import support
 
@@ -124,6 +125,11 @@ class TestLimits:
         found = estimate(strategy, Traffic(**given))
         assert found.ceiling == pytest.approx(ceiling)
         assert limit in found.limit
+
+    def test_a_process_alone_waits_for_nobody(self) -> None:
+        """With one process there are no turns to take: its groups are those of its own queue."""
+        given = {"rate": 80.0, "seconds": 0.01, "most": 99.0, "busy": 0.001}
+        assert taking_turns(**given, processes=1) == grouped(**given) != taking_turns(**given, processes=2)
 
     def test_counters_of_all_scopes_share_a_partition(self) -> None:
         """Each scope is far from its limit, but all counters of a sequence have one partition key."""
