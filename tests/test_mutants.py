@@ -76,6 +76,7 @@ LEFT_ALONE = [
     "V = TypeVar('V')",
     "a: Literal['b']",
     "a = zip(b, strict=True)",
+    "a = field(repr=False)",
     "a = Wrong('text', 1)",
     "a = row(title='text')",
     "a = 'This is said.'",

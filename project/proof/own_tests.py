@@ -21,7 +21,7 @@ OWN_TESTS = {
     "sequences/ops/columns.py": ("seeds", "changes"),
     "sequences/commit/commit_queues.py": ("deadlines",),
     "sequences/commit/host_lock.py": ("host_values", "host_line"),
-    "sequences/commit/requests.py": ("commit_queues", "counters", "also", "together", "services"),
+    "sequences/commit/requests.py": ("commit_queues", "counters", "also", "together", "services", "../model/outcomes"),
     "sequences/dynamodb/budgets.py": ("budgets", "standing"),
     "sequences/dynamodb/client.py": ("errors", "lives", "engine_clock"),
     "sequences/dynamodb/configuration.py": ("clients", "client", "tls", "checks"),
