@@ -671,6 +671,13 @@ class TestLists:
         with pytest.raises(InvalidPeriod):
             strategy.scopes.page(None, 10, period="nonsense")
 
+    def test_advancing_tells_the_last_value(self, scope: str) -> None:
+        """Whether the counter moves or stays, the answer is its last value."""
+        strategy = make("atomic")
+        start = strategy.config.start
+        told = [strategy.advance_to(scope, start + more) for more in (4, 2, 4, 5)]
+        assert told == [start + more for more in (4, 4, 4, 5)]
+
     def test_a_broken_counter_is_listed(self, scope: str) -> None:
         """A counter that somebody has set to what is no number does not hide the others."""
         put_some("atomic", scope, 1)
