@@ -55,6 +55,11 @@ STATEMENTS = [
     ("return a", {"return None"}),
     ("return", {"pass"}),
     ("raise Wrong('text') from a", {"pass"}),
+    ("raise ValueError(f'--a is {b}')", {"pass"}),
+    (
+        "raise ValueError({'a': b + c})",
+        {"pass", "raise ValueError({'a' \"~\": b + c})", "raise ValueError({'a': b - c})"},
+    ),
     ("call(a)", {"pass"}),
     ("a.b = c", {"pass"}),
     ("a.b, a[c] = d", {"pass"}),

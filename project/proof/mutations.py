@@ -98,6 +98,7 @@ class _Tree:
         self._root = ast.parse(source)
         imports = (node for node in ast.walk(self._root) if isinstance(node, ast.ImportFrom))
         ours = (node for node in imports if (node.module or "").endswith("exceptions"))
+        self._raised = {id(node.exc) for node in ast.walk(self._root) if isinstance(node, ast.Raise)}
         self._spoken = {"TypeVar", *(alias.name for node in ours for alias in node.names)}
 
     def changes(self, node: ast.AST | None = None, inside: str = "") -> Iterator[tuple[str, Change]]:
@@ -120,6 +121,8 @@ class _Tree:
         for field, value in ast.iter_fields(node):
             if field not in left_alone:
                 below = value if isinstance(value, list) else [value]
+                if id(node) in self._raised:
+                    below = [child for child in below if not _is_text(child)]
                 yield from (child for child in below if isinstance(child, ast.AST) and not _is_left_alone(child))
 
     def _start(self, node: ast.expr | ast.stmt) -> int:
@@ -209,6 +212,10 @@ def _is_left_alone(node: ast.AST) -> bool:
         case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
     return False
+
+
+def _is_text(node: object) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _is_for_people(node: ast.expr) -> bool:
