@@ -392,6 +392,14 @@ class TestSafety:
         assert not metrics.on
 
 
+@pytest.mark.parametrize("instrument", [one for one in INSTRUMENTS if one.buckets], ids=lambda one: one.name)
+def test_buckets(instrument: Instrument) -> None:
+    """The limits of a histogram rise, and are round numbers."""
+    assert sorted(set(instrument.buckets)) == list(instrument.buckets)
+    leading = {float(f"{limit:e}".partition("e")[0]) for limit in instrument.buckets}
+    assert leading == ({1, 2.5, 5} if instrument.unit else {1, 2, 5})
+
+
 class TestPrometheus:
     def test_the_text(self, scope: str) -> None:
         """Every instrument is there under its name with a unit, and moves by what happened."""
