@@ -87,6 +87,7 @@ LEFT_ALONE = [
     "a = 'This is said.'",
     "a = f'Wait {b} seconds.'",
     "a = 'above the counter, which is ' f'{b}'",
+    "a = f'only {b} number the same items'",
     "a = until > time.monotonic()",
 ]
 

@@ -24,7 +24,7 @@ EXPRESSION = re.compile(rb"[#:][\w{]")
 CLAUSE = re.compile(rb"\bAND\b|\bOR\b|attribute_(?:not_)?exists|<>|<=|>=|(?<= )[<>+](?= )")
 # Words for people: a text that begins and ends like a sentence, or that is at least five plain words.
 SENTENCE = re.compile(r"[A-Z{].* .* .*[.?!]", re.DOTALL)
-WORDS = re.compile(r"(?:\{\} )?(?:[A-Za-z'-]+[,;:]? ){4,}(?:[A-Za-z'-]+|\{\})")
+WORDS = re.compile(r"(?=.*[a-z]+ .*[a-z]+ .*[a-z]+)(?:(?:[A-Za-z'-]+|\{\})[,;:]? ){4,}(?:[A-Za-z'-]+|\{\})")
 # Two readings of a clock, or a reading and a limit, are never the same: "<" and "<=" say the same of them.
 CLOCK = re.compile(r"\b(?:monotonic|perf_counter|wall|time\.time)\(\)")
 PROSE = {"advice", "detail", "help_text", "hint", "title"}

@@ -431,6 +431,7 @@ class TestBounds:
         told: list[tuple[int, int]] = []
         report = audit(strategies["transactional"], SCOPE, progress=lambda done, wanted: told.append((done, wanted)))
         assert [(gap.first, gap.last) for gap in report.gaps.listed] == [(3, 4), (7, 7)]
+        assert [*findings_in_words(report)][:2] == ["gap: 3 to 4 (2 values)", "gap: 7"]
         assert (report.markers, report.orphans.total) == (10, 3)
         assert told[0] == (3, 10)
         assert told[-1] == (17, 10)
