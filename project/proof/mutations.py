@@ -1,8 +1,9 @@
 """Changes to a module that a test should notice: found in its syntax tree, and made in its text.
 
 Some parts are left alone, because tests need not notice a change: docstrings, type hints, imports, decorators, asserts
-and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, the text of log lines, the messages of
-exceptions, and what an argument of PROSE says.
+and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, and what is only for people: the text of log
+lines, the messages of exceptions, what an argument of PROSE says, whether a field is in a `repr`, and sentences (no
+key, unit, number or command is one). Nor need they notice whether the moment at which a time is over belongs to it.
 """
 
 import ast
@@ -21,6 +22,11 @@ OPERATOR = re.compile(rb"\b(?:is\s+not|not\s+in|is|in|and|or)\b|[=!<>]=|[<>]|[+-
 # A string is an expression of DynamoDB if it names attributes or values, like "#last_value <= :room AND ...".
 EXPRESSION = re.compile(rb"[#:][\w{]")
 CLAUSE = re.compile(rb"\bAND\b|\bOR\b|attribute_(?:not_)?exists|<>|<=|>=|(?<= )[<>+](?= )")
+# Words for people: a text that begins and ends like a sentence, or that is at least five plain words.
+SENTENCE = re.compile(r"[A-Z{].* .* .*[.?!]", re.DOTALL)
+WORDS = re.compile(r"(?=.*[a-z]+ .*[a-z]+ .*[a-z]+)(?:(?:[A-Za-z'-]+|\{\})[,;:]? ){4,}(?:[A-Za-z'-]+|\{\})")
+# Two readings of a clock, or a reading and a limit, are never the same: "<" and "<=" say the same of them.
+CLOCK = re.compile(r"\b(?:monotonic|perf_counter|wall|time\.time)\(\)")
 PROSE = {"advice", "detail", "help_text", "hint", "title"}
 
 Name = tuple[str, str, str, str]
@@ -92,6 +98,7 @@ class _Tree:
         self._root = ast.parse(source)
         imports = (node for node in ast.walk(self._root) if isinstance(node, ast.ImportFrom))
         ours = (node for node in imports if (node.module or "").endswith("exceptions"))
+        self._raised = {id(node.exc) for node in ast.walk(self._root) if isinstance(node, ast.Raise)}
         self._spoken = {"TypeVar", *(alias.name for node in ours for alias in node.names)}
 
     def changes(self, node: ast.AST | None = None, inside: str = "") -> Iterator[tuple[str, Change]]:
@@ -114,6 +121,8 @@ class _Tree:
         for field, value in ast.iter_fields(node):
             if field not in left_alone:
                 below = value if isinstance(value, list) else [value]
+                if id(node) in self._raised:
+                    below = [child for child in below if not _is_text(child)]
                 yield from (child for child in below if isinstance(child, ast.AST) and not _is_left_alone(child))
 
     def _start(self, node: ast.expr | ast.stmt) -> int:
@@ -141,7 +150,8 @@ class _Tree:
         for left, right in pairwise(operands):
             found = OPERATOR.search(self._source, self._end(left), self._start(right))
             assert found, ast.unparse(node)
-            yield kind, found.start(), found.end(), OPPOSITES[" ".join(found[0].decode().split())]
+            if found[0][:1] not in b"<>" or not any(CLOCK.search(ast.unparse(side)) for side in (left, right)):
+                yield kind, found.start(), found.end(), OPPOSITES[" ".join(found[0].decode().split())]
 
     def _values(self, node: ast.AST) -> Iterator[Change]:
         """A constant becomes another one, `not` is removed, and min and max are swapped."""
@@ -163,7 +173,8 @@ class _Tree:
         for found in CLAUSE.finditer(text) if EXPRESSION.search(text) else ():
             yield "condition text", start + found.start(), start + found.end(), OPPOSITES[found[0].decode()]
         is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
-        yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
+        if not _is_for_people(node):
+            yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
 
     def _statements(self, node: ast.AST) -> Iterator[Change]:
         """A statement is removed, or a function returns None."""
@@ -192,15 +203,26 @@ class _Tree:
 
 def _is_left_alone(node: ast.AST) -> bool:
     match node:
-        case (
-            ast.Import() | ast.ImportFrom() | ast.Assert() | ast.keyword(arg="strict") | ast.Expr(value=ast.Constant())
-        ):
+        case ast.Import() | ast.ImportFrom() | ast.Assert() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.keyword(arg="strict" | "repr"):
             return True
         case ast.keyword(arg=name, value=ast.Constant(value=str())) if name in PROSE:
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
     return False
+
+
+def _is_text(node: object) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _is_for_people(node: ast.expr) -> bool:
+    """Whether a text is a sentence, or words as in one."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    said = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+    return bool(SENTENCE.fullmatch(said) or WORDS.fullmatch(said))
 
 
 def _is_kept(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import subprocess
 import sys
+import time
 from collections import Counter as Sums
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -123,7 +125,9 @@ class TestAmounts:
 
     def test_a_group_is_one_write(self, book: Book, scope: str) -> None:
         """Items that are put together are one group, and each of them has an answer."""
+        began = time.perf_counter()
         put_next_many("sort-key", [{}] * 7, scope=scope)
+        assert 0 < book.sum("request") < book.sum("call", "sort-key") < time.perf_counter() - began
         assert book.amounts["group.size", "sort-key", "items"] == [7]
         assert book.sum("answers", "sort-key", "stored") == book.sum("values", "sort-key") == 7
         assert book.count("call", "sort-key") == 1
@@ -388,6 +392,14 @@ class TestSafety:
         assert not metrics.on
 
 
+@pytest.mark.parametrize("instrument", [one for one in INSTRUMENTS if one.buckets], ids=lambda one: one.name)
+def test_buckets(instrument: Instrument) -> None:
+    """The limits of a histogram rise, and are round numbers."""
+    assert sorted(set(instrument.buckets)) == list(instrument.buckets)
+    leading = {float(f"{limit:e}".partition("e")[0]) for limit in instrument.buckets}
+    assert leading == ({1, 2.5, 5} if instrument.unit else {1, 2, 5})
+
+
 class TestPrometheus:
     def test_the_text(self, scope: str) -> None:
         """Every instrument is there under its name with a unit, and moves by what happened."""
@@ -411,6 +423,19 @@ class TestPrometheus:
         endings = {instrument: "_seconds_bucket{" if instrument.unit else "_total{" for instrument in INSTRUMENTS}
         endings |= {one: "_bucket{" for one in INSTRUMENTS if one.buckets and not one.unit}
         assert [one.name for one, end in endings.items() if one.name.replace(".", "_") + end not in text] == []
+
+    def test_the_sums_of_all_processes(self, tmp_path: Path) -> None:
+        """With PROMETHEUS_MULTIPROC_DIR each process answers for all, also for one that has ended."""
+        program = (
+            "from sequences.metrics.instruments import VALUES; "
+            "from sequences.metrics.prometheus import Prometheus, exposition; "
+            "Prometheus().record(VALUES, 2, ('orders',)); print(exposition().decode())"
+        )
+        environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+        for total in (2, 4):
+            command = [sys.executable, "-c", program]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, env=environment)
+            assert f'sequences_values_total{{sequence="orders"}} {total}.0' in done.stdout.decode()
 
 
 @pytest.fixture(scope="module")

@@ -318,6 +318,18 @@ def test_a_code_has_one_meaning() -> None:
         assert re.fullmatch("[a-z_]+", row.code)
 
 
+def test_a_key_that_is_taken_is_pointed_at(scene: Scene) -> None:
+    """A conflict about one field says which."""
+    answer = scene.api.post("/api/projects/", {"key": "ABC", "name": "Another", "description": "", "open": "read"})
+    assert [one["pointer"] for one in problem_of(answer)["errors"]] == ["/key"]
+
+
+def test_when_a_repeat_may_help() -> None:
+    """What soon passes says after how many seconds; nothing else has `Retry-After`."""
+    told = {code: row.retry_after for code, row in CODES.items() if row.retry_after}
+    assert told == {"throttled": 60, "frozen": 60, "store_away": 5, "too_busy": 1, "accounts_away": 5}
+
+
 @pytest.mark.parametrize("code", PROVOKED)
 def test_a_request_that_goes_wrong_has_its_code(scene: Scene, code: str) -> None:
     """The answer has the status and the code, and says a time exactly if a repeat may help."""

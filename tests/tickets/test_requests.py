@@ -95,6 +95,21 @@ class TestAccessLog:
         AccessLog(lambda _: HttpResponse())(RequestFactory().get("/"))
         assert " 250 ms " in lines[0]
 
+    def test_each_part_of_a_line_has_a_name(self, client: Client, db: None, caplog: pytest.LogCaptureFixture) -> None:
+        """A log in JSON has the parts one by one."""
+        with caplog.at_level(logging.INFO, "tickets.access_log"):
+            page = client.get("/problems/")
+        (told,) = [vars(record) for record in caplog.records if record.name == "tickets.access_log"]
+        named = {name: told[name] for name in ("method", "path", "status", "bytes", "user")}
+        assert named == {
+            "method": "GET",
+            "path": "/problems/",
+            "status": 200,
+            "bytes": len(page.content),
+            "user": None,
+        }
+        assert told["milliseconds"] >= 0
+
     def test_a_fault_is_a_line(self, ann: User, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that failed for a fault of ours is logged with status 500."""
         monkeypatch.setattr(selectors, "list_projects", None)

@@ -4,6 +4,8 @@ import importlib
 import json
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tickets.api.examples import OF_SHAPES
 from tickets.types import Project, TicketKey
 
 Document = dict[str, Any]
+PROBLEM = "application/problem+json"
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,15 @@ def test_examples_are_what_their_shapes_say(document: Document, shape: str) -> N
     jsonschema_rs.validate(schema, OF_SHAPES[shape])
 
 
+def test_examples_of_problems(document: Document) -> None:
+    """Every answer that is a problem has an example, which keeps to the schema of problems."""
+    answers = [answer for _, one in operations(document) for answer in one["responses"].values()]
+    problems = [answer["content"][PROBLEM] for answer in answers if PROBLEM in answer.get("content", {})]
+    assert problems
+    for problem in problems:
+        jsonschema_rs.validate({**problem["schema"], "components": document["components"]}, problem["example"])
+
+
 def test_every_body_has_an_example(document: Document) -> None:
     """Every shape that an operation sends or answers with has an example; a choice of shapes has theirs."""
     bodies = [one.get("requestBody", {}) for _, one in operations(document)]
@@ -74,6 +86,49 @@ def test_a_read_changes_nothing(document: Document) -> None:
     assert reads
     for read in reads:
         assert not {"409", "413", "415", "422", "428"} & read["responses"].keys(), read["operationId"]
+
+
+def test_the_outline_is_the_recorded_one(document: Document, tmp_path: Path) -> None:
+    """The document says what it said, but for its words: programs of others depend on every part of it."""
+    found = tmp_path / "api_outline.txt"
+    found.write_text("".join(f"{line}\n" for line in outlined(document)))
+    recorded = Path(__file__).with_name("api_outline.txt")
+    assert found.read_text() == recorded.read_text(), f"If the API shall change: cp {found} {recorded}"
+
+
+def outlined(document: Document) -> Iterator[str]:
+    """A line for each operation, each of its parameters, bodies and kinds of answers, and each shape."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path} {operation['operationId']} {json.dumps(operation.get('security', []))}"
+            yield from (f"    {wordless(one)}" for one in operation.get("parameters", ()))
+            if body := operation.get("requestBody"):
+                yield f"    {'body' if body['required'] else 'body, or none:'} {contents(body)}"
+            answers = defaultdict(list)
+            for status, answer in operation["responses"].items():
+                answers[f"{contents(answer)}, {', '.join(answer['headers'])}"].append(status)
+            yield from (f"    {' '.join(statuses)} {answer}" for answer, statuses in answers.items())
+    for kind in ("headers", "schemas"):
+        yield from (f"{name} {wordless(shape)}" for name, shape in document["components"][kind].items())
+
+
+def contents(part: Document) -> str:
+    """What a body may be."""
+    return " ".join(f"{kind} {wordless(one['schema'])}" for kind, one in part.get("content", {}).items()) or "nothing"
+
+
+def wordless(part: Any) -> str:
+    """A part of the document without descriptions and examples; other shapes by their names."""
+
+    def kept(part: Any) -> Any:
+        if isinstance(part, list):
+            return [kept(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        words = {name for name in ("description", "example", "examples") if not isinstance(part.get(name), dict)}
+        return part.get("$ref", "").rpartition("/")[2] or {n: kept(one) for n, one in part.items() if n not in words}
+
+    return json.dumps(kept(part)).replace('"', "")
 
 
 @pytest.fixture(scope="module")

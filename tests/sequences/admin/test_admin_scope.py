@@ -19,6 +19,7 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
 from sequences.admin.forms import CHANGES
 from sequences.commit.retries import Deadline
+from sequences.exceptions import SequenceUnavailable
 from sequences.ops.audit import background
 from sequences.ops.audit.results import KeptAudits
 from sequences.ops.request_trace import REQUESTS_OF_A_REQUEST
@@ -62,6 +63,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"value_in": "attribute", "key_names": ["id"]},
     },
 }
+SEQUENCES["texts"] = {**SEQUENCES["sorted"], "FORMAT": "T-{scope}-{value}", "OPTIONS": {"text_name": "text"}}
 SEQUENCES["bare"] = {**SEQUENCES["sorted"], "TABLE": "bare_items", "OPTIONS": {"partition": "{scope}"}}
 ODD = "a&b=c/../?#é <b>\"'+%2F"
 pytestmark = pytest.mark.django_db
@@ -128,6 +130,16 @@ class TestScope:
         ]
         assert re.search(r"Last value 3 .*Next numbers 4, 5, 6 ", shown(page))
         assert get_last_value("sorted", scope=scope) == 3
+
+    def test_the_text_that_an_item_was_stored_with(self, staff: Client, scope: str) -> None:
+        """It is shown as it is stored, though the numbers have another text by now."""
+        put_next("texts", {}, scope=scope)
+        key = strategies["texts"].schema.key(strategies["texts"].layout.partition(scope), 1)
+        text = {"UpdateExpression": "SET #text = :text", "ExpressionAttributeNames": {"#text": "text"}}
+        values = {"ExpressionAttributeValues": {":text": {"S": "OLD-1"}}}
+        table = strategies["texts"].schema.table
+        dynamodb.call("update_item", {"TableName": table, "Key": key, **text, **values})
+        assert [row[1] for row in rows(staff.get(address("texts", scope=scope)), "Last numbers")[1:]] == ["OLD-1"]
 
     @pytest.mark.parametrize("name", ["sorted", "named"])
     def test_no_more_than_a_hundred(self, staff: Client, scope: str, name: str) -> None:
@@ -610,6 +622,8 @@ class TestExport:
         monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
         with away(monkeypatch):
             read.append(next(parts))
+            with pytest.raises(SequenceUnavailable):
+                next(parts)
         assert read[-1].startswith(b'"INCOMPLETE: DynamoDB did not answer.')
 
     def test_a_scope_that_is_a_formula(self, owner: Client) -> None:

@@ -519,6 +519,18 @@ class TestAdopt:
         assert [one.scope for one in adopt("orders", **WHO)] == [None]
         assert put() == 1
 
+    @pytest.mark.parametrize("changed", [{"FISCAL_START": "07-01"}, {"FISCAL_NAMED_BY": "start"}])
+    def test_another_fiscal_year(self, become: Become, changed: dict[str, str]) -> None:
+        """The name of a period would stand for other days: that needs the command."""
+        fiscal = {"PERIOD": "fiscal-year", "FISCAL_START": "04-01", "FISCAL_NAMED_BY": "end"}
+        become(TRANSACTIONAL, **fiscal)
+        put()
+        become(TRANSACTIONAL, **{**fiscal, **changed})
+        with pytest.raises(
+            RulesChanged, match=f"{next(iter(changed))} was '.*' and is '{next(iter(changed.values()))}'"
+        ):
+            put()
+
 
 class Passing(TransactionalCounter):
     """A strategy that is given up later."""

@@ -17,6 +17,7 @@ from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
 from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, reading
 from sequences.ops.audit import report as report_module
+from sequences.ops.audit.words import findings_in_words
 from sequences.registry import strategies
 from sequences.rows.layout import SIGNATURE
 
@@ -430,6 +431,7 @@ class TestBounds:
         told: list[tuple[int, int]] = []
         report = audit(strategies["transactional"], SCOPE, progress=lambda done, wanted: told.append((done, wanted)))
         assert [(gap.first, gap.last) for gap in report.gaps.listed] == [(3, 4), (7, 7)]
+        assert [*findings_in_words(report)][:2] == ["gap: 3 to 4 (2 values)", "gap: 7"]
         assert (report.markers, report.orphans.total) == (10, 3)
         assert told[0] == (3, 10)
         assert told[-1] == (17, 10)
@@ -442,6 +444,7 @@ class TestBounds:
             delete("sorted", value)
         report = audited("sorted")
         assert (len(report.gaps.listed), report.gaps.total, report.unexplained) == (2, 3, 3)
+        assert [*findings_in_words(report)] == ["gap: 2", "gap: 4", "1 more gaps"]
 
     def test_what_a_batch_leaves_out_is_asked_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Keys that the engine did not get to are not taken for missing items."""

@@ -108,6 +108,7 @@ class TestShapes:
     def test_large_items(self) -> None:
         """4 MB hold ten items of 400 KB, and the counter takes one of a transaction's actions."""
         assert most_together(WritePattern.TAIL, 400 * 1024, tokens=False) == 10
+        assert [most_together(WritePattern.TAIL, 64 * 1024 + more, tokens=False) for more in (0, 1)] == [64, 63]
         assert [most_together(WritePattern.TRANSACTION, 1000, tokens=tokens) for tokens in (False, True)] == [99, 49]
         assert most_together(WritePattern.ADDITION, 1000, tokens=False) == 1
 

@@ -86,6 +86,7 @@ class TestTables:
                 "auto scaling",
             ),
             ({"recovery": {}}, "point-in-time recovery", CAREFUL, "off", "update-continuous-backups --table-name t "),
+            ({"recovery": None}, "point-in-time recovery", UNKNOWN, "not known", ""),
             ({"recovery": Unknown("no")}, "point-in-time recovery", UNKNOWN, "not known", ""),
             ({"table": {**KEYS, **ON_DEMAND}}, "deletion protection", CAREFUL, "off", "update-table --table-name t "),
             ({"expiry": {"TimeToLiveStatus": "DISABLED"}}, "expiry (TTL)", CAREFUL, "off", "create_tables"),
@@ -148,6 +149,7 @@ class TestClients:
             ({"caller": "arn:aws:iam::1:role/web"}, "who am I", GOOD, "arn:aws:iam::1:role/web"),
             ({"caller": Unknown("refused")}, "who am I", UNKNOWN, "not known"),
             ({"limits": {"TableMaxWriteCapacityUnits": 40000}}, "limits", GOOD, "40,000 write units a second for a"),
+            ({"limits": {"TableMaxWriteCapacityUnits": 1000}}, "limits", GOOD, "1,000 write units a second for a"),
             ({"limits": {"TableMaxWriteCapacityUnits": 500}}, "limits", CAREFUL, "500 write units a second for a"),
             ({"limits": Unknown("refused")}, "limits", UNKNOWN, "not known"),
         ],
@@ -210,6 +212,14 @@ class TestReading:
         found = findings_of(read_facts())
         unsound = {(finding.subject, finding.about) for finding in found if finding.verdict is UNSOUND}
         assert unsound == {(dynamodb.table_name("missing"), "table"), ("sequence wrong", "settings")}
+
+    def test_a_client_without_a_table(self, settings: Settings) -> None:
+        """How long its reads take is not known, and says why."""
+        settings.SEQUENCES = {"missing": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "TABLE": "missing"}}
+        settings.SEQUENCES["missing"]["OPTIONS"] = {"counter_table": "missing_too"}
+        (latency,) = [finding for finding in findings_of(read_facts()) if finding.about == "latency"]
+        assert (latency.verdict, latency.found, latency.remedy) == (UNKNOWN, "not known", "")
+        assert latency.reason == "None of its tables can be read."
 
     def test_a_client_that_does_not_answer_is_asked_once(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """The command `estimate`: its figures, its formats, and what it says about options that make no sense."""
 
 import json
+import math
 from functools import partial
 from io import StringIO
 from typing import Any
@@ -11,6 +12,7 @@ from pytest_django import Settings
 
 from sequences.ops.costs import PATTERNS
 from sequences.ops.estimate import Traffic, Verdict, estimate
+from sequences.ops.queueing import grouped, taking_turns
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, TransactionalCounter
 from tests.sequences import support
 
@@ -124,6 +126,24 @@ class TestLimits:
         found = estimate(strategy, Traffic(**given))
         assert found.ceiling == pytest.approx(ceiling)
         assert limit in found.limit
+
+    def test_a_process_alone_waits_for_nobody(self) -> None:
+        """With one process there are no turns to take: its groups are those of its own queue."""
+        given = {"rate": 80.0, "seconds": 0.01, "most": 99.0, "busy": 0.001}
+        assert taking_turns(**given, processes=1) == grouped(**given) != taking_turns(**given, processes=2)
+
+    @pytest.mark.parametrize("processes", [1, 2, 4])
+    def test_little_traffic_seldom_waits(self, processes: int) -> None:
+        """A caller who meets a write under way waits half of it; so many do as the share of time that writes take."""
+        found = taking_turns(rate=2.0, seconds=0.01, most=99.0, busy=0.0, processes=processes)
+        assert found.wait == pytest.approx(2.0 * 0.01 * 0.01 / 2, rel=0.02)
+        assert [found.size, found.alone] == pytest.approx([1, 1], abs=0.001)
+
+    def test_much_traffic_gathers(self) -> None:
+        """Where every process always writes or waits, each of two has what comes during both their writes."""
+        found = taking_turns(rate=2000.0, seconds=0.01, most=99.0, busy=0.0, processes=2)
+        assert [found.size, found.wait] == pytest.approx([20, 0.01], rel=0.1)
+        assert taking_turns(rate=20_000.0, seconds=0.01, most=99.0, busy=0.0, processes=2).wait == math.inf
 
     def test_counters_of_all_scopes_share_a_partition(self) -> None:
         """Each scope is far from its limit, but all counters of a sequence have one partition key."""

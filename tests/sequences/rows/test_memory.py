@@ -69,6 +69,15 @@ class TestRecent:
         assert [recent.get(f"{n}") for n in range(5)] == [None, None, 2, 3, 4]
         assert len(recent) == 3
 
+    def test_the_scope_that_is_dropped_is_handed_on(self) -> None:
+        """`dropped` is called with the scope that makes room, and with no other."""
+        told: list[object] = []
+        recent: LRU[int] = LRU(most=2, dropped=told.append)
+        for name in ("a", "b", "a", "c"):
+            recent.put(name, 1)
+        recent.forget("a")
+        assert told == ["b"]
+
     def test_the_bound_by_default(self) -> None:
         """Unless another bound is given, as many scopes are remembered as the constant says."""
         recent: LRU[int] = LRU()

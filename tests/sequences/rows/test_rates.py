@@ -19,7 +19,7 @@ from sequences.dynamodb import marshal
 from sequences.exceptions import NotWritten, SequenceUnavailable
 from sequences.rates import DAYS, Rates, rates_of, usage_of
 from sequences.registry import strategies
-from sequences.rows.course import course_of_items
+from sequences.rows.course import course_of_items, further_probes, moment_of
 from sequences.rows.tallies import tallies_in
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import advance_to, reserving
@@ -367,6 +367,17 @@ class TestItems:
         assert course is not None
         known = [(100, 0), (100, 1), (300, 2), (300, 3), (500, 4), (500, 5), (500, 5), (500, 6)]
         assert list(course.points) == [(-math.inf, 0), *known, (1000, 6)]
+
+    def test_where_to_look_next(self) -> None:
+        """More times are read at equal distances, where a moment lies between two known times; all, if they are few."""
+        assert further_probes({1: 0.0, 101: 100.0}, [50.0], 4) == [21, 41, 61, 81]
+        assert further_probes({1: 0.0, 5: 4.0, 8: 7.0}, [3.0, 7.5], 4) == [2, 3, 4]
+        assert further_probes({1: 0.0, 5: 4.0}, [3.0], 2) == [2, 3]
+
+    def test_the_latest_moment(self) -> None:
+        """A number is a time up to the end of the year 9999; later ones are of another unit."""
+        end = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+        assert [moment_of(number) for number in (0, end, end + 1, -1)] == [0.0, float(end), None, None]
 
     def test_no_times(self, scope: str, strategy: Strategy, install: Install, wall: Clock) -> None:
         """Without any time, or without the option, nothing is known; without items there were none."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences import changes, dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.commit import host_memory
 from sequences.commit.host_lock import hold_host_lock
 from sequences.commit.requests import Pending, PutRequest, Refusal, ReserveRequest
@@ -21,6 +21,7 @@ from sequences.exceptions import (
     ItemExists,
     OperationNotSupported,
     SequenceExhausted,
+    SequenceFrozen,
     SequenceWentBack,
     StorageRefused,
     WriteCancelled,
@@ -370,6 +371,19 @@ class TestRogueWriters:
         assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+    def test_another_process_has_frozen_the_scope(self, name: str, scope: str) -> None:
+        """A process that remembers the counter learns of it by a lost race, and says so."""
+        put_some(name, scope, 1)
+        changes.freeze(name, scope=scope, by="ada", reason="the books are closed")
+        frozen = read_counter(name, scope)
+        changes.thaw(name, scope=scope, by="ada", reason="a late entry")
+        put_some(name, scope, 1)
+        delete_counter(name, scope)
+        set_counter(name, scope, **{key: value for key, value in frozen.items() if key not in ("sequence", "scope")})
+        with pytest.raises(SequenceFrozen, match="the books are closed"):
+            put_some(name, scope, 1)
+
+    @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_an_outdated_hint(self, name: str, scope: str) -> None:
         """A hint from a process that was slow to leave it costs a race, and is not taken for a counter set back."""
         told = put_some(name, scope, 3)
@@ -656,6 +670,13 @@ class TestLists:
             strategy.scopes.page(None, 10, prefix="AB")
         with pytest.raises(InvalidPeriod):
             strategy.scopes.page(None, 10, period="nonsense")
+
+    def test_advancing_tells_the_last_value(self, scope: str) -> None:
+        """Whether the counter moves or stays, the answer is its last value."""
+        strategy = make("atomic")
+        start = strategy.config.start
+        told = [advance_to(strategy, scope, start + more) for more in (4, 2, 4, 5)]
+        assert told == [start + more for more in (4, 4, 4, 5)]
 
     def test_a_broken_counter_is_listed(self, scope: str) -> None:
         """A counter that somebody has set to what is no number does not hide the others."""

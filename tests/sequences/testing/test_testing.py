@@ -189,6 +189,19 @@ class TestSettingsOfTheClass(SequenceTablesMixin, SimpleTestCase):
     test_two = test_one
 
 
+class Prepared(SimpleTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.prepared = True
+
+
+@override_settings(SEQUENCES=COUNTING)
+class TestOtherClasses(SequenceTablesMixin, Prepared):
+    def test_all_are_set_up(self) -> None:
+        """The mixin hands on what the other classes of a test case prepare."""
+        assert self.prepared
+
+
 def test_an_engine_that_nobody_knows() -> None:
     """A test case whose engine is misspelled fails, with the engines that there are."""
 

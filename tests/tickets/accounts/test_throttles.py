@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
@@ -285,6 +286,12 @@ class TestSigningIn:
             self.sign_in(door, "a wrong password")
         assert f"A sign-in as 'ann' from 192.0.2.1 failed at {door}." in caplog.messages
         assert "a wrong password" not in caplog.text
+
+    def test_a_failure_of_a_program_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
+        """A sign-in that no request makes is in the log, too."""
+        with caplog.at_level(logging.WARNING, "tickets.accounts"):
+            assert authenticate(username="ann", password="wrong") is None
+        assert "A sign-in as 'ann' from nowhere failed at a program." in caplog.messages
 
     def test_a_name_cannot_write_lines_into_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
         """A line end in a name is written as an escape."""

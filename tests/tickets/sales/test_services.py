@@ -89,6 +89,10 @@ class TestOrders:
         with pytest.raises(InvalidInput):
             services.create_order(customer="Ada", lines=lines, by="ann")
 
+    def test_an_order_of_50_lines(self, tables: str) -> None:
+        """The largest order is stored."""
+        assert len(services.create_order(customer="Ada", lines=LINES * 25, by="ann").value.lines) == 50
+
     def test_an_unknown_order_is_not_found(self, tables: str) -> None:
         """What was not stored can be neither read nor invoiced."""
         for call in (
