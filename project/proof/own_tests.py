@@ -164,7 +164,6 @@ OWN_TESTS = {
         "block",
         "compat",
     ),
-    "sequences/strategies/block_pool.py": ("block", "lives"),
     "sequences/rows/switch_note.py": ("switches",),
     "sequences/rows/tallies.py": ("rates", "counters"),
     "sequences/strategies/transactional.py": ("counters", "switches", "lives", "contract", "went_back", "prices"),
