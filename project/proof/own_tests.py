@@ -86,7 +86,7 @@ OWN_TESTS = {
     "sequences/services/arguments.py": ("services",),
     "sequences/services/puts.py": ("services", "together"),
     "sequences/services/reporting.py": ("services", "signals"),
-    "sequences/rows/naming.py": ("dated", "texts", "registry", "formats", "regions", "layouts", "services"),
+    "sequences/rows/naming.py": ("dated", "registry", "formats", "regions", "layouts", "services"),
     "sequences/rows/places.py": ("layouts", "counters", "registry", "tables", "checks", "rules", "changes"),
     "sequences/strategies/scopes.py": ("counters", "sort_key", "rates", "registry", "standing", "given_back", "seeds"),
     "sequences/services/texts.py": ("dated", "formats"),

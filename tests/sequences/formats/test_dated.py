@@ -368,6 +368,14 @@ class TestWrongArguments:
         with pytest.raises(InvalidScope, match="FORMAT"):
             get_next_value("daily-text", scope="x")
 
+    def test_a_text_without_its_scope(self) -> None:
+        """A FORMAT with {scope} needs one, before a value is taken."""
+        with (
+            override_settings(SEQUENCES={"scoped": {**YEARLY["atomic"], "FORMAT": "{scope}-{period}-{value}"}}),
+            pytest.raises(InvalidScope, match="give a text"),
+        ):
+            get_next_value("scoped")
+
     @pytest.mark.parametrize(
         "changes",
         [
