@@ -9,7 +9,7 @@ from django.views.generic import RedirectView
 from project.lab.page import numbers
 from tickets.accounts.sign_in import limited
 from tickets.accounts.views import SignIn
-from tickets.views import problems
+from tickets.error_pages import problems
 
 urlpatterns = [
     path("admin/login/", limited(admin.site.login)),
@@ -26,5 +26,5 @@ urlpatterns = [
     path("", include("tickets.urls")),
 ]
 
-handler400 = handler403 = handler404 = "tickets.views.client_error"
-handler500 = "tickets.views.server_error"
+handler400 = handler403 = handler404 = "tickets.error_pages.client_error"
+handler500 = "tickets.error_pages.server_error"

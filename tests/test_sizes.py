@@ -20,20 +20,15 @@ LARGE_FILES = {
     "project/proof/soak.py": 390,
     "project/worker.py": 345,
     "project/lab/recipes.py": 398,
-    "sequences/strategies/block.py": 363,
-    "sequences/testing/contract.py": 310,
     "tickets/api/serializers.py": 304,
     "tickets/forms.py": 310,
     "tickets/sales/store.py": 304,
     "tickets/services.py": 389,
-    "tickets/views.py": 442,
 }
 LARGE_CLASSES = {
     "project/proof/faults/proxy.py FaultProxy": 16,
     "project/worker.py BufferingWorker": 17,
     "project/lab/races.py Race": 17,
-    "sequences/strategies/block.py BlockAllocator": 27,
-    "sequences/testing/contract.py StrategyContract": 24,
 }
 
 

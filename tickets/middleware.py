@@ -14,10 +14,10 @@ from django.utils.functional import LazyObject
 from django_htmx.http import HttpResponseLocation
 
 from tickets import addresses
+from tickets.error_pages import error_page
 from tickets.exceptions import TicketMoved
 from tickets.headers import is_page
 from tickets.problems import KNOWN
-from tickets.views import error_page
 
 access_log = logging.getLogger("tickets.access_log")
 

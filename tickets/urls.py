@@ -2,21 +2,21 @@
 
 from django.urls import path, re_path
 
-from tickets import converters, views  # noqa: F401 - the import registers the converters of keys
+from tickets import converters, project_views, views  # noqa: F401 - the import registers the converters of keys
 from tickets.addresses import ANY_SPELLING, other_spelling
 from tickets.timeline import views as timeline
 
 app_name = "tickets"
 
 urlpatterns = [
-    path("", views.project_list, name="project_list"),
-    path("projects/new/", views.project_new, name="project_new"),
-    path("<project_key:key>/", views.project, name="project"),
-    path("<project_key:key>/edit/", views.project_edit, name="project_edit"),
-    path("<project_key:key>/archive/", views.project_archive, name="project_archive"),
-    path("<project_key:key>/unarchive/", views.project_unarchive, name="project_unarchive"),
-    path("<project_key:key>/members/", views.project_members, name="project_members"),
-    path("<project_key:key>/members/change/", views.project_member, name="project_member"),
+    path("", project_views.project_list, name="project_list"),
+    path("projects/new/", project_views.project_new, name="project_new"),
+    path("<project_key:key>/", project_views.project, name="project"),
+    path("<project_key:key>/edit/", project_views.project_edit, name="project_edit"),
+    path("<project_key:key>/archive/", project_views.project_archive, name="project_archive"),
+    path("<project_key:key>/unarchive/", project_views.project_unarchive, name="project_unarchive"),
+    path("<project_key:key>/members/", project_views.project_members, name="project_members"),
+    path("<project_key:key>/members/change/", project_views.project_member, name="project_member"),
     path("<project_key:key>/new/", views.ticket_new, name="ticket_new"),
     path("<ticket_key:key>/", views.ticket, name="ticket"),
     path("<ticket_key:key>/edit/", views.ticket_edit, name="ticket_edit"),

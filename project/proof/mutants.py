@@ -54,7 +54,7 @@ MUTATED = ("sequences/**/*.py", "tickets/**/*.py", "project/worker.py")
 NOT_MUTATED = re.compile(
     r"sequences/((admin|management|migrations)/|testing/(embedded|moto_server|processes)\.py$|ops/(checks|terminal)\.py$|(apps|capabilities|exceptions|models|storage|types)\.py$)"
     r"|tickets/(.*/)?((management|migrations)/|(admin|api/examples|apps|converters|exceptions|forms|models|types|urls)\.py$)"
-    r"|tickets/((?!api)\w+/)?views\.py$"
+    r"|tickets/((?!api)\w+/)?(project_views|views|pages|error_pages)\.py$"
 )
 FLAGS = ("tests/test_docs.py",)  # checks the flags of each strategy against the tables in the docs
 

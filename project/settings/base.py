@@ -158,7 +158,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'none'"],
     }
 }
-CSRF_FAILURE_VIEW = "tickets.views.csrf_failure"
+CSRF_FAILURE_VIEW = "tickets.error_pages.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"

@@ -5,12 +5,9 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from heapq import nsmallest
-from operator import itemgetter
 from typing import Any
 
 from ..commit.requests import Committer, Pending, PreparedWrite, ReserveRequest
@@ -19,24 +16,21 @@ from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..rows.counter_rows import CounterState
-from ..rows.layout import Send
-from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.lru import LRU
 from ..rows.options import positive, whole
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .atomic import Addition
 from .block_pool import Block, BlockPool, Fetch
 from .counter_strategy import CounterStrategy, values_of
-from .given_back import Beginning, GivenBack
-from .watch import Watch
+from .held_blocks import HeldBlocks
+from .watch import Watch, elapsed
 
 __all__ = ["BlockAllocator"]
 
 logger = logging.getLogger(__name__)
 
-BLOCKS_HELD = 4096
 MOST_FETCHES = 8
-SCOPES_A_LOOK = 100  # as many as one BatchGetItem takes
 STOP_SECONDS = 1.0 - GRACE_SECONDS  # for giving back, so that nothing of it is under way after a second
 
 
@@ -92,16 +86,14 @@ class BlockAllocator(CounterStrategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self._pools: dict[Scope, BlockPool] = {}
-        self._lock = threading.RLock()
+        self._held = HeldBlocks(self.counter, self._births, self._new_pool, elapsed, self.stop)
+        self._pools = self._held.pools
         self._fetches: list[Fetch] = []
-        self._given_back = GivenBack(self.counter)
-        self._handed_out: LRU[int] = LRU(SCOPES_CHECKED)  # the highest value, of blocks that are held no more
         self._process = os.getpid()
         self._watch = Watch(
             self.history,
-            self._drop,
-            self._compare,
+            self._held.drop,
+            self._held.compare,
             seconds=self.option["watch_seconds"],
             wall=self.wall,
             new_deadline=self.deadline,
@@ -133,11 +125,7 @@ class BlockAllocator(CounterStrategy):
 
     def forget(self) -> None:
         super().forget()
-        with self._lock:
-            self._pools.clear()
-            self._handed_out.clear()
-            self._given_back.forget()
-            self.stop()
+        self._held.forget()
 
     def stop(self) -> None:
         self._watch.stop()
@@ -145,50 +133,17 @@ class BlockAllocator(CounterStrategy):
     def changed(self, scope: Scope, last_value: int | None) -> None:
         """Drop this process's block: its values may be lower than the counter now, or the scope may be frozen."""
         super().changed(scope, last_value)
-        self._drop(scope)
+        self._held.drop(scope)
         if last_value is None:  # it has no value any more
-            self._handed_out.forget(scope)
-            self._given_back.forget_scope(scope)
-
-    def _drop(self, scope: Scope) -> None:
-        with self._lock:
-            self._births.forget(scope)
-            if pool := self._pools.pop(scope, None):
-                pool.cease()
-                self._hands_out(scope, pool.last)
-            if not self._pools:
-                self.stop()
-
-    def _hands_out(self, scope: Scope, value: int | None) -> None:
-        """Remember the highest value, so that no lower one is taken of what others give back."""
-        if value is not None and value > (self._handed_out.get(scope) or 0):
-            self._handed_out.put(scope, value)
-
-    def _take_given_back(self, scope: Scope, last: int | None, deadline: Deadline) -> Beginning:
-        self._hands_out(scope, last)
-        return self._given_back.take(scope, deadline, above=self._handed_out.get(scope))
-
-    def _compare(self, send: Send) -> None:
-        """Drop the blocks whose counters went back. One request, and a read unit for each scope, at most SCOPES_A_LOOK.
-
-        Those come first that were compared longest ago; scopes in which no value was taken since are left out.
-        """
-        now, counter = self._watch.clock(), self.counter
-        used = [(pool.compared, scope) for scope, pool in list(self._pools.items()) if pool.used > pool.compared]
-        scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
-        seen = {scope: counter.evidence.known(scope) for scope in scopes}  # before the read: the counters go on
-        for scope, row in counter.rows.of_scopes(scopes, send).items():
-            state = CounterState.of(row)
-            if state.should_be(seen[scope]) is not None or self._given_back.offers_again(scope, row):
-                logger.warning("sequence %s scope %r: the counter went back; its block is dropped", self.alias, scope)
-                self._drop(scope)
-            elif pool := self._pools.get(scope):
-                pool.compared = now
+            self._held.forget_scope(scope)
 
     def _refill(self, scope: Scope, deadline: Deadline) -> tuple[BlockPool, int]:
         self.lives.bind(deadline.send, deadline)
         self._watch.catch_up(deadline)
-        pool = self._pool(scope)
+        with self._held.lock:
+            pool = self._held.pool(scope)
+            if self.history.is_apart:
+                self._watch.start()
         try:
             if not pool.lock.acquire(timeout=max(deadline.left, 0.0)):
                 raise deadline.give_up(TOOK_TOO_LONG)
@@ -197,26 +152,16 @@ class BlockAllocator(CounterStrategy):
             before = pool.serving
             serving = iter(pool.next_half(deadline))
             value = next(serving)
-            self._serve(scope, pool, serving, before)
+            self._held.serve(scope, pool, serving, before)
             return pool, value
         finally:
             if pool.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 pool.lock.release()
 
-    def _pool(self, scope: Scope) -> BlockPool:
-        with self._lock:
-            pool = self._pools.get(scope)
-            if pool is None:
-                pool = self._pools[scope] = self._new_pool(scope)
-                self._bound_memory()
-            if self.history.is_apart:
-                self._watch.start()
-            return pool
-
     def _new_pool(self, scope: Scope) -> BlockPool:
         size: int = self.option["block_size"]
         return BlockPool(
-            partial(self._take_given_back, scope),
+            partial(self._held.begin, scope),
             partial(self.fetch, scope),
             partial(self.prefetch, scope),
             block_size=size,
@@ -225,17 +170,6 @@ class BlockAllocator(CounterStrategy):
             clock=self.timing.clock,
             now=self._watch.clock(),
         )
-
-    def _serve(self, scope: Scope, pool: BlockPool, values: Iterator[int], before: Iterator[int]) -> None:
-        """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
-        with self._lock:
-            if self._pools.get(scope) is pool and pool.serving is before:
-                pool.serving = values
-
-    def _bound_memory(self) -> None:
-        """Drop the block that was used least recently; its unused values become a gap."""
-        if len(self._pools) > BLOCKS_HELD:
-            self._drop(min(self._pools, key=lambda scope: self._pools[scope].used))
 
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Serve the values of many callers one after another."""
@@ -249,7 +183,7 @@ class BlockAllocator(CounterStrategy):
         """Take values from memory, or from the counter if they are more than a block."""
         if count > self.option["block_size"]:
             taken = super().take(scope, count, deadline)
-            self._hands_out(scope, values_of(taken)[-1])
+            self._held.note(scope, values_of(taken)[-1])
             return taken
         values = [self._next(scope, deadline) for _ in range(count)]
         pending, pool = Pending(ReserveRequest(count=count)), self._pools.get(scope)
@@ -290,38 +224,13 @@ class BlockAllocator(CounterStrategy):
         """
         if self._process != os.getpid():
             return
-        deadline, unused = Deadline(timing=self.timing, seconds=STOP_SECONDS, client=self.config.client), 0
-        for scope, pool in list(self._pools.items()):
-            ranges = self._withdraw(scope, pool, deadline)
-            if ranges and not self._takes_back(scope, ranges, pool.begun, deadline):
-                unused += sum(map(len, ranges))
-        if unused:
+        deadline = Deadline(timing=self.timing, seconds=STOP_SECONDS, client=self.config.client)
+        if unused := self._held.give_back(deadline):
             logger.info("sequence %s: %d reserved values stay unused", self.alias, unused)
-
-    def _withdraw(self, scope: Scope, pool: BlockPool, deadline: Deadline) -> list[range]:
-        """Take out what this process still holds of a scope, so that none of its threads gets it any more."""
-        with self._lock:
-            self._pools.pop(scope, None)
-        unused = _joined(pool.withdraw(deadline))
-        self._hands_out(scope, pool.last)
-        return unused
-
-    def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
-        try:
-            return since is not None and self._given_back.give(scope, ranges, since, deadline)
-        except SequenceError as error:
-            logger.debug("sequence %s: cannot give back: %s", self.alias, error)
-            return False
-
-    @property
-    def unused(self) -> int:
-        """How many reserved values this process still holds."""
-        return sum(map(self.held, list(self._pools)))
 
     def held(self, scope: Scope) -> int:
         """How many reserved values of a scope this process serves from memory."""
-        pool = self._pools.get(scope)
-        return pool.unserved if pool else 0
+        return self._held.held(scope)
 
 
 class _Reservation(Addition):
@@ -342,13 +251,3 @@ def _give_back(reference: weakref.ref[BlockAllocator]) -> None:
     strategy = reference()
     if strategy is not None:
         strategy.give_back()
-
-
-def _joined(ranges: Iterable[range]) -> list[range]:
-    """The same values in as few ranges as possible."""
-    joined: list[range] = []
-    for one in filter(len, ranges):
-        if joined and joined[-1].stop == one.start:
-            one = range(joined.pop().start, one.stop, one.step)  # noqa: PLW2901
-        joined.append(one)
-    return joined

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -20,67 +20,113 @@ from django.test import override_settings
 
 from .. import dynamodb
 from ..exceptions import IdempotencyMismatch, OperationNotSupported
-from ..ops.audit.reading import pages
 from ..registry import strategies
 from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many, put_next_together
 from ..strategies.base import Strategy
 from .callers import at_once, by_threads, put_some, repeat, take_some
+from .judging import judge, judge_items, judge_repeats, stored, values_from_start
 
-__all__ = ["StrategyContract", "judge", "judge_items", "judge_repeats", "stored", "values_from_start"]
+__all__ = ["StrategyContract"]
 
 THREADS = 16
 
 Reconfigure = Callable[..., None]
 
 
-def values_from_start(name: str, count: int) -> list[int]:
-    """The first values of a sequence."""
-    config = strategies[name].config
-    return [config.start + config.step * n for n in range(count)]
+class _Repeats:
+    """A request with an idempotency token, and its repeats."""
+
+    def test_repeats(self, name: str, scope: str) -> None:
+        """A repeat with the same token gets the first value, says so, and stores nothing."""
+        first = repeat(name, scope, "a token")
+        rows, last_value = stored(name, scope), get_last_value(name, scope=scope)
+        assert repeat(name, scope, "a token") == (first[0], True)
+        assert first[1] is False
+        assert stored(name, scope) == rows
+        assert get_last_value(name, scope=scope) == last_value
+        assert put_next(name, {}, scope=scope, idempotency_token="another").value > first[0]
+
+    def test_a_token_for_another_item(self, name: str, scope: str) -> None:
+        """A token that was used for another item is refused, and nothing is stored."""
+        put_next(name, {"title": "a"}, scope=scope, idempotency_token="a token")
+        rows, last_value = stored(name, scope), get_last_value(name, scope=scope)
+        with pytest.raises(IdempotencyMismatch, match="'a token'"):
+            put_next(name, {"title": "b"}, scope=scope, idempotency_token="a token")
+        assert stored(name, scope) == rows
+        assert get_last_value(name, scope=scope) == last_value
+
+    def test_a_token_in_two_scopes(self, name: str, scope: str) -> None:
+        """A token belongs to its scope: in another one it is another request."""
+        assert repeat(name, f"{scope}-a", "a token")[1] is False
+        assert repeat(name, f"{scope}-b", "a token")[1] is False
+
+    def test_repeats_at_the_same_moment(self, name: str, scope: str) -> None:
+        """Repeats by 8 threads at the same moment store one item, and all get its value."""
+        judge_repeats(name, scope, at_once(8, lambda _: repeat(name, scope, "a token")))
+
+    def test_a_token_twice_in_one_call(self, name: str, scope: str) -> None:
+        """Of two equal items with one token in one call, the second is a repeat of the first."""
+        first, second = put_next_many(name, [{}, {}], scope=scope, idempotency_tokens=["a token", "a token"])
+        assert (first.value, first.replayed, second.replayed) == (second.value, False, True)
+        assert list(stored(name, scope)) == [first.value]
+
+    def test_markers_expire(self, name: str, scope: str, reconfigure: Reconfigure) -> None:
+        """A token is remembered for `marker_seconds` to the second, whether or not the engine deletes its marker."""
+        now = 1_000_000.0
+        reconfigure(wall=lambda: now, marker_seconds=100)
+        first, _ = repeat(name, scope, "a token")
+        now += 99
+        assert repeat(name, scope, "a token") == (first, True)
+        now += 1
+        second, replayed = repeat(name, scope, "a token")
+        assert (second > first, replayed) == (True, False)
+        assert repeat(name, scope, "a token") == (second, True)
+        assert sorted(stored(name, scope)) == [first, second]
+
+    def test_what_a_repeat_may_change(self, name: str, scope: str, reconfigure: Reconfigure) -> None:
+        """Attributes of `ignore_in_repeat` may differ in a repeat, others may not; sets have no order."""
+        reconfigure(ignore_in_repeat=["at"])
+
+        def put(at: int, labels: set[str]) -> tuple[int, bool]:
+            allocation = put_next(name, {"at": at, "labels": labels}, scope=scope, idempotency_token="a token")
+            return allocation.value, allocation.replayed
+
+        first, _ = put(1, {"a", "b", "c"})
+        assert put(2, {"c", "b", "a"}) == (first, True)
+        assert stored(name, scope)[first]["at"] == 1
+        with pytest.raises(IdempotencyMismatch):
+            put(2, {"a"})
 
 
-def stored(name: str, scope: str | None) -> dict[int, Mapping[str, Any]]:
-    """The items of a scope by their values, with their keys and the attributes that the contract's items have."""
-    strategy = strategies[name]
-    found = pages(strategy.schema, strategy.layout.partition(scope), 1000, "title", "at", "labels")
-    return {strategy.schema.number(row): row for page in found for row in page}
+class _Reserving:
+    """Values before their items are stored."""
+
+    def test_reserving(self, name: str, scope: str) -> None:
+        """A strategy that can reserve hands out values before their items are stored; others say what to use."""
+        if not strategies[name].supports_reserve:
+            with pytest.raises(OperationNotSupported, match="put_next"):
+                get_next_value(name, scope=scope)
+            with pytest.raises(OperationNotSupported, match="put_next"):
+                get_next_values(3, name, scope=scope)
+            assert get_last_value(name, scope=scope) is None
+            return
+        taken = [get_next_value(name, scope=scope), *get_next_values(3, name, scope=scope)]
+        assert taken == values_from_start(name, 4)
+        assert stored(name, scope) == {}
+        assert put_next(name, {}, scope=scope).value == values_from_start(name, 5)[4]
+
+    def test_reserving_by_threads(self, name: str, scope: str) -> None:
+        """16 threads at once take values that are unique and increase, unless the strategy refuses them."""
+        with _refused_unless_reserving(name):
+            judge(name, scope, by_threads(take_some, name, scope, THREADS, 6))
+
+    def test_reserving_many_at_once(self, name: str, scope: str) -> None:
+        """Parts of different size that threads take at once do not overlap, unless the strategy refuses them."""
+        with _refused_unless_reserving(name):
+            judge(name, scope, at_once(8, lambda n: list(get_next_values(n + 1, name, scope=scope))))
 
 
-def judge(name: str, scope: str, told: list[list[int]]) -> None:
-    """Each value was told once, in increasing order to each of the callers, and is in its place."""
-    values = sorted(chain.from_iterable(told))
-    config = strategies[name].config
-    assert all(a < b for a, b in pairwise(values)), "a value was handed out twice"
-    assert all(a < b for part in told for a, b in pairwise(part)), "a later value is not the larger"
-    assert values[0] == config.start
-    assert {(value - config.start) % config.step for value in values} == {0}
-    last_value = get_last_value(name, scope=scope)
-    assert last_value is not None
-    assert last_value >= values[-1]
-
-
-def judge_items(name: str, scope: str, told: list[list[int]]) -> None:
-    """Each value has an item, and every item's value was answered; gapless strategies leave no gap."""
-    judge(name, scope, told)
-    values = sorted(chain.from_iterable(told))
-    assert sorted(stored(name, scope)) == values
-    if strategies[name].gapless:
-        assert values == values_from_start(name, len(values))
-        assert get_last_value(name, scope=scope) == values[-1]
-
-
-def judge_repeats(name: str, scope: str, told: list[tuple[int, bool]]) -> None:
-    """All repeats at the same moment were told one value, which has the only item, and one of them stored it."""
-    values = {value for value, _ in told}
-    assert values == set(stored(name, scope))
-    assert len(values) == 1
-    assert [replayed for _, replayed in told].count(False) == 1
-    if strategies[name].exactly_once:
-        assert values == {strategies[name].config.start}
-        assert put_some(name, scope, 1) == values_from_start(name, 2)[1:]
-
-
-class StrategyContract:
+class StrategyContract(_Repeats, _Reserving):
     """The contract of every strategy. A subclass whose name begins with `Test` names its strategy in `entry`.
 
     Its fixture `name` makes two sequences of this entry, with tables on moto for each test. A subclass may have them on
@@ -208,94 +254,9 @@ class StrategyContract:
         assert all(b - a == step for values in told[::2] for a, b in pairwise(values))
         judge_items(name, scope, told)
 
-    def test_repeats(self, name: str, scope: str) -> None:
-        """A repeat with the same token gets the first value, says so, and stores nothing."""
-        first = repeat(name, scope, "a token")
-        rows, last_value = stored(name, scope), get_last_value(name, scope=scope)
-        assert repeat(name, scope, "a token") == (first[0], True)
-        assert first[1] is False
-        assert stored(name, scope) == rows
-        assert get_last_value(name, scope=scope) == last_value
-        assert put_next(name, {}, scope=scope, idempotency_token="another").value > first[0]
-
-    def test_a_token_for_another_item(self, name: str, scope: str) -> None:
-        """A token that was used for another item is refused, and nothing is stored."""
-        put_next(name, {"title": "a"}, scope=scope, idempotency_token="a token")
-        rows, last_value = stored(name, scope), get_last_value(name, scope=scope)
-        with pytest.raises(IdempotencyMismatch, match="'a token'"):
-            put_next(name, {"title": "b"}, scope=scope, idempotency_token="a token")
-        assert stored(name, scope) == rows
-        assert get_last_value(name, scope=scope) == last_value
-
-    def test_a_token_in_two_scopes(self, name: str, scope: str) -> None:
-        """A token belongs to its scope: in another one it is another request."""
-        assert repeat(name, f"{scope}-a", "a token")[1] is False
-        assert repeat(name, f"{scope}-b", "a token")[1] is False
-
-    def test_repeats_at_the_same_moment(self, name: str, scope: str) -> None:
-        """Repeats by 8 threads at the same moment store one item, and all get its value."""
-        judge_repeats(name, scope, at_once(8, lambda _: repeat(name, scope, "a token")))
-
-    def test_a_token_twice_in_one_call(self, name: str, scope: str) -> None:
-        """Of two equal items with one token in one call, the second is a repeat of the first."""
-        first, second = put_next_many(name, [{}, {}], scope=scope, idempotency_tokens=["a token", "a token"])
-        assert (first.value, first.replayed, second.replayed) == (second.value, False, True)
-        assert list(stored(name, scope)) == [first.value]
-
-    def test_markers_expire(self, name: str, scope: str, reconfigure: Reconfigure) -> None:
-        """A token is remembered for `marker_seconds` to the second, whether or not the engine deletes its marker."""
-        now = 1_000_000.0
-        reconfigure(wall=lambda: now, marker_seconds=100)
-        first, _ = repeat(name, scope, "a token")
-        now += 99
-        assert repeat(name, scope, "a token") == (first, True)
-        now += 1
-        second, replayed = repeat(name, scope, "a token")
-        assert (second > first, replayed) == (True, False)
-        assert repeat(name, scope, "a token") == (second, True)
-        assert sorted(stored(name, scope)) == [first, second]
-
-    def test_what_a_repeat_may_change(self, name: str, scope: str, reconfigure: Reconfigure) -> None:
-        """Attributes of `ignore_in_repeat` may differ in a repeat, others may not; sets have no order."""
-        reconfigure(ignore_in_repeat=["at"])
-
-        def put(at: int, labels: set[str]) -> tuple[int, bool]:
-            allocation = put_next(name, {"at": at, "labels": labels}, scope=scope, idempotency_token="a token")
-            return allocation.value, allocation.replayed
-
-        first, _ = put(1, {"a", "b", "c"})
-        assert put(2, {"c", "b", "a"}) == (first, True)
-        assert stored(name, scope)[first]["at"] == 1
-        with pytest.raises(IdempotencyMismatch):
-            put(2, {"a"})
-
     def test_attempts(self, name: str, scope: str) -> None:
         """A put without rivals takes one attempt."""
         assert put_next(name, {}, scope=scope).attempts == 1
-
-    def test_reserving(self, name: str, scope: str) -> None:
-        """A strategy that can reserve hands out values before their items are stored; others say what to use."""
-        if not strategies[name].supports_reserve:
-            with pytest.raises(OperationNotSupported, match="put_next"):
-                get_next_value(name, scope=scope)
-            with pytest.raises(OperationNotSupported, match="put_next"):
-                get_next_values(3, name, scope=scope)
-            assert get_last_value(name, scope=scope) is None
-            return
-        taken = [get_next_value(name, scope=scope), *get_next_values(3, name, scope=scope)]
-        assert taken == values_from_start(name, 4)
-        assert stored(name, scope) == {}
-        assert put_next(name, {}, scope=scope).value == values_from_start(name, 5)[4]
-
-    def test_reserving_by_threads(self, name: str, scope: str) -> None:
-        """16 threads at once take values that are unique and increase, unless the strategy refuses them."""
-        with _refused_unless_reserving(name):
-            judge(name, scope, by_threads(take_some, name, scope, THREADS, 6))
-
-    def test_reserving_many_at_once(self, name: str, scope: str) -> None:
-        """Parts of different size that threads take at once do not overlap, unless the strategy refuses them."""
-        with _refused_unless_reserving(name):
-            judge(name, scope, at_once(8, lambda n: list(get_next_values(n + 1, name, scope=scope))))
 
 
 def _with_own_memory(strategy: Strategy) -> Strategy:

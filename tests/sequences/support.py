@@ -40,7 +40,7 @@ from sequences.registry import parse_config, strategies
 from sequences.rows import counter_memory, item_writer
 from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
-from sequences.strategies import Strategy, block, given_back
+from sequences.strategies import Strategy, given_back, held_blocks
 from sequences.testing import engine_at
 
 T = TypeVar("T")
@@ -287,8 +287,8 @@ def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
     patch.setattr(counter_memory, "SCOPES_CHECKED", scopes)
-    patch.setattr(block, "BLOCKS_HELD", scopes)
-    patch.setattr(block, "SCOPES_CHECKED", scopes)
+    patch.setattr(held_blocks, "BLOCKS_HELD", scopes)
+    patch.setattr(held_blocks, "SCOPES_CHECKED", scopes)
     patch.setattr(given_back, "SCOPES_CHECKED", scopes)
     strategies.reset()
 

@@ -10,8 +10,8 @@ from django.test import Client
 from tests.tickets.test_pages import text_of
 from tests.tickets.test_services import requests_from_now
 from tickets import selectors, services
+from tickets.project_views import PROJECTS_A_PAGE
 from tickets.types import Ticket, TicketKey
-from tickets.views import PROJECTS_A_PAGE
 
 
 def shown(response: Any) -> list[str]:
@@ -92,7 +92,7 @@ def test_a_search_goes_both_ways(many: None, limit: int, seen_by: str | None) ->
 def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that finds nothing asks at most 15 times for a page, and says that the list goes on."""
     monkeypatch.setattr("tickets.store.members.ROWS_A_READ", 2)
-    monkeypatch.setattr("tickets.views.PROJECTS_A_PAGE", 2)
+    monkeypatch.setattr("tickets.project_views.PROJECTS_A_PAGE", 2)
     browser.get("/")
     operations = requests_from_now()
     page = browser.get("/?text=zebra")

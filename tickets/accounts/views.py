@@ -15,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from tickets.accounts import selectors, services
 from tickets.accounts.forms import PasswordForm, TokenForm
 from tickets.accounts.sign_in import begin, signed_in, too_many
-from tickets.views import FORM_METHODS, form_page, sent, typed_in
+from tickets.error_pages import typed_in
+from tickets.pages import FORM_METHODS, form_page, sent
 
 KEPT = "kept."  # before the names of fields that the sign-in page keeps
 

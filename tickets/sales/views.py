@@ -1,4 +1,4 @@
-"""The pages of orders and invoices. What all pages have in common is in `tickets.views`."""
+"""The pages of orders and invoices. What all pages have in common is in `tickets.pages`."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +10,7 @@ from tickets.costs import measured, tell
 from tickets.doors import door
 from tickets.finding import path_of
 from tickets.markdown import Marked
+from tickets.pages import FORM_METHODS, author, form_page, sent
 from tickets.sales import selectors, services
 from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
@@ -23,7 +24,6 @@ from tickets.sales.permissions import (
 )
 from tickets.sales.types import State
 from tickets.sales.validators import EARLIEST, today
-from tickets.views import FORM_METHODS, author, form_page, sent
 
 
 @door(VIEW_ORDER)

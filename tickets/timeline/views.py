@@ -11,11 +11,11 @@ from tickets import selectors
 from tickets import services as ticket_services
 from tickets.access.actions import Action
 from tickets.doors import door
+from tickets.pages import FORM_METHODS, author, by_present_key, form_page, sent
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services
 from tickets.timeline.forms import CommentChangeForm, CommentForm, RestoreForm
 from tickets.types import Ticket, TicketKey
-from tickets.views import FORM_METHODS, author, by_present_key, form_page, sent
 
 
 @door(Action.COMMENT)

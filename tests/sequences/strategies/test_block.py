@@ -15,8 +15,7 @@ from sequences import get_last_value, get_next_value, get_next_values, put_next
 from sequences.commit.retries import Deadline
 from sequences.exceptions import SequenceExhausted, SequenceUnavailable
 from sequences.registry import strategies
-from sequences.strategies import BlockAllocator, Strategy
-from sequences.strategies import block as block_module
+from sequences.strategies import BlockAllocator, Strategy, held_blocks
 from sequences.strategies.counter_strategy import reserving
 from sequences.testing.callers import at_once, take_some
 from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, wait_until
@@ -268,10 +267,10 @@ class TestUnused:
     def test_they_are_counted(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
         """What is reserved and not handed out is counted, a block that is fetched already too."""
         told = take_some("block", scope, 4)
-        assert allocator.unused == reserved(scope) - len(told) == 6
+        assert allocator._held.unused == reserved(scope) - len(told) == 6
         told += take_some("block", scope, 3)
         wait_until(lambda: fetches.done == 2)
-        assert allocator.unused == reserved(scope) - len(told)
+        assert allocator._held.unused == reserved(scope) - len(told)
 
     def test_nothing_to_report(self, allocator: BlockAllocator, caplog: pytest.LogCaptureFixture) -> None:
         """A process that reserved nothing says nothing when it stops."""
@@ -281,17 +280,17 @@ class TestUnused:
 
     def test_scopes_are_bounded(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Blocks of few scopes are held; what an old one had left becomes a gap, and nothing comes twice."""
-        monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
+        monkeypatch.setattr(held_blocks, "BLOCKS_HELD", 4)
         for n in range(10):
             assert take_some("block", f"{scope}-{n}", 2) == [1, 2]
-        assert len(allocator._pools) == 4
+        assert len(allocator._held.pools) == 4
         assert take_some("block", f"{scope}-0", 1) == [11]
 
     def test_the_scope_used_least_recently(
         self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The block that goes is of the scope that was used least recently, not of the one that began first."""
-        monkeypatch.setattr(block_module, "BLOCKS_HELD", 4)
+        monkeypatch.setattr(held_blocks, "BLOCKS_HELD", 4)
         for n in range(10):
             assert take_some("block", scope, 1) == [n + 1]
             take_some("block", f"{scope}-{n}", 1)
@@ -341,7 +340,7 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
     held, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with allocator._lock:
+        with allocator._held.lock:
             held.set()
             go_on.wait(30)
 
@@ -351,7 +350,7 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
         assert held.wait(30)
         wait_until(lambda: "UpdateItem" in wire.operations)
         time.sleep(0.2)
-        assert not any(pool.unserved > 5 for pool in allocator._pools.values())
+        assert not any(pool.unserved > 5 for pool in allocator._held.pools.values())
         go_on.set()
         assert taking.result() == 1
 
@@ -359,7 +358,7 @@ def test_a_block_that_comes_while_all_are_forgotten(allocator: BlockAllocator, s
 def test_a_value_that_is_held_back(allocator: BlockAllocator, scope: str) -> None:
     """It is served next, unless another thread has taken a later one meanwhile: then numbers go on behind that one."""
     first, second, third = (allocator.next_value(scope) for _ in range(3))
-    pool = allocator._pools[scope]
+    pool = allocator._held.pools[scope]
     pool.hold_back(third)
     assert allocator.next_value(scope) == third
     pool.hold_back(second)

@@ -15,7 +15,8 @@ from sequences import put_next_many
 from sequences.capabilities import strategy_classes
 from sequences.registry import strategies
 from sequences.testing.callers import by_threads, put_some, repeat, take_some
-from sequences.testing.contract import StrategyContract, judge, judge_items, judge_repeats, stored
+from sequences.testing.contract import StrategyContract
+from sequences.testing.judging import judge, judge_items, judge_repeats, stored
 from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES, Processes, Wire, delete_row, names_that
 

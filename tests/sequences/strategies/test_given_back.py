@@ -18,7 +18,7 @@ from sequences.dynamodb import expressions
 from sequences.dynamodb.expressions import BORN, GIVEN_BACK
 from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
 from sequences.registry import strategies
-from sequences.strategies import BlockAllocator, Strategy, block
+from sequences.strategies import BlockAllocator, Strategy, held_blocks
 from sequences.strategies.counter_strategy import advance_to, counter_of, delete_counter
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.strategies.optimistic import OptimisticCounter
@@ -156,7 +156,7 @@ class TestOrder:
 
     def test_after_a_drop(self, held: BlockAllocator, begin: Begin, scope: str) -> None:
         """A process that has dropped its block gets higher values than before; lower ones are left to others."""
-        held._drop(scope)
+        held._held.drop(scope)
         wait_until(lambda: all(fetch.done for fetch in held._fetches))
         assert held.next_value(scope) == 21
         assert read_counter("block", scope)[GIVEN_BACK]["ranges"] == ["4:11:1"]
@@ -165,7 +165,7 @@ class TestOrder:
 
     def test_after_many_other_scopes(self, held: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same holds after its block had to go because of other scopes."""
-        monkeypatch.setattr(block, "BLOCKS_HELD", 2)
+        monkeypatch.setattr(held_blocks, "BLOCKS_HELD", 2)
         for n in range(3):
             held.next_value(f"{scope}-{n}")
         assert held.next_value(scope) > 13
@@ -333,7 +333,7 @@ class TestChanges:
         """Values of an earlier life are not given back to a later one, which may have given them itself."""
         allocator = begin()
         take_some("block", scope, 3)
-        monkeypatch.setattr(allocator._given_back, "_life", lambda *_, **__: "a later one")
+        monkeypatch.setattr(allocator._held.given_back, "_life", lambda *_, **__: "a later one")
         allocator.give_back()
         assert GIVEN_BACK not in read_counter("block", scope)
         assert "7 reserved values stay unused" in caplog.text
@@ -343,7 +343,7 @@ class TestChanges:
         """Values that are none of the sequence as it is configured now are not given."""
         stop_after(begin, scope, 3)
         allocator = begin(**changed)
-        assert allocator._given_back.take(scope, allocator.deadline()).ranges == ()
+        assert allocator._held.given_back.take(scope, allocator.deadline()).ranges == ()
 
     def test_a_counter_that_was_deleted(self, begin: Begin, scope: str) -> None:
         """Values of a deleted counter are not given back to the one that begins after it, nor are later ones."""

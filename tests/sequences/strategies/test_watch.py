@@ -26,7 +26,7 @@ from sequences.commit.retries import Deadline
 from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, SequenceWentBack, TableMissing
 from sequences.registry import strategies
 from sequences.rows import history
-from sequences.strategies import BlockAllocator, Strategy, block, watch
+from sequences.strategies import BlockAllocator, Strategy, held_blocks, watch
 from sequences.strategies.block_pool import Block
 from sequences.strategies.counter_strategy import reserving
 from sequences.strategies.watch import Watch
@@ -124,7 +124,7 @@ class TestLooks:
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
-        assert list(allocator._pools) == [f"{scope}-other"]
+        assert list(allocator._held.pools) == [f"{scope}-other"]
         assert take_some("block", f"{scope}-other", 2) == [3, 4]
 
     def test_the_sequence_without_scopes(self, allocator: BlockAllocator) -> None:
@@ -133,7 +133,7 @@ class TestLooks:
         with elsewhere():
             changes.advance("block", to=get_last_value("block") + 100, **WHO)  # type: ignore[operator]
         allocator._watch.look()
-        assert allocator.unused == 0
+        assert allocator._held.unused == 0
 
     def test_other_periods(self, install: Install, scope: str) -> None:
         """A change of one period drops the block of that period alone."""
@@ -143,7 +143,7 @@ class TestLooks:
         with elsewhere(PERIOD="year"):
             changes.freeze("block", scope=scope, period="2025", **WHO)
         allocator._watch.look()
-        assert list(allocator._pools) == [Dated(scope, "2026")]
+        assert list(allocator._held.pools) == [Dated(scope, "2026")]
 
     def test_a_block_that_is_being_fetched(
         self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
@@ -210,7 +210,7 @@ class TestLooks:
             for each in scopes:
                 changes.freeze("block", scope=each, **WHO)
         allocator._watch.look()
-        assert allocator.unused == 0
+        assert allocator._held.unused == 0
 
     def test_a_clock_that_is_behind(self, allocator: BlockAllocator, scope: str) -> None:
         """A line is followed although its time is before that of the last look, because clocks differ."""
@@ -219,7 +219,7 @@ class TestLooks:
         with elsewhere(wall=Clock(time.time() - 30)):
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
-        assert allocator.unused == 0
+        assert allocator._held.unused == 0
 
 
 class TestStopped:
@@ -254,7 +254,7 @@ class TestStopped:
             time_passes.now += 10_000
             yield 3
 
-        allocator._pools[scope].serving = stopped()
+        allocator._held.pools[scope].serving = stopped()
         with pytest.raises(SequenceFrozen):
             get_next_value("block", scope=scope)
 
@@ -360,7 +360,7 @@ class TestCounters:
         self, allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A look compares the counters from which a value was taken since, by one request for a bounded number."""
-        monkeypatch.setattr(block, "SCOPES_A_LOOK", 2, raising=False)
+        monkeypatch.setattr(held_blocks, "SCOPES_A_LOOK", 2, raising=False)
         for n in range(3):
             take_some("block", f"{scope}-{n}", 2)
         compared = []
@@ -384,11 +384,11 @@ class TestCounters:
         def send(operation: str, request: Any) -> Any:
             return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
 
-        allocator._compare(send)
+        allocator._held.compare(send)
         assert take_some("block", scope, 1) == [3]
         set_counter("block", scope, last_value=5, highest=5)
         allocator._watch.look()
-        assert allocator.unused == 0
+        assert allocator._held.unused == 0
 
     def test_without_the_permission(
         self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -402,7 +402,7 @@ class TestCounters:
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
-        assert allocator.unused == 0
+        assert allocator._held.unused == 0
 
 
 def keys_in(body: Any) -> list[object]:
@@ -435,7 +435,7 @@ class TestFailures:
         warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
         assert ["cannot see whether other processes change it" in record.getMessage() for record in warnings] == [True]
         allocator._watch.look()
-        assert allocator.unused == 0
+        assert allocator._held.unused == 0
 
     def test_a_second_failure(
         self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -465,7 +465,7 @@ class TestFailures:
         wait_until(lambda: len(failed) == 3)
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
-        wait_until(lambda: not allocator._pools)
+        wait_until(lambda: not allocator._held.pools)
 
     def test_a_missing_table(self, install: Install, scope: str) -> None:
         """Without the table of the history values are served as ever."""
@@ -487,9 +487,9 @@ class TestThreads:
         take_some("block", scope, 10)
         take_some("block", f"{scope}-2", 10)
         wait_until(lambda: threads.begun)
-        allocator._drop(scope)
+        allocator._held.drop(scope)
         assert allocator._watch._running is not None
-        allocator._drop(f"{scope}-2")
+        allocator._held.drop(f"{scope}-2")
         wait_until(lambda: threads.ended)
         assert (threads.begun, threads.ended) == (1, 1)
         take_some("block", scope, 1)

@@ -1,0 +1,160 @@
+"""The blocks that a process holds, a pool for each scope: which are there, which must go, and which are given back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from heapq import nsmallest
+from operator import itemgetter
+
+from ..commit.retries import Deadline
+from ..exceptions import SequenceError
+from ..rows.counter_rows import CounterState
+from ..rows.layout import Send
+from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.stored_counter import StoredCounter
+from ..types import Scope
+from .block_pool import BlockPool
+from .given_back import Beginning, GivenBack
+
+__all__ = ["HeldBlocks"]
+
+logger = logging.getLogger(__name__)
+
+BLOCKS_HELD = 4096
+SCOPES_A_LOOK = 100  # as many as one BatchGetItem takes
+
+
+class HeldBlocks:
+    """The pools of one sequence by scope. `clock` is the watch's, and `emptied` is called when no pool is left."""
+
+    def __init__(
+        self,
+        counter: StoredCounter,
+        births: LRU[str],
+        new_pool: Callable[[Scope], BlockPool],
+        clock: Callable[[], float],
+        emptied: Callable[[], None],
+    ) -> None:
+        self.pools: dict[Scope, BlockPool] = {}
+        self.lock = threading.RLock()
+        self.given_back = GivenBack(counter)
+        self._handed_out: LRU[int] = LRU(SCOPES_CHECKED)  # the highest value, of blocks that are held no more
+        self._counter = counter
+        self._births = births
+        self._new_pool = new_pool
+        self._clock = clock
+        self._emptied = emptied
+
+    def forget(self) -> None:
+        """Forget everything about every scope."""
+        with self.lock:
+            self.pools.clear()
+            self._handed_out.clear()
+            self.given_back.forget()
+            self._emptied()
+
+    def forget_scope(self, scope: Scope) -> None:
+        """Forget what was handed out and taken in a scope that has no value any more."""
+        self._handed_out.forget(scope)
+        self.given_back.forget_scope(scope)
+
+    def pool(self, scope: Scope) -> BlockPool:
+        """The pool of a scope; a new one drops the one that was used least recently, if there are too many."""
+        with self.lock:
+            pool = self.pools.get(scope)
+            if pool is None:
+                pool = self.pools[scope] = self._new_pool(scope)
+                if len(self.pools) > BLOCKS_HELD:  # the unused values become a gap
+                    self.drop(min(self.pools, key=lambda one: self.pools[one].used))
+            return pool
+
+    def drop(self, scope: Scope) -> None:
+        """Serve nothing more of a scope's blocks: their unused values become a gap."""
+        with self.lock:
+            self._births.forget(scope)
+            if pool := self.pools.pop(scope, None):
+                pool.cease()
+                self.note(scope, pool.last)
+            if not self.pools:
+                self._emptied()
+
+    def serve(self, scope: Scope, pool: BlockPool, values: Iterator[int], before: Iterator[int]) -> None:
+        """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
+        with self.lock:
+            if self.pools.get(scope) is pool and pool.serving is before:
+                pool.serving = values
+
+    def note(self, scope: Scope, value: int | None) -> None:
+        """Remember the highest value, so that no lower one is taken of what others give back."""
+        if value is not None and value > (self._handed_out.get(scope) or 0):
+            self._handed_out.put(scope, value)
+
+    def begin(self, scope: Scope, last: int | None, deadline: Deadline) -> Beginning:
+        """Look at the counter of a scope, and take what others gave back above all that was served here."""
+        self.note(scope, last)
+        return self.given_back.take(scope, deadline, above=self._handed_out.get(scope))
+
+    def compare(self, send: Send) -> None:
+        """Drop the blocks whose counters went back. One request, and a read unit for each scope, at most SCOPES_A_LOOK.
+
+        Those come first that were compared longest ago; scopes in which no value was taken since are left out.
+        """
+        now, counter = self._clock(), self._counter
+        used = [(pool.compared, scope) for scope, pool in list(self.pools.items()) if pool.used > pool.compared]
+        scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
+        seen = {scope: counter.evidence.known(scope) for scope in scopes}  # before the read: the counters go on
+        for scope, row in counter.rows.of_scopes(scopes, send).items():
+            state = CounterState.of(row)
+            if state.should_be(seen[scope]) is not None or self.given_back.offers_again(scope, row):
+                logger.warning(
+                    "sequence %s scope %r: the counter went back; its block is dropped", counter.alias, scope
+                )
+                self.drop(scope)
+            elif pool := self.pools.get(scope):
+                pool.compared = now
+
+    def give_back(self, deadline: Deadline) -> int:
+        """Give back all values that nobody got. Returns how many could not be given back."""
+        unused = 0
+        for scope, pool in list(self.pools.items()):
+            ranges = self._withdraw(scope, pool, deadline)
+            if ranges and not self._takes_back(scope, ranges, pool.begun, deadline):
+                unused += sum(map(len, ranges))
+        return unused
+
+    def _withdraw(self, scope: Scope, pool: BlockPool, deadline: Deadline) -> list[range]:
+        """Take out what this process still holds of a scope, so that none of its threads gets it any more."""
+        with self.lock:
+            self.pools.pop(scope, None)
+        unused = _joined(pool.withdraw(deadline))
+        self.note(scope, pool.last)
+        return unused
+
+    def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
+        try:
+            return since is not None and self.given_back.give(scope, ranges, since, deadline)
+        except SequenceError as error:
+            logger.debug("sequence %s: cannot give back: %s", self._counter.alias, error)
+            return False
+
+    def held(self, scope: Scope) -> int:
+        """How many reserved values of a scope are served from memory."""
+        pool = self.pools.get(scope)
+        return pool.unserved if pool else 0
+
+    @property
+    def unused(self) -> int:
+        """How many reserved values are held."""
+        return sum(map(self.held, list(self.pools)))
+
+
+def _joined(ranges: Iterable[range]) -> list[range]:
+    """The same values in as few ranges as possible."""
+    joined: list[range] = []
+    for one in filter(len, ranges):
+        if joined and joined[-1].stop == one.start:
+            one = range(joined.pop().start, one.stop, one.step)  # noqa: PLW2901
+        joined.append(one)
+    return joined

@@ -1,0 +1,79 @@
+"""What the whole site answers to errors that nothing has handled before, and the page that explains their codes."""
+
+import sys
+
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_safe
+
+from sequences.rest.problems import Remedy
+from tickets.api.exceptions import answer_to
+from tickets.problems import ACCOUNTS_AWAY, KNOWN, PROBLEMS, explain
+
+CSRF_FIELD, PASSWORD = "csrfmiddlewaretoken", "password"
+
+
+@login_not_required
+@require_safe
+def problems(request: HttpRequest) -> HttpResponse:
+    """What each code of an error means, and what helps: the address to which the `type` of a problem leads."""
+    codes = {row.code: row for row in PROBLEMS.values()}
+    listed = sorted(codes.values(), key=lambda row: (row.status, row.code))
+    return render(request, "tickets/problems.html", {"problems": listed})
+
+
+def client_error(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The answer with a status of 400 and more."""
+    return error_page(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The answer to an error outside the views: status 500, unless the database with the accounts is away.
+
+    The page of a 500 is rendered without the request, which may be the cause.
+    """
+    error = sys.exception()
+    return error_page(request, error if isinstance(error, KNOWN) else Exception())
+
+
+def typed_in(request: HttpRequest) -> list[tuple[str, str]]:
+    """The fields of the form that was sent, with what was typed; none if the request cannot be read, or has a password.
+
+    So no page ever holds a password.
+    """
+    try:
+        typed = request.POST
+    except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError):
+        return []
+    if any(PASSWORD in name for name in typed):  # or "new_password1", as in the administration
+        return []
+    return [(name, value) for name, values in typed.lists() if name != CSRF_FIELD for value in values]
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The page for a form with another session's token, as after signing in anew in another tab. It can be sent again.
+
+    Not so a form of another site: browsers say in `Origin` where a form was sent from.
+    """
+    is_ours = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
+    typed = typed_in(request) if is_ours else []
+    return HttpResponse(render_to_string("403_csrf.html", {"typed": typed}, request), status=403)
+
+
+def error_page(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The page for an error; below /api/ its JSON."""
+    if request.path.startswith("/api/"):
+        return answer_to(error, request)
+    problem = explain(error, request.path)
+    again = problem.remedy is Remedy.REPEAT
+    content = {"title": problem.title, "detail": problem.words(), "again": again, "typed": typed_in(request)}
+    content["project"] = getattr(error, "project", None)
+    if isinstance(error, ACCOUNTS_AWAY):
+        request.user = AnonymousUser()  # the page must not ask for the account
+    page = render_to_string("error.html", content, request if problem.status != 500 else None)
+    return HttpResponse(page, status=problem.status, headers=problem.headers)
