@@ -25,10 +25,6 @@ from tickets.types import Project, Ticket
 CONTEXT = 200  # characters around what differs
 WRITING = {"placeholder": "Markdown. A key like ABC-7 becomes a link."}
 WHO = "The person who works on it. It can be left empty."
-ROLES = (
-    "A reader reads. A reporter also files tickets, and changes their own. A member also changes and moves all "
-    "tickets. An owner also voids them, edits the project and chooses its members."
-)
 COMPARISON = "tickets/differences.html"
 REMEDIES = {
     Remedy.REPEAT: "What you typed is still here: send it again in a moment. It will not be stored twice.",
@@ -204,52 +200,6 @@ def _words(value: Any, validator: validators.Validator) -> str:
         return ", ".join(value)
     text = str(value or "").replace("\r\n", "\n").strip()
     return dict(validator.choices).get(text, text) if isinstance(validator, validators.OneOf) else text
-
-
-class ProjectForm(ServiceForm):
-    """The key, the name and the description of a project."""
-
-    validated_by = validators.PROJECT
-    name = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
-    key = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autocapitalize": "characters"}))
-    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
-    open = forms.CharField(
-        required=False, label="For everybody who is signed in", widget=forms.Select(choices=validators.OPENINGS.choices)
-    )
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """What was typed. A form that was sent without its choice leaves that as it is."""
-        return {name: value for name, value in super().content.items() if name != "open" or value}
-
-    def clean_key(self) -> str:
-        """The key in capital letters."""
-        return str(self.cleaned_data["key"]).upper()
-
-
-class ProjectChangeForm(VersionedForm, ProjectForm):
-    """A change of a project, based on the version that was read."""
-
-    current_template = COMPARISON
-
-
-class NewProjectForm(ProjectForm):
-    """A new project."""
-
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
-
-
-class MemberForm(ServiceForm):
-    """A member of a project."""
-
-    validated_by = validators.MEMBER
-    user = forms.CharField(
-        required=False,
-        label="User name",
-        widget=forms.TextInput({"required": True, "autocapitalize": "none"}),
-        help_text="The name with which the person signs in.",
-    )
-    role = forms.CharField(required=False, widget=forms.Select(choices=validators.ROLES.choices), help_text=ROLES)
 
 
 class NewTicketForm(ServiceForm):

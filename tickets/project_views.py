@@ -18,14 +18,10 @@ from tickets.access.checks import (
     seen_by,
 )
 from tickets.doors import door
-from tickets.forms import (
-    MemberForm,
-    NewProjectForm,
-    ProjectChangeForm,
-    ServiceForm,
-)
+from tickets.forms import ServiceForm
 from tickets.lists.filters import TicketFilter
 from tickets.pages import FORM_METHODS, asked_for, author, by_present_key, form_page, sent, shown
+from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
 from tickets.types import ProjectKey, Status
 
 PROJECTS_A_PAGE = 20

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from sequences.rest.pages import linked_page
 from tickets import validators
 from tickets.api.limits import Limited
-from tickets.api.serializers import Shape
+from tickets.api.shapes import Shape
 from tickets.cursors import LARGEST_PAGE, PAGE_SIZE
 from tickets.types import Order, Page
 

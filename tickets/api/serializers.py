@@ -1,15 +1,10 @@
-"""The shapes of JSON, in and out. The limits of the fields are in `tickets.validators`, for all rooms.
-
-A request with an unknown field is refused. Otherwise a change with a misspelt name would seem to succeed.
-"""
+"""The shapes of JSON, in and out. The limits of the fields are in `tickets.validators`, for all rooms."""
 
 from datetime import UTC, datetime
-from functools import cache, singledispatch
-from typing import Any, TypeVar
+from functools import singledispatch
+from typing import Any
 
-from django.utils.functional import cached_property
 from rest_framework import serializers
-from rest_framework.utils.serializer_helpers import BindingDict
 
 from sequences import get_last_value
 from sequences.capabilities import flags
@@ -18,39 +13,12 @@ from sequences.rest.fields import NumberField
 from sequences.rest.views import NextValues
 from tickets import validators
 from tickets.api.limits import Limited
+from tickets.api.shapes import RequestBody, Shape
 from tickets.bulk import MOST_EACH, MOST_TOGETHER
 from tickets.types import Member, Moved, Opening, Project, Role, Status, Ticket, Void
 
-T = TypeVar("T")
 
-
-class Shape(serializers.Serializer[T]):
-    """A serializer whose fields are built once, not for each request. They keep nothing of a request."""
-
-    @cached_property
-    def fields(self) -> BindingDict:
-        return _fields(type(self))
-
-
-@cache
-def _fields(shape: type[Shape[Any]]) -> BindingDict:
-    return super(Shape, shape()).fields
-
-
-class Request(Shape[Any]):
-    """The body of a request. Only declared fields are allowed."""
-
-    default_error_messages = {"invalid": "The body must be a JSON object."}
-
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The values of the fields. Each unknown field is an error."""
-        if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
-            message = "This field does not exist, or cannot be set here."
-            raise serializers.ValidationError({validators.readable(name): [message] for name in sorted(unknown)})
-        return dict(super().to_internal_value(data))
-
-
-class NewProject(Request):
+class NewProject(RequestBody):
     """A new project."""
 
     key = Limited(validators.PROJECT["key"])
@@ -59,7 +27,7 @@ class NewProject(Request):
     open = Limited(validators.PROJECT["open"], required=False)
 
 
-class ProjectChange(Request):
+class ProjectChange(RequestBody):
     """The fields to change, and the version that the change is based on, unless `If-Match` says it.
 
     The old key keeps leading to the project.
@@ -72,13 +40,13 @@ class ProjectChange(Request):
     open = Limited(validators.PROJECT["open"], required=False)
 
 
-class MemberRole(Request):
+class MemberRole(RequestBody):
     """The role of a member."""
 
     role = Limited(validators.MEMBER["role"])
 
 
-class NewTicket(Request):
+class NewTicket(RequestBody):
     """A new ticket."""
 
     title = Limited(validators.TICKET["title"])
@@ -96,28 +64,28 @@ class Tickets(serializers.Field[Any, Any, Any, Any]):
         return data
 
 
-class NewTickets(Request):
+class NewTickets(RequestBody):
     """Many new tickets: all or nothing, or each on its own."""
 
     mode = serializers.ChoiceField(["all_or_nothing", "each"])
     tickets = Tickets()
 
 
-class NewTicketsTogether(Request):
+class NewTicketsTogether(RequestBody):
     """Up to 99 new tickets: all of them or nothing."""
 
     mode = serializers.ChoiceField(["all_or_nothing"])
     tickets = serializers.ListField(child=NewTicket(), min_length=1, max_length=MOST_TOGETHER)
 
 
-class NewTicketsEach(Request):
+class NewTicketsEach(RequestBody):
     """Up to 500 new tickets, each on its own. One that breaks a limit gets a problem in its place."""
 
     mode = serializers.ChoiceField(["each"])
     tickets = serializers.ListField(child=serializers.JSONField(), min_length=1, max_length=MOST_EACH)
 
 
-class TicketChange(Request):
+class TicketChange(RequestBody):
     """The fields to change, and the version that the change is based on, unless `If-Match` says it. Null removes."""
 
     version = NumberField(min_value=1, required=False)
@@ -128,28 +96,28 @@ class TicketChange(Request):
     labels = Limited(validators.TICKET["labels"], required=False, null=())
 
 
-class TicketVoiding(Request):
+class TicketVoiding(RequestBody):
     """The reason for voiding a ticket, and the version that the caller has read, unless `If-Match` says it."""
 
     reason = Limited(validators.VOID["reason"], required=False)
     version = NumberField(min_value=1, required=False)
 
 
-class TicketRestoring(Request):
+class TicketRestoring(RequestBody):
     """The reason for restoring a ticket, and optionally the version that the caller has read."""
 
     reason = Limited(validators.VOID["reason"], required=False)
     version = NumberField(min_value=1, required=False)
 
 
-class TicketMove(Request):
+class TicketMove(RequestBody):
     """The project to move a ticket to, and optionally the version that the caller has read."""
 
     project = Limited(validators.MOVE["to"])
     version = NumberField(min_value=1, required=False)
 
 
-class TakeValues(NextValues, Request):
+class TakeValues(NextValues, RequestBody):
     """How many values to take, in which scope, and for which date, if the sequence counts periods."""
 
 

@@ -13,7 +13,7 @@ from sequences.changes import history
 from sequences.exceptions import InvalidText
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
-from tickets.sales import store
+from tickets.sales import rows, store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, Skipped, YearPage
@@ -79,7 +79,7 @@ def list_orders(
     name = store.ORDERS if where == EVERY_ONE else f"{store.ORDERS} {where!r}"
     attributes = store.ORDER if whole else store.ORDER_SUMMARY
     found = store.find_orders(position_of(cursor, name), limit, attributes=attributes, where=where)
-    return page_of(found, name, store.order_from_row)
+    return page_of(found, name, rows.order_from_row)
 
 
 def get_invoice(text: str) -> Invoice:
@@ -117,10 +117,10 @@ def list_invoices(
     gaps = tuple(_missing(found))
     skips = _skipped_by_changes(year) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
-    voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
+    voided = [rows.skipped_from_row(row) for row in found.rows if not rows.is_invoice(row)]
     return YearPage(
         year=year,
-        results=tuple(store.invoice_from_row(row) for row in found.rows if store.is_invoice(row)),
+        results=tuple(rows.invoice_from_row(row) for row in found.rows if rows.is_invoice(row)),
         skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
         next_cursor=cursor_at(found.next, name),
         previous_cursor=cursor_at(found.previous, name),
@@ -148,7 +148,7 @@ def search_invoices(
     name = f"{store.invoices_of(year)} {where!r}"
     at, attributes = position_of(cursor, name), store.INVOICE_SUMMARY
     return page_of(
-        store.search_invoices(year, at, limit, attributes=attributes, where=where), name, store.invoice_from_row
+        store.search_invoices(year, at, limit, attributes=attributes, where=where), name, rows.invoice_from_row
     )
 
 

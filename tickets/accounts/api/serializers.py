@@ -7,10 +7,10 @@ from rest_framework import serializers
 
 from tickets.accounts.validators import CREDENTIALS, TOKEN, Days, Password
 from tickets.api.limits import Limited, Schema, limits, or_null
-from tickets.api.serializers import Request, Shape
+from tickets.api.shapes import RequestBody, Shape
 
 
-class Credentials(Request):
+class Credentials(RequestBody):
     """A name and a password."""
 
     username = Limited(CREDENTIALS["username"])
@@ -23,7 +23,7 @@ class GivenToken(Shape[dict[str, str]]):
     token = serializers.CharField()
 
 
-class NewApiToken(Request):
+class NewApiToken(RequestBody):
     """A new token, and the password of the caller: who finds a token cannot make others by it."""
 
     password = Limited(CREDENTIALS["password"])

@@ -10,7 +10,8 @@ from rest_framework import serializers
 from sequences.rest.fields import NumberField
 from tickets.api.limits import Limited, Schema, limits, or_null
 from tickets.api.pagination import PageQuery
-from tickets.api.serializers import Request, Shape, VoidSerializer, as_json, moment
+from tickets.api.serializers import VoidSerializer, as_json, moment
+from tickets.api.shapes import RequestBody, Shape
 from tickets.sales import validators
 from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, Skipped, State
 
@@ -23,25 +24,25 @@ class LineSerializer(Shape[Line]):
     price = serializers.CharField()
 
 
-class NewOrder(Request):
+class NewOrder(RequestBody):
     """A new order."""
 
     customer = Limited(validators.ORDER["customer"])
     lines = Limited(validators.ORDER["lines"])
 
 
-class Drafting(Request):
+class Drafting(RequestBody):
     """Nothing: a draft has the content of its order."""
 
 
-class Issuing(Request):
+class Issuing(RequestBody):
     """The date of an invoice, and optionally the version of the order that the caller has read."""
 
     date = Limited(validators.ISSUE["date"], required=False)
     version = NumberField(min_value=1, required=False)
 
 
-class InvoiceVoiding(Request):
+class InvoiceVoiding(RequestBody):
     """The reason for voiding an invoice."""
 
     reason = Limited(validators.VOID["reason"])

@@ -8,24 +8,25 @@ from sequences.rest.fields import NumberField
 from tickets import validators
 from tickets.api.limits import Limited
 from tickets.api.pagination import PageQuery
-from tickets.api.serializers import Request, Shape, VoidSerializer, as_json, moment
+from tickets.api.serializers import VoidSerializer, as_json, moment
+from tickets.api.shapes import RequestBody, Shape
 from tickets.timeline.types import Event, Kind
 
 
-class NewComment(Request):
+class NewComment(RequestBody):
     """A new comment."""
 
     text = Limited(validators.COMMENT["text"])
 
 
-class CommentChange(Request):
+class CommentChange(RequestBody):
     """The new text, and the version of the comment that the change is based on, unless `If-Match` says it."""
 
     text = Limited(validators.COMMENT["text"])
     version = NumberField(min_value=1, required=False)
 
 
-class CommentWithdrawal(Request):
+class CommentWithdrawal(RequestBody):
     """The version of the comment that the caller has read, unless `If-Match` says it."""
 
     version = NumberField(min_value=1, required=False)
