@@ -9,7 +9,7 @@ from typing import Any, Self
 from django import forms
 
 from .. import changes
-from ..changes.guarded import LONGEST_REASON
+from ..changes.arguments import LONGEST_REASON
 from ..changes.recoveries import MARGIN
 from ..exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from ..rows.numbers import LARGEST

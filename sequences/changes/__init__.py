@@ -26,8 +26,8 @@ from ..registry import strategies
 from ..services.arguments import check_scope
 from ..types import Change
 from .adoptions import adopt, changed_settings
+from .arguments import EVERY_SCOPE, Scopes, check_whole
 from .freezes import freeze, thaw
-from .guarded import EVERY_SCOPE, Scopes, check_whole
 from .moves import advance, seed
 from .recoveries import recover
 from .switches import finish_switch, switch

@@ -27,10 +27,11 @@ from ..rows.soundness import Verdict
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
+from .apply import write
+from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
 from .freezes import closed, thawed
-from .guarded import EVERY_SCOPE, Scopes, counted_in, scopes_of, write
 from .moves import moved_to
-from .plans import ChangeNote, Plan
+from .plans import ChangeNote, ChangeRequest, Plan
 
 __all__ = ["adopt", "changed_settings"]
 
@@ -73,8 +74,8 @@ def adopt(
         raise OperationNotSupported(f"{present.alias!r} is in a switch: finish that with its former settings.")
     former = _former(present, row.rules)
     scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
-    changes = [_taken_over(former, present, each, by, reason, dry_run=dry_run) for each in scopes]
-    return [*changes, _stored(present, by, reason, dry_run=dry_run)]
+    request = ChangeRequest("adopt", by, reason, dry_run)
+    return [*(_taken_over(former, present, each, request) for each in scopes), _stored(present, request)]
 
 
 def _former(present: Strategy, rules: Told) -> Strategy:
@@ -143,19 +144,16 @@ def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None)
         ) from error
 
 
-def _taken_over(former: Strategy, present: Strategy, scope: Scope, by: str, reason: str, *, dry_run: bool) -> Change:
+def _taken_over(former: Strategy, present: Strategy, scope: Scope, request: ChangeRequest) -> Change:
     """One scope goes on above its last value, in the present place."""
     deadline = present.deadline()
     send = partial(read, deadline=deadline)
 
-    def reopened(note: ChangeNote) -> Plan:
-        return thawed(here, note)
-
     def plan(note: ChangeNote) -> Plan:
         here = ScopeSnapshot(present, scope, send)
-        if not (dry_run and _is_closed(here)):
+        if not (request.dry_run and _is_closed(here)):
             here.require_thawed()
-        there = _scene(former, scope, send)
+        there = _former_snapshot(former, scope, send)
         last = max([here.handed_out, *([there.handed_out] if there else [])])
         moved = moved_to(here, last, note)
         before = None if _may_miss_values(former, present) else moved.after
@@ -165,12 +163,12 @@ def _taken_over(former: Strategy, present: Strategy, scope: Scope, by: str, reas
         return Plan(before=before, after=moved.after, actions=actions)
 
     here = ScopeSnapshot(present, scope, send)
-    if _is_closed(here) and not dry_run:
-        write(present, scope, "thaw", reopened, by, reason, deadline, dry_run=False)
-    return write(present, scope, "adopt", plan, by, reason, deadline, dry_run=dry_run)[0]
+    if _is_closed(here) and not request.dry_run:
+        write(present, scope, replace(request, kind="thaw"), partial(thawed, here), deadline)
+    return write(present, scope, request, plan, deadline)[0]
 
 
-def _scene(former: Strategy, scope: Scope, send: Any) -> ScopeSnapshot | None:
+def _former_snapshot(former: Strategy, scope: Scope, send: Any) -> ScopeSnapshot | None:
     """The scope in its former place; None if the table is not there any more."""
     try:
         return ScopeSnapshot(former, scope, send)
@@ -208,7 +206,7 @@ def _is_closed(seen: ScopeSnapshot) -> bool:
     return str((seen.frozen or {}).get("reason", "")).startswith(CLOSED)
 
 
-def _stored(present: Strategy, by: str, reason: str, *, dry_run: bool) -> Change:
+def _stored(present: Strategy, request: ChangeRequest) -> Change:
     """The change that stores the present rules."""
     deadline = present.deadline()
     send = partial(read, deadline=deadline)
@@ -218,4 +216,4 @@ def _stored(present: Strategy, by: str, reason: str, *, dry_run: bool) -> Change
         actions = tuple(row.write(now, note.token) for row in rows if row.rules != now)
         return Plan(before=None, after=None, actions=actions)
 
-    return write(present, None, "adopt", plan, by, reason, deadline, dry_run=dry_run)[0]
+    return write(present, None, request, plan, deadline)[0]

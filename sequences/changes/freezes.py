@@ -11,8 +11,9 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change
-from .guarded import EVERY_SCOPE, EveryScope, Scopes, counted_in, make, make_each
-from .plans import Action, ChangeNote, Plan, thawed_row, void_rows, written
+from .apply import apply_change, apply_to_each
+from .arguments import EVERY_SCOPE, EveryScope, Scopes, counted_in
+from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
 
 __all__ = ["closed", "freeze", "thaw", "thawed"]
 
@@ -54,9 +55,10 @@ def freeze(
     Raises ScopeNotFound for a scope that is named and has neither a counter nor items, and SequenceFrozen for one that
     is frozen already.
     """
+    request = ChangeRequest("freeze", by, reason, dry_run)
     if scope is EVERY_SCOPE:
-        return make_each(sequence, scope, period, "freeze", _frozen_by_now, by, reason, dry_run=dry_run)
-    return make(sequence, counted_in(sequence, scope, period), "freeze", _frozen_now, by, reason, dry_run=dry_run)
+        return apply_to_each(sequence, scope, period, request, _frozen_by_now)
+    return apply_change(sequence, counted_in(sequence, scope, period), request, _frozen_now)
 
 
 def _frozen_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
@@ -103,9 +105,10 @@ def thaw(
     frozen stay as they are.
     Raises InvalidChange for a scope that is named and not frozen, and ScopeNotFound for one that does not exist.
     """
+    request = ChangeRequest("thaw", by, reason, dry_run)
     if scope is EVERY_SCOPE:
-        return make_each(sequence, scope, period, "thaw", _thawed_by_now, by, reason, dry_run=dry_run)
-    return make(sequence, counted_in(sequence, scope, period), "thaw", _thawed_now, by, reason, dry_run=dry_run)
+        return apply_to_each(sequence, scope, period, request, _thawed_by_now)
+    return apply_change(sequence, counted_in(sequence, scope, period), request, _thawed_now)
 
 
 def _thawed_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:

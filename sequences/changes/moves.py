@@ -18,8 +18,9 @@ from ..rows.layout import SIGNATURE
 from ..rows.tallies import ALWAYS, SINCE, known_from_start
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
-from .guarded import Scopes, check_whole, counted_in, make, scopes_of
-from .plans import Action, ChangeNote, Plan, void_rows, written
+from .apply import apply_change
+from .arguments import Scopes, check_whole, counted_in, scopes_of
+from .plans import Action, ChangeNote, ChangeRequest, Plan, void_rows, written
 
 __all__ = ["advance", "counter_to", "moved_to", "passed", "seed"]
 
@@ -52,7 +53,8 @@ def advance(
             )
         return moved_to(seen, to, note)
 
-    return make(sequence, counted_in(sequence, scope, period), "advance", plan, by, reason, dry_run=dry_run)
+    request = ChangeRequest("advance", by, reason, dry_run)
+    return apply_change(sequence, counted_in(sequence, scope, period), request, plan)
 
 
 def seed(
@@ -74,8 +76,9 @@ def seed(
     function from the row to a scope. Columns cost one query, and every row with a function as scope.
     Raises SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
     """
+    request = ChangeRequest("seed", by, reason, dry_run)
     return [
-        make(sequence, each, "seed", partial(_seeded, number), by, reason, dry_run=dry_run)
+        apply_change(sequence, each, request, partial(_seeded, number))
         for each, number in _numbers_of(sequence, source, field, scope, period)
     ]
 

@@ -20,9 +20,19 @@ from .. import dynamodb
 from ..dynamodb import expressions
 from ..strategies.snapshot import ScopeSnapshot
 
-__all__ = ["Action", "ChangeNote", "Plan", "thawed_row", "void_row", "void_rows", "written"]
+__all__ = ["Action", "ChangeNote", "ChangeRequest", "Plan", "thawed_row", "void_row", "void_rows", "written"]
 
 Action = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """What an operator asks for: the kind of change, who makes it and why. With `dry_run` nothing is written."""
+
+    kind: str
+    by: str
+    reason: str
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,9 +11,10 @@ from ..registry import strategies
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
-from .guarded import EVERY_SCOPE, Scopes, check_moment, check_whole, make_each
+from .apply import apply_to_each
+from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole
 from .moves import moved_to
-from .plans import ChangeNote, Plan
+from .plans import ChangeNote, ChangeRequest, Plan
 
 __all__ = ["recover"]
 
@@ -53,8 +54,8 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
         check_moment("since", since)
     moment = (since or datetime.fromtimestamp(strategies[sequence].wall(), UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
-    plan = partial(_recovered, margin, past, since)
-    return make_each(sequence, scope, period, "recover", plan, by, reason, dry_run=dry_run, how_to_go_on=how)
+    plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
+    return apply_to_each(sequence, scope, period, request, plan, how_to_go_on=how)
 
 
 def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:

@@ -32,9 +32,10 @@ from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
-from .guarded import EVERY_SCOPE, Scopes, make, scopes_of, write
+from .apply import apply_change, write
+from .arguments import EVERY_SCOPE, Scopes, scopes_of
 from .moves import counter_to, passed
-from .plans import ChangeNote, Plan
+from .plans import ChangeNote, ChangeRequest, Plan
 
 __all__ = ["DEFAULT_TABLE", "SWITCHED", "finish_switch", "switch"]
 
@@ -69,22 +70,13 @@ def switch(
     if to not in SWITCHED:
         raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
     with strategy.rules.besides("STRATEGY", partial(read, client=strategy.config.client)):
-        return _begun(strategy, counter, to, scope, period, by, reason, dry_run=dry_run)
+        return _begun(strategy, counter, to, scope, period, ChangeRequest("switch", by, reason, dry_run))
 
 
 def _begun(
-    strategy: Strategy,
-    counter: StoredCounter,
-    to: str,
-    scope: Scopes,
-    period: str | None,
-    by: str,
-    reason: str,
-    *,
-    dry_run: bool,
+    strategy: Strategy, counter: StoredCounter, to: str, scope: Scopes, period: str | None, request: ChangeRequest
 ) -> list[Change]:
     """Look at all scopes, begin the switch, and change them."""
-    sequence = strategy.alias
     try:
         scopes = list(scopes_of(strategy, scope, period))
     except OperationNotSupported:
@@ -92,10 +84,11 @@ def _begun(
             raise
         scopes = []
     prepare = _followed if to == "TransactionalCounter" else _passed
-    prepared = partial(make, sequence, kind="switch", planner=prepare, by=by, reason=reason, counter=counter)
-    rehearsed = [prepared(each, dry_run=True) for each in scopes]  # first, so that nothing begins if a scope refuses it
-    begun = _noted(strategy, to, by, reason, dry_run=dry_run)
-    return [*begun, *(rehearsed if dry_run else (prepared(each) for each in scopes))]
+    prepared = partial(apply_change, strategy.alias, planner=prepare, counter=counter)
+    rehearsal = replace(request, dry_run=True)
+    rehearsed = [prepared(each, rehearsal) for each in scopes]  # first, so that nothing begins if a scope refuses it
+    begun = _noted(strategy, to, request)
+    return [*begun, *(rehearsed if request.dry_run else (prepared(each, request) for each in scopes))]
 
 
 def finish_switch(
@@ -115,15 +108,16 @@ def finish_switch(
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
     strategy, counter = _switchable(sequence, counter_table)
+    request = ChangeRequest("switch", by, reason, dry_run)
     send, changes = partial(read, client=strategy.config.client), []
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.besides("STRATEGY", send):
         if to == "TransactionalCounter":
             changes = [
-                make(sequence, each, "switch", _followed, by, reason, dry_run=dry_run, counter=counter)
+                apply_change(sequence, each, request, _followed, counter=counter)
                 for each in scopes_of(strategy, scope, period)
             ]
-    return [*changes, *_noted(strategy, None, by, reason, dry_run=dry_run)]
+    return [*changes, *_noted(strategy, None, request)]
 
 
 def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
@@ -182,7 +176,7 @@ def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     return passed(seen, note)
 
 
-def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run: bool) -> list[Change]:
+def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[Change]:
     """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
 
     Meanwhile both strategies may write; after its end only the strategy of the present settings.
@@ -205,8 +199,5 @@ def _noted(strategy: Strategy, to: str | None, by: str, reason: str, *, dry_run:
         kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
         return Plan(before=None, after=None, actions=(action, *kept))
 
-    return [
-        change
-        for change, is_new in [write(strategy, None, "switch", plan, by, reason, deadline, dry_run=dry_run)]
-        if is_new
-    ]
+    change, is_new = write(strategy, None, request, plan, deadline)
+    return [change] if is_new else []

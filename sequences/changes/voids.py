@@ -13,8 +13,9 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..rows.layout import signed_void
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
-from .guarded import check_whole, counted_in, make
-from .plans import Action, ChangeNote, Plan, void_row
+from .apply import apply_change
+from .arguments import check_whole, counted_in
+from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
 
 __all__ = ["void"]
 
@@ -41,8 +42,8 @@ def void(
     item's key.
     """
     check_whole("value", value)
-    plan = partial(_voided, value)
-    return make(sequence, counted_in(sequence, scope, period), "void", plan, by, reason, dry_run=dry_run)
+    request = ChangeRequest("void", by, reason, dry_run)
+    return apply_change(sequence, counted_in(sequence, scope, period), request, partial(_voided, value))
 
 
 def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:

@@ -28,7 +28,7 @@ from sequences import (
     put_next_many,
     put_next_together,
 )
-from sequences.changes import guarded
+from sequences.changes import apply
 from sequences.commit.retries import write_once
 from sequences.exceptions import (
     CancellationReason,
@@ -265,7 +265,7 @@ class TestWriting:
             error.after_unknown = True
             raise error
 
-        monkeypatch.setattr("sequences.changes.guarded.write_once", hide)
+        monkeypatch.setattr("sequences.changes.apply.write_once", hide)
         change = changes.advance("atomic", to=10, scope=scope, **WHO)
         assert lines("atomic", scope) == [change]
 
@@ -795,9 +795,9 @@ class TestEveryScope:
                 raise StorageRefused("the engine says no")
             return really(sequence, scope, *given, **named)
 
-        really = guarded.make
+        really = apply.apply_change
         with monkeypatch.context() as patch:
-            patch.setattr(guarded, "make", fail)
+            patch.setattr(apply, "apply_change", fail)
             with pytest.raises(StorageRefused) as error:
                 changes.freeze(name, **EVERYWHERE)
         assert error.value.__notes__ == ["Of the scopes, 2 are done. Repeat this: what is done stays as it is."]

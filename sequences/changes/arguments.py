@@ -1,0 +1,76 @@
+"""The arguments of guarded changes: the scopes that are meant, and what each field may be."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from ..exceptions import InvalidChange
+from ..ops.audit import list_scopes
+from ..registry import strategies
+from ..services.arguments import check_scope
+from ..strategies import Strategy
+from ..types import Scope, parted
+
+__all__ = [
+    "EVERY_SCOPE",
+    "LONGEST_BY",
+    "LONGEST_REASON",
+    "EveryScope",
+    "Scopes",
+    "check_moment",
+    "check_text",
+    "check_whole",
+    "counted_in",
+    "scopes_of",
+]
+
+LONGEST_BY = 200
+LONGEST_REASON = 500
+
+
+class _Every(enum.Enum):
+    EVERY_SCOPE = "every scope"
+
+
+EVERY_SCOPE: Final = _Every.EVERY_SCOPE
+"""Every scope that a sequence can list (see `Scopes.page`)."""
+
+EveryScope = Literal[_Every.EVERY_SCOPE]
+Scopes = str | None | EveryScope
+
+
+def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
+    """The scope in the given period; in the one of today without it."""
+    check_scope(scope)
+    return strategies[sequence].naming.dated(scope, None, period)[0]
+
+
+def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator[Scope]:
+    """The scope that is named, in its period; or every scope that the sequence can list."""
+    if scope is EVERY_SCOPE:
+        if period is not None:
+            strategy.naming.period.check(period)
+        yield from (each for each in list_scopes(strategy) if period in (None, parted(each)[1]))
+    else:
+        yield counted_in(strategy.alias, scope, period)
+
+
+def check_text(name: str, text: str, longest: int) -> None:
+    """Raise InvalidChange, which names the field, for a text that is empty, too long or not printable."""
+    if not isinstance(text, str) or not 1 <= len(text.strip()) <= len(text) <= longest or not text.isprintable():
+        raise InvalidChange(f"{name} is {text!r}; it must have 1 to {longest} printable characters.")
+
+
+def check_whole(name: str, value: Any, least: int = 0) -> None:
+    """Raise InvalidChange, which names the field, for what is no whole number from `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidChange(f"{name} is {value!r}; it must be a whole number from {least}.")
+
+
+def check_moment(name: str, moment: Any) -> None:
+    """Raise InvalidChange, which names the field, for what is no datetime with a time zone."""
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        raise InvalidChange(f"{name} is {moment!r}; it must be a datetime with a time zone.")
