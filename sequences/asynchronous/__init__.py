@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ..actions import Action
 from ..commit.requests import Pending, ReserveRequest
@@ -33,6 +33,8 @@ __all__ = [
     "aput_next_many",
     "aput_next_together",
 ]
+
+A = TypeVar("A")
 
 
 async def aget_next_value(
@@ -95,7 +97,7 @@ async def aput_next(
 
     If the call is cancelled, its item is there whole or not at all. A repeat with the same token finds out which.
     """
-    return (await _put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date)))[0]
+    return (await _put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations))[0]
 
 
 async def aput_next_many(
@@ -110,7 +112,7 @@ async def aput_next_many(
 
     If the call is cancelled, each of its items is there whole or not at all.
     """
-    return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date))
+    return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
 
 
 async def aput_next_each(
@@ -125,10 +127,7 @@ async def aput_next_each(
 
     If the call is cancelled, each of its items is there whole or not at all.
     """
-    puts = PutCall.of(sequence, items, scope, idempotency_tokens, date=date)
-    with metrics.call("put", sequence) if metrics.on else NOTHING:
-        await _serve(puts)
-    return puts.answers()
+    return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
 
 
 async def aput_next_together(
@@ -143,24 +142,21 @@ async def aput_next_together(
 
     If the call is cancelled, all of its items are there or none.
     """
-    return await _put(PutCall.together(sequence, items, scope, idempotency_token, date)) if items else []
+    if not items:
+        return []
+    return await _put(PutCall.together(sequence, items, scope, idempotency_token, date), PutCall.allocations)
 
 
-async def _put(puts: PutCall) -> list[Allocation]:
-    with metrics.call("put", puts.strategy.alias) if metrics.on else NOTHING:
-        await _serve(puts)
-        return puts.allocations()
-
-
-async def _serve(puts: PutCall) -> None:
-    if puts.pendings:
-        await gatherings.serve(_Put(puts))
+async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
+    with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
+        if call.pendings:
+            await gatherings.serve(_Put(call))
+        return answers(call)
 
 
 class _Put(Call):
     def __init__(self, puts: PutCall) -> None:
         super().__init__(puts.strategy, puts.scope, puts.deadline, puts.pendings)
-        self.puts = puts
         self.actions = sum(pending.request.actions for pending in puts.pendings)
         self.size = sum(pending.request.size for pending in puts.pendings)
         if not (puts.strategy.writes_together and puts.strategy.option["group"]):
@@ -170,7 +166,8 @@ class _Put(Call):
 
     @classmethod
     def serve(cls, calls: Sequence[_Put]) -> None:
-        store([call.puts for call in calls])
+        pendings = [pending for call in calls for pending in call.pendings]
+        store(calls[0].strategy, calls[0].scope, pendings, latest([call.deadline for call in calls]))
 
 
 class _Reserve(Call):

@@ -18,7 +18,7 @@ from ..signals import value_allocated
 from ..strategies.counter_strategy import reserving
 from ..types import Allocation, Reservation, Scope
 from .arguments import check_count, check_scope, check_token
-from .puts import PutCall, put, put_each
+from .puts import PutCall, put
 from .reporting import notify, warn
 
 __all__ = [
@@ -174,7 +174,7 @@ def put_next(
     SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
     same token.
     """
-    return put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date))[0]
+    return put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations)[0]
 
 
 def put_next_many(
@@ -192,7 +192,7 @@ def put_next_many(
     Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
     give tokens if you want to repeat the call.
     """
-    return put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date))
+    return put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
 
 
 def put_next_each(
@@ -208,7 +208,7 @@ def put_next_each(
     After a write gave up on a request, the items after it have this error, too: nothing of them is stored.
     Raises what `put_next` raises about its arguments; then no item is stored.
     """
-    return put_each(PutCall.of(sequence, items, scope, idempotency_tokens, date=date))
+    return put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
 
 
 def put_next_together(
@@ -230,4 +230,4 @@ def put_next_together(
     """
     if not items:
         return []
-    return put(PutCall.together(sequence, items, scope, idempotency_token, date))
+    return put(PutCall.together(sequence, items, scope, idempotency_token, date), PutCall.allocations)

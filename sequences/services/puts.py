@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..actions import Action
 from ..commit.requests import Pending, PutRequest, allocated
-from ..commit.retries import Deadline, latest
+from ..commit.retries import Deadline
 from ..exceptions import GaveUp, InvalidToken, SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
@@ -19,7 +19,9 @@ from ..types import Allocation, Scope
 from .arguments import check_scope, check_token
 from .reporting import report
 
-__all__ = ["PutCall", "put", "put_each", "store"]
+__all__ = ["PutCall", "put", "store"]
+
+A = TypeVar("A")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -90,50 +92,34 @@ class PutCall:
         return [pending.answer for pending in self.pendings if isinstance(pending.answer, Allocation | SequenceError)]
 
 
-def put(call: PutCall) -> list[Allocation]:
-    """Store the items of one call. Raises the error of the first request that failed."""
+def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
+    """Store the items of one call, and report how it ended; return its answers, or raise the error that they raise."""
+    pendings = call.pendings
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
-        _store(call)
-        return call.allocations()
+        try:
+            store(call.strategy, call.scope, pendings, call.deadline)
+        except SequenceError as error:
+            _settle(pendings, error)
+            raise
+        finally:
+            report(call.strategy, call.scope, pendings)
+        return answers(call)
 
 
-def put_each(call: PutCall) -> list[Allocation | SequenceError]:
-    """Store the items of one call; return the allocation or the error of each."""
-    with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
-        _store(call)
-    return call.answers()
+def store(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+    """Store the items of one call, or of several calls, in as few writes as possible.
 
-
-def _store(call: PutCall) -> None:
-    try:
-        store([call])
-    except SequenceError as error:
-        _settle(call.pendings, error)
-        raise
-    finally:
-        report(call.strategy, call.scope, call.pendings)
-
-
-def store(calls: Sequence[PutCall]) -> None:
-    """Store the items of one call, or of several calls of one scope, in as few writes as possible.
-
-    After a write gave up on a request, the call's other writes are not tried.
+    After a write gave up on a request, the other writes are not tried.
     """
-    strategy, scope = calls[0].strategy, calls[0].scope
-    deadline = latest([call.deadline for call in calls])
-    pendings = [pending for call in calls for pending in call.pendings]
-    for part in strategy.item_writer.parts(pendings):
+    for part in [pendings] if len(pendings) == 1 else strategy.item_writer.parts(pendings):
         try:
             strategy.put(scope, part, deadline)
         except GaveUp as early:  # while looking up a marker
             _settle(part, early)
-        if gave_up := _gave_up(part):
-            _settle(pendings, gave_up)
-            break
-
-
-def _gave_up(pendings: Sequence[Pending[Any]]) -> GaveUp | None:
-    return next((pending.answer for pending in pendings if isinstance(pending.answer, GaveUp)), None)
+        for pending in part:
+            if isinstance(pending.answer, GaveUp):
+                _settle(pendings, pending.answer)
+                return
 
 
 def _settle(pendings: Sequence[Pending[Any]], error: SequenceError) -> None:
