@@ -178,9 +178,8 @@ def test_the_readme(reader: Reader) -> None:
 
 
 def test_the_commands_need_no_extra(reader: Reader) -> None:
-    """Without rich and moto a command prints a plain table."""
+    """Without rich and moto a command prints its rows."""
     reader.enters(EXPORT)
     reader.does("python", *blocks("docs/install.md", "python"))
-    heading, *rows = reader.manage("sequences", "estimate", "--per-second", "20").splitlines()
-    assert heading.startswith("strategy  ")
-    assert "AtomicCounter" in {row.split()[0] for row in rows if row}
+    rows = reader.manage("sequences", "estimate", "--per-second", "20").splitlines()
+    assert "AtomicCounter" in {row.split("\t")[0] for row in rows}

@@ -74,7 +74,7 @@ class Document(AutoSchema):
 class Closed(OpenApiSerializerExtension):
     """The schema of a body of a request, which has no other fields."""
 
-    target_class = "tickets.api.serializers.Request"
+    target_class = "tickets.api.shapes.RequestBody"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Json:

@@ -424,6 +424,7 @@ class TestTrouble:
         """The page answers 503 and names the address at which no engine is."""
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
+        dynamodb.shared_client()  # made before the page, whose time is short
         page = staff.get(f"{LIST}orders/")
         assert page.status_code == 503
         assert "Is an engine running at AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9?" in shown(page)
