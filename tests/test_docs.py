@@ -519,7 +519,7 @@ class TestPlaces:
         """Paths in sentences and tables lead somewhere."""
         paths = {code for page in PAGES for code in mentioned(page) if re.fullmatch(r"(\w+/)+[\w.]*", code)}
         assert len(paths) > 20
-        assert {path for path in paths - {"lab/", "dynamodb/", "faults/"} if not (ROOT / path).exists()} == set()
+        assert {path for path in paths - {"dynamodb/", "faults/"} if not (ROOT / path).exists()} == set()
 
     def test_every_test_that_is_named_exists(self) -> None:
         """A test to which a sentence points is there."""

@@ -192,6 +192,6 @@ def _set_expiry(table: str, attribute: str, alias: str, *, enabled: bool) -> Non
 
 
 def delete_table(name: str) -> None:
-    """Delete one table and all its items; for tests and the lab."""
+    """Delete one table and all its items; for tests and measurements."""
     client.call("delete_table", {"TableName": name})
     forget_lives()

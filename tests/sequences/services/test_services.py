@@ -41,7 +41,7 @@ TAKES_NO_KEYS = [name for name in SEQUENCES if name not in names_that("takes_own
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(sequences.__path__, "sequences.")
-    if not any(part in module.name for part in (".migrations", ".management", ".lab"))
+    if not any(part in module.name for part in (".migrations", ".management"))
 ]
 
 
