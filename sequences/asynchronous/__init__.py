@@ -1,4 +1,6 @@
-"""The public functions for event loops. Each is named as in `services`, with an "a" before it, and promises the same.
+"""The public functions for event loops. Each is named as in `services`, with an "a" before it.
+
+It takes the same arguments, and has the same guarantee, cost and errors; what is put has the cost of a group.
 
 Event loops must not wait, so threads make the calls for them: see `gatherings`.
 """
@@ -20,7 +22,7 @@ from ..services.arguments import check_count, check_scope, check_token
 from ..services.puts import PutCall, store
 from ..services.reporting import report
 from ..strategies.base import Strategy
-from ..strategies.counter_strategy import reserving
+from ..strategies.counter_strategy import reserving, values_of
 from ..types import Allocation, Scope
 from .gatherings import Call, gatherings
 
@@ -44,7 +46,7 @@ async def aget_next_value(
     idempotency_token: str | None = None,
     date: datetime.date | None = None,
 ) -> int:
-    """Await `get_next_value`: the same guarantee, cost and errors. The value of a cancelled call may stay unused."""
+    """Await `get_next_value`. The value of a cancelled call may stay unused."""
     return (await aget_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date))[0]
 
 
@@ -56,7 +58,7 @@ async def aget_next_values(
     idempotency_token: str | None = None,
     date: datetime.date | None = None,
 ) -> range | list[int]:
-    """Await `get_next_values`: the same guarantee, cost and errors. Values of a cancelled call may stay unused."""
+    """Await `get_next_values`. The values of a cancelled call may stay unused."""
     began = time.monotonic()
     check_count(count)
     check_scope(scope)
@@ -75,7 +77,7 @@ async def aget_next_values(
 async def aget_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
-    """Await `get_last_value`: the same guarantee and errors. Callers that await at the same time share one read."""
+    """Await `get_last_value`. Callers that await at the same time share one read."""
     began = time.monotonic()
     check_scope(scope)
     strategy = strategies[sequence]
@@ -93,10 +95,7 @@ async def aput_next(
     also: Sequence[Action] = (),
     date: datetime.date | None = None,
 ) -> Allocation:
-    """Await `put_next`: the same guarantee and errors, and the cost of a group.
-
-    If the call is cancelled, its item is there whole or not at all. A repeat with the same token finds out which.
-    """
+    """Await `put_next`. The item of a cancelled call is there whole or not at all; its token finds out."""
     return (await _put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations))[0]
 
 
@@ -108,10 +107,7 @@ async def aput_next_many(
     idempotency_tokens: Sequence[str | None] | None = None,
     date: datetime.date | None = None,
 ) -> list[Allocation]:
-    """Await `put_next_many`: the same guarantee and errors, and the cost of a group.
-
-    If the call is cancelled, each of its items is there whole or not at all.
-    """
+    """Await `put_next_many`. Each item of a cancelled call is there whole or not at all."""
     return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
 
 
@@ -123,10 +119,7 @@ async def aput_next_each(
     idempotency_tokens: Sequence[str | None] | None = None,
     date: datetime.date | None = None,
 ) -> list[Allocation | SequenceError]:
-    """Await `put_next_each`: the same guarantee and errors, and the cost of a group.
-
-    If the call is cancelled, each of its items is there whole or not at all.
-    """
+    """Await `put_next_each`. Each item of a cancelled call is there whole or not at all."""
     return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
 
 
@@ -138,10 +131,7 @@ async def aput_next_together(
     idempotency_token: str | None = None,
     date: datetime.date | None = None,
 ) -> list[Allocation]:
-    """Await `put_next_together`: the same guarantee and errors.
-
-    If the call is cancelled, all of its items are there or none.
-    """
+    """Await `put_next_together`. The items of a cancelled call are all there, or none is."""
     if not items:
         return []
     return await _put(PutCall.together(sequence, items, scope, idempotency_token, date), PutCall.allocations)
@@ -187,8 +177,7 @@ class _Reserve(Call):
         """The values. Raises the error of the request."""
         if isinstance(self.pending.answer, SequenceError):
             raise self.pending.answer
-        assert isinstance(self.pending.answer, range | list)
-        return self.pending.answer
+        return values_of(self.pending)
 
 
 class _ReserveOnce(_Reserve):
