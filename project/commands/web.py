@@ -28,7 +28,7 @@ def program() -> list[str]:
         "worker-class": WORKER,
         "workers": environment.count("WEB_WORKERS", default=2, least=1),
         "threads": environment.count("WEB_THREADS", default=16, least=1),
-        "keep-alive": environment.count("KEEP_ALIVE", default=2, least=1),
+        "keep-alive": environment.count("KEEP_ALIVE", default=75, least=1),
         "graceful-timeout": stop_seconds(),
         "log-level": "warning",
     }

@@ -2,7 +2,7 @@
 
 `SECRET_KEY`, `ALLOWED_HOSTS` and `DATABASE_URL` must be set in the environment. boto3 finds DynamoDB's Region and
 credentials itself.
-Behind a proxy that speaks HTTPS, set `FORWARDED_ALLOW_IPS` to the proxy's address: gunicorn then trusts the
+Behind a proxy that speaks HTTPS, set `FORWARDED_ALLOW_IPS` to the proxy's address: the web server then trusts the
 `X-Forwarded-Proto` of this proxy only.
 """
 
