@@ -120,10 +120,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def look(self, now: float) -> None:
         """Refuse a request that is not whole in time, and close a connection whose client does not read or close it."""
-        if self._drops_until:
-            self.will_close = now > self._drops_until
-        elif self.total_outbufs_len and now > self.last_activity + self.adj.channel_timeout:
-            self.will_close = True  # a thread may wait to write more
+        stalled = self.total_outbufs_len and now > self.last_activity + self.adj.channel_timeout
+        if stalled or 0 < self._drops_until < now:  # a thread may wait to write more
+            self.handle_close()
         elif self.request and now > self.request.deadline and not self.requests:
             with self.requests_lock:
                 self.request.error = RequestTimeout("The request did not arrive whole in time.")
@@ -197,8 +196,8 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         while self._server.active_channels and time.monotonic() < began + seconds:
             self._turn()
             if time.monotonic() > began + IDLE_SECONDS:
-                for connection in self._server.active_channels.values():
-                    connection.will_close = connection.will_close or connection.idle
+                for connection in [each for each in self._server.active_channels.values() if each.idle]:
+                    connection.handle_close()
 
 
 def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGIServer:
