@@ -27,7 +27,7 @@ FOREIGN = {
 # Modules and folders that may import more, and why.
 EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "orjson", "urllib3"},  # the gate to DynamoDB
-    "project/lab/": {"mypy_boto3_dynamodb"},  # the published recipes
+    "project/lab/": {"boto3", "mypy_boto3_dynamodb"},  # the published recipes
     "sequences/metrics/prometheus.py": {"prometheus_client"},  # the optional recorders of metrics
     "sequences/metrics/opentelemetry.py": {"opentelemetry"},
     "sequences/ops/terminal.py": {"rich"},  # progress bars and tables
@@ -47,7 +47,7 @@ EXCEPTIONS = {
     "tickets/headers.py": {"csp"},  # the policy of what pages may load
     "tickets/middleware.py": {"django_htmx"},  # where htmx goes after a redirect
     "project/gunicorn.py": {"gunicorn"},  # its settings
-    "project/worker.py": {"gunicorn"},  # its worker is gunicorn's with another way to wait
+    "project/worker.py": {"gunicorn", "waitress"},  # the processes of one, with the server of the other
     "tickets/markdown.py": {"markdown_it"},  # the texts that people write
     "tickets/timeline/api/": {"rest_framework", "drf_spectacular"},
     "tickets/store/timeline.py": {"cryptography"},  # the values in the history of a ticket

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from project.lab import recipes
+from project.lab.client import plain_client
 from project.lab.losses import LosingProxy, losing_proxy
 from project.lab.plan import OURS, Plan, Row
 from project.lab.writers import Job, LabError, Share, run
@@ -149,7 +150,7 @@ def _losses(plan: Plan) -> Iterator[LosingProxy | None]:
 
 def _measure(case: Case, proxy: LosingProxy | None) -> Row:
     """Run one case and check what it stored."""
-    client = dynamodb.plain_client()
+    client = plain_client()
     if case.strategy in recipes.RECIPES:
         for scope in case.scopes:
             with dynamodb.translate_errors("put_item"):

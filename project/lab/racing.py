@@ -23,6 +23,7 @@ import django
 from django.conf import settings
 
 from project.lab import recipes
+from project.lab.client import plain_client
 from project.lab.comparison import lab_tables, sequences_of, stored_items
 from project.lab.losses import LosingProxy, serving
 from project.lab.meter import WRITES
@@ -132,7 +133,7 @@ class _Track:
         losable = frozenset({TAKES_NUMBER[strategy]}) if strategy in TAKES_NUMBER else WRITES
         self._way.prepare(losable if loses else frozenset())
         writers = [writer for crew in self._crews for writer in crew]
-        client = dynamodb.plain_client()
+        client = plain_client()
         with dynamodb.translate_errors("put_item"):
             for prepared in (scope, *(_warm(scope, writer) for writer in writers)):
                 recipes.prepare(client, self._table, prepared)
@@ -198,7 +199,7 @@ def _begin_process(barrier: Barrier, prefix: str, sequences: dict[str, Any], end
     django.setup()
     logging.disable(logging.CRITICAL)
     settings.TABLE_PREFIX, settings.SEQUENCES = prefix, sequences
-    _Process.barrier, _Process.recorder, _Process.client = barrier, _Recorder(), dynamodb.plain_client()
+    _Process.barrier, _Process.recorder, _Process.client = barrier, _Recorder(), plain_client()
     for client in (_Process.client, dynamodb.shared_client()):
         _Process.recorder.attach(client)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -20,7 +21,6 @@ from django.utils import timezone
 from project.lab.plan import Row
 from project.lab.races import Race
 from sequences.testing.embedded import find_binary
-from sequences.testing.processes import output_of
 
 __all__ = ["COMPARISONS", "RACES", "Comparison", "Conditions", "comparisons", "keep_comparison", "keep_races", "races"]
 
@@ -40,7 +40,8 @@ class Conditions:
     def here(cls) -> Conditions:
         """Those of this moment."""
         binary = find_binary()
-        engine = output_of([str(binary), "--version"]) if binary else "moto"
+        command = [str(binary), "--version"]
+        engine = subprocess.check_output(command, text=True).strip() if binary else "moto"  # noqa: S603 - our own binary
         return cls(timezone.localdate().isoformat(), engine, os.cpu_count() or 1)
 
     @property

@@ -24,6 +24,7 @@ import django
 from django.conf import settings
 
 from project.lab import recipes
+from project.lab.client import plain_client
 from project.lab.meter import Meter, Usage
 from sequences import dynamodb
 
@@ -143,7 +144,7 @@ def _take_ours(job: Job, meter: Meter) -> Source:
 
 
 def _take_published(job: Job, meter: Meter) -> Source:
-    client = dynamodb.plain_client()
+    client = plain_client()
     meter.attach(client)
     table = job.table
     if job.values_only:

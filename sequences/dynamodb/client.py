@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -38,7 +38,6 @@ __all__ = [
     "caller",
     "lives",
     "now",
-    "plain_client",
     "region",
     "reset",
     "shared_client",
@@ -47,6 +46,7 @@ __all__ = [
 
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
 # The member that each answer must have; an answer without it is damaged.
+_NOT_MEASURED = nullcontext(None)
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
 
@@ -69,10 +69,12 @@ class _Client:
     def _options(self) -> ClientOptions:
         return client_options(self.alias)
 
-    @property
-    def made(self) -> Made | None:
-        """The client; None until it is made."""
-        return self._making.made
+    def ready(self, seconds: float) -> tuple[Made, float]:
+        """The client, and how many of the seconds are left when it is made. Raises what `get` raises."""
+        if made := self._making.made:
+            return made, seconds
+        began = time.monotonic()
+        return self.get(seconds), seconds - (time.monotonic() - began)
 
     def get(self, seconds: float = math.inf) -> Made:
         """The client. The first callers wait for it, at most so many seconds.
@@ -110,12 +112,6 @@ def reset() -> None:
 def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
     """A client of this process, for code that counts its requests. Raises NotConfigured and InvalidSequence."""
     return _client(alias).get().client
-
-
-def plain_client() -> DynamoDBClient:
-    """A client with botocore's defaults, including its retries, as a reader of an article makes it."""
-    with translate_errors("connect"):
-        return boto3.session.Session().client("dynamodb")
 
 
 def try_client(alias: str = DEFAULT_CLIENT) -> None:
@@ -187,34 +183,24 @@ def call(
     storage errors of `exceptions` and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     The request is measured as one of this `sequence`.
     """
-    if not metrics.on:
-        return _call(operation, request, seconds, client)
-    with metrics.request(sequence, operation) as measured:
-        answer = _call(operation, request, seconds, client)
-        measured.units = used_units(answer)
-    return answer
-
-
-def _call(operation: str, request: Mapping[str, Any], seconds: float, client: str) -> dict[str, Any]:
-    chosen, seconds = _client(client), granted(seconds)
-    made = chosen.made
-    if made is None:
-        began = time.monotonic()
-        made = chosen.get(seconds)
-        seconds -= time.monotonic() - began
-    with within(min(seconds, made.read_seconds)) as limit:
-        try:
-            with translate_errors(operation, limit):
-                answer = made.send(operation, request)
-        except TableMissing:
-            chosen.lives.forget()
-            raise
-        except UNREADABLE as error:
-            if not limit.sent:
-                raise  # our own mistake
-            raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
-    chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
-    member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
-    if member and member not in answer:
-        raise OutcomeUnknown(f"{operation}: the answer lacks its {member}.")
-    return answer
+    with metrics.request(sequence, operation) if metrics.on else _NOT_MEASURED as measured:
+        chosen = _client(client)
+        made, seconds = chosen.ready(granted(seconds))
+        with within(min(seconds, made.read_seconds)) as limit:
+            try:
+                with translate_errors(operation, limit):
+                    answer = made.send(operation, request)
+            except TableMissing:
+                chosen.lives.forget()
+                raise
+            except UNREADABLE as error:
+                if not limit.sent:
+                    raise  # our own mistake
+                raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
+        chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
+        member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
+        if member and member not in answer:
+            raise OutcomeUnknown(f"{operation}: the answer lacks its {member}.")
+        if measured:
+            measured.units = used_units(answer)
+        return answer

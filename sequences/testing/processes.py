@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import IO
 
-__all__ = ["HOST", "ChildProcess", "answers", "output_of", "port_is_free"]
+__all__ = ["HOST", "ChildProcess", "answers", "port_is_free"]
 
 HOST = "127.0.0.1"
 # Waits until its input closes, which happens when our process ends in any way. Then kills the child and everything that
@@ -90,8 +90,3 @@ def answers(port: int, host: str = HOST) -> bool:
     finally:
         connection.close()
     return True
-
-
-def output_of(command: Sequence[str]) -> str:
-    """What a program prints that ends by itself."""
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -8,6 +8,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from project.lab import recipes
+from project.lab.client import plain_client
 from sequences import dynamodb
 
 SCOPE = "ABC"
@@ -46,7 +47,7 @@ def new_table(endpoint: str) -> Callable[[], Table]:
     def make() -> Table:
         name = f"lab-{uuid4().hex}"
         dynamodb.create_table(name, {"pk": "S", "sk": "N"})
-        client = dynamodb.plain_client()
+        client = plain_client()
         recipes.prepare(client, name, SCOPE)
         return Table(name, client)
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from project.lab import comparison, recipes
+from project.lab.client import plain_client
 from project.lab.comparison import KEYS, compare
 from project.lab.plan import OURS, STRATEGIES, Plan, Prices
 from project.lab.recipes import BARE_PUT_ITEM
@@ -59,7 +60,7 @@ def test_a_half_made_item_fills_no_gap(endpoint: str, monkeypatch: pytest.Monkey
     """A number whose item still has its placeholder is a gap."""
 
     def stop_before_the_last_write(jobs: list[Job], at_start: object) -> list[Share]:
-        ((scope,), table, client) = jobs[0].scopes, jobs[0].table, dynamodb.plain_client()
+        ((scope,), table, client) = jobs[0].scopes, jobs[0].table, plain_client()
         half_made = {"number": {"N": "0"}, "request_name": {"S": "0-0"}}
         client.put_item(TableName=table, Item={"pk": {"S": scope}, "sk": {"N": "-1"}, **half_made})
         handed = array("q", [recipes.add_number(client, table, scope)])

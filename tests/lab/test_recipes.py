@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from project.lab import recipes
+from project.lab.client import plain_client
 from project.lab.losses import losing_proxy
 from sequences import dynamodb
 from sequences.services import put_next
@@ -125,7 +126,7 @@ def test_plain_add_drops_nothing(table: Table) -> None:
 
 def test_conditional_add_gives_up(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """When others are quicker at each of 11 tries, 0.01 s apart, the conditional addition ends without a number."""
-    rival = dynamodb.plain_client()
+    rival = plain_client()
     pauses: list[float] = []
 
     def be_quicker(**event: Any) -> None:

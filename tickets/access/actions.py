@@ -52,10 +52,15 @@ OF_OWN: Mapping[Action, Action] = {Action.CHANGE_OWN: Action.CHANGE, Action.VOID
 """For an action with one's own tickets: the same one with all tickets."""
 
 
+ALLOWED: Mapping[Role, frozenset[Action]] = {
+    role: frozenset(action for action, needed in NEEDED.items() if needed.rank <= role.rank) for role in Role
+}
+"""What each role may do."""
+
+
 def granted(access: Access, person: str, *, is_staff: bool) -> frozenset[Action]:
     """What a person may do in a project; nothing, if they may not see it."""
     role = Role.OWNER if is_staff else access.role_of(person)
     if role is None:
         return frozenset()
-    allowed = {action for action, needed in NEEDED.items() if needed.rank <= role.rank}
-    return frozenset(allowed & IN_ARCHIVE if access.archived else allowed)
+    return ALLOWED[role] & IN_ARCHIVE if access.archived else ALLOWED[role]

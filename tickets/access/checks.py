@@ -54,37 +54,40 @@ def has_permission(user: User, permission: str) -> bool:
 
 def require(user: User, action: Action, key: str | TicketKey) -> None:
     """Raise NotAllowed, ProjectArchived, or the error of a missing project or ticket, unless a person may do this."""
-    access = visible(user, key)
-    if action in granted(access, user.get_username(), is_staff=is_staff(user)):
+    access, allowed = _look(user, key)
+    if action in allowed:
         return
     project = project_of(key)
-    role = _role(user, access)
+    role = Role.OWNER if is_staff(user) else access.role_of(user.get_username())
+    assert role is not None
     if NEEDED[action].rank > role.rank:
         raise NotAllowed.without_role(NEEDED[action], project, role)
     assert action not in IN_ARCHIVE
     raise ProjectArchived(project)
 
 
-def visible(user: User, key: str | TicketKey) -> Access:
-    """The access to a project that a person may see. Raises TicketNotFound or ProjectNotFound for any other one."""
-    project = project_of(key)
-    missing = TicketNotFound(key) if isinstance(key, TicketKey) else ProjectNotFound(project)
+def _look(user: User, key: str | TicketKey) -> tuple[Access, frozenset[Action]]:
+    """The access to a project that a person may see, and what they may do there. Raises the error of a missing one."""
     try:
-        access = store.find_access(project)
+        access = store.find_access(project_of(key))
     except NotFound as error:
-        raise missing from error
-    if not granted(access, user.get_username(), is_staff=is_staff(user)):
-        raise missing
-    return access
+        raise _missing(key) from error
+    allowed = granted(access, user.get_username(), is_staff=is_staff(user))
+    if not allowed:
+        raise _missing(key)
+    return access, allowed
+
+
+def _missing(key: str | TicketKey) -> NotFound:
+    return TicketNotFound(key) if isinstance(key, TicketKey) else ProjectNotFound(project_of(key))
 
 
 def actions_of(user: User, key: str | TicketKey) -> frozenset[Action]:
     """What a person may do in a project; nothing, if there is none, or they may not see it."""
     try:
-        access = visible(user, key)
+        return _look(user, key)[1]
     except NotFound:
         return frozenset()
-    return granted(access, user.get_username(), is_staff=is_staff(user))
 
 
 def only_by(user: User, action: Action, key: TicketKey) -> str | None:
@@ -185,9 +188,3 @@ def seen_by(user: User) -> str | None:
 def is_staff(user: User) -> bool:
     """Whether a person sees and does everything in all projects."""
     return user.is_active and (user.is_staff or user.is_superuser)
-
-
-def _role(user: User, access: Access) -> Role:
-    role = Role.OWNER if is_staff(user) else access.role_of(user.get_username())
-    assert role is not None
-    return role

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pytest
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
-from sequences import dynamodb
 from sequences.testing import moto_engine
 from sequences.testing.callers import at_once
 from sequences.testing.moto_server import patched_moto
@@ -19,7 +19,7 @@ from sequences.testing.moto_server import patched_moto
 def client() -> Iterator[Any]:
     """A client of patched moto, with the table `items`."""
     with moto_engine():
-        client = dynamodb.plain_client()
+        client = boto3.client("dynamodb")
         client.create_table(
             TableName="items",
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
