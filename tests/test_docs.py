@@ -42,7 +42,8 @@ from sequences.logs import FIELDS as FIELDS_OF_LOG
 from sequences.metrics import INSTRUMENTS
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
-from tickets.services import create_project, create_ticket
+from tickets.project_services import create_project
+from tickets.services import create_ticket
 
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")

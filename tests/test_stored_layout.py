@@ -27,7 +27,7 @@ from sequences.types import Dated, Scope
 from tests.sequences.support import give_each_scope_its_place, tables_of
 from tests.test_docs import cells, section
 from tests.tickets.sales.support import LINES, drafted, issued
-from tickets import services
+from tickets import moves, project_services, services
 from tickets.access import members
 from tickets.sales import services as sales
 from tickets.timeline import services as timeline
@@ -144,8 +144,8 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
 def run_the_sample() -> None:
     """Store one row of each kind that the sample stores."""
     for key in ("ABC", "XYZ", "OLD"):
-        services.create_project(key=key, name=key, open="file", by="ann", idempotency_token=key)
-    services.rename_project("OLD", new_key="NEW", by="ann")
+        project_services.create_project(key=key, name=key, open="file", by="ann", idempotency_token=key)
+    project_services.rename_project("OLD", new_key="NEW", by="ann")
     User.objects.create_user("bob")
     members.set_member("ABC", "bob", role="member", by="ann")
     content: dict[str, Any] = {"title": "a", "description": "b", "assignee": "bob", "labels": ["hot"]}
@@ -161,8 +161,8 @@ def run_the_sample() -> None:
     services.void_ticket(two, by="ann", reason="twice", idempotency_token="v")
     services.void_ticket(three, by="ann", reason="twice")
     services.restore_ticket(three, by="ann", reason="not twice")
-    moved = services.move_ticket(one, to="XYZ", by="ann").ticket
-    services.move_ticket(moved.key, to="NEW", by="ann")
+    moved = moves.move_ticket(one, to="XYZ", by="ann").ticket
+    moves.move_ticket(moved.key, to="NEW", by="ann")
     changes.void("tickets", 4, scope="ABC", **SIGNED)
     race("invoices", Dated.of(None, "2026"))
     invoice = issued(date(2026, 1, 2))

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from sequences.storage import new_token
-from tickets import selectors, services, validators
+from tickets import project_services, selectors, validators
 from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import (
@@ -51,7 +51,9 @@ def project_new(request: HttpRequest) -> HttpResponse:
     form = NewProjectForm(sent(request))
     if form.is_valid():
         with form.refusals():
-            made = services.create_project(**form.content, by=author(request), idempotency_token=form.one_time_token)
+            made = project_services.create_project(
+                **form.content, by=author(request), idempotency_token=form.one_time_token
+            )
             require_project_in_sight(request.user, made)
             project = made.value
             messages.success(request, f"Project {project.key} is ready for its first ticket.")
@@ -83,7 +85,9 @@ def project_edit(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     form = ProjectChangeForm(typed) if typed is not None else ProjectChangeForm.of(selectors.get_project(key))
     if form.is_valid():
         with form.refusals():
-            changed = services.update_project(key, version=form.version_read, changes=form.content, by=author(request))
+            changed = project_services.update_project(
+                key, version=form.version_read, changes=form.content, by=author(request)
+            )
             messages.success(request, f"Project {changed.key} is changed.")
             return redirect("tickets:project", changed.key)
     return form_page(request, "tickets/project_edit.html", form, key=key)
@@ -105,7 +109,7 @@ def project_unarchive(request: HttpRequest, key: str) -> HttpResponse:
 
 def _archive(request: HttpRequest, key: str, *, archived: bool) -> HttpResponse:
     if request.method == "POST":
-        services.archive_project(key, archived=archived, by=author(request))
+        project_services.archive_project(key, archived=archived, by=author(request))
         messages.success(request, f"{key} is {'in' if archived else 'out of'} the archive.")
     return redirect("tickets:project", key)
 

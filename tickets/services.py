@@ -1,6 +1,6 @@
-"""The writes: projects are made and changed; tickets are filed, changed, moved, voided and restored.
+"""The writes of tickets: they are filed, changed, voided and restored.
 
-The reads are in `selectors`, and the comments in `timeline`.
+The reads are in `selectors`. Other writes are in `moves`, `project_services`, and `timeline`.
 
 Every function checks its arguments by `validators`, and raises InvalidInput with a message for each wrong field.
 Besides the errors that it names, it may raise `SequenceUnavailable`, `SequenceContention` and `StorageRefused` of
@@ -12,23 +12,18 @@ out once. Every person has tokens of their own: equal tokens of two people are d
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.utils import timezone
 
 from sequences import put_next
-from sequences.actions import Put, value_text
-from sequences.exceptions import AlsoRefused, ScopeNotFound
-from sequences.storage import free_number, new_token
+from sequences.exceptions import ScopeNotFound
 from sequences.types import Allocation
 from tickets import selectors, store, validators
 from tickets.exceptions import (
     ContentGone,
-    InvalidInput,
     NotAllowed,
-    ProjectChanged,
     ProjectNotFound,
     StaleVersion,
     TicketMoved,
@@ -36,10 +31,9 @@ from tickets.exceptions import (
 )
 from tickets.repeats import fingerprint, stored_already, token_of
 from tickets.tables import Row, to_row
-from tickets.timeline.recording import MOST_RACES, Recorded, Step, record
-from tickets.timeline.recording import SEQUENCE as TIMELINE
+from tickets.timeline.recording import Recorded, Step, record
 from tickets.timeline.types import Kind
-from tickets.types import Opening, Project, Status, Stored, Ticket, TicketKey, TicketStored, Void
+from tickets.types import Status, Ticket, TicketKey, TicketStored, Void
 
 logger = logging.getLogger(__name__)
 
@@ -47,84 +41,6 @@ T = TypeVar("T")
 
 SEQUENCE = "tickets"
 SEALED_FOR = timedelta(days=30)  # the content of a void ticket
-
-
-def create_project(
-    *,
-    key: str,
-    name: str,
-    description: str = "",
-    open: str = Opening.NO,  # noqa: A002 - the name of the field
-    by: str,
-    idempotency_token: str | None = None,
-) -> Stored[Project]:
-    """Make a project with an owner. Its tickets are numbered from 1. Raises ProjectExists.
-
-    One write of two rows, and a third that remembers the token. A repeat with the same token makes nothing, and returns
-    the project as it is now, for ever, by two reads. Raises IdempotencyMismatch if the token was used for another one.
-    """
-    about = validators.clean({"key": key, "name": name, "description": description, "open": open}, validators.PROJECT)
-    token, project = token_of(by, idempotency_token), Project(**about)
-    if store.insert_project(project, owner=by, created_at=timezone.now(), token=token):
-        logger.info("project %s created by %s", project.key, by)
-        return Stored(value=project, replayed=False)
-    with stored_already():
-        return Stored(value=store.find_inserted(project, token=token), replayed=True)
-
-
-def rename_project(key: str, *, new_key: str, by: str) -> Project:
-    """Give a project a new key. Its tickets keep their numbers, and its former keys lead to it for ever.
-
-    Raises what `update_project` raises. A repeat changes nothing.
-    """
-    return update_project(key, changes={"key": new_key}, by=by)
-
-
-def update_project(key: str, *, changes: Mapping[str, Any], by: str, version: int | None = None) -> Project:
-    """Change the key, the name or the description of a project that is still at this version; None means any.
-
-    Also changes what everybody may do in it (`open`). A new key must never have been a key of another project. Other
-    processes show the former key for up to 30 s. Raises ProjectNotFound, ProjectExists, StaleVersion, or ProjectChanged
-    if it has another key than the one that is to be replaced. One read and one write, again for each lost race.
-    """
-    about = validators.clean(changes, validators.PROJECT)
-    return _change_project(key, about, by=by, version=version)
-
-
-def archive_project(key: str, *, archived: bool = True, by: str) -> Project:
-    """Put a project into the archive, where it can only be read, or take it out. A repeat changes nothing.
-
-    Other processes write into it for up to 5 s more. Raises ProjectNotFound. One read and one write.
-    """
-    return _change_project(key, {"archived": archived}, by=by)
-
-
-def _change_project(key: str, about: Mapping[str, Any], *, by: str, version: int | None = None) -> Project:
-    """Change a project. Without a version, the change is tried again on what others have made of it meanwhile."""
-    for _ in range(MOST_RACES - 1):
-        try:
-            return _try_to_change(key, about, by=by, version=version)
-        except StaleVersion:
-            if version is not None:
-                raise
-    return _try_to_change(key, about, by=by, version=version)
-
-
-def _try_to_change(key: str, about: Mapping[str, Any], *, by: str, version: int | None) -> Project:
-    old = selectors.get_project(key)
-    if version not in (None, old.version):
-        raise StaleVersion(old)
-    if replace(old, **about) == old:
-        return old
-    new = replace(old, **about, version=old.version + 1)
-    if new.key != old.key != key:
-        raise ProjectChanged(key, old.key)
-    store.change_project(old, new, at=timezone.now(), by=by)
-    if new.archived != old.archived:
-        logger.info("project %s %s by %s", new.key, "archived" if new.archived else "taken out of the archive", by)
-    if new.key != old.key:
-        logger.info("project %s renamed to %s by %s", old.key, new.key, by)
-    return new
 
 
 def create_ticket(
@@ -314,66 +230,6 @@ def _stored(key: TicketKey, recorded: Recorded) -> TicketStored:
     if recorded.replayed:
         return replayed(key)
     return TicketStored(ticket=store.ticket_from_row(recorded.row), replayed=False)
-
-
-def move_ticket(
-    key: TicketKey, *, to: str, by: str, version: int | None = None, idempotency_token: str | None = None
-) -> TicketStored:
-    """Move a ticket to the next number of another project. Its former number stays, and leads to it for ever.
-
-    Both happen in one transaction, or nothing does. A repeat with the same token moves nothing and returns the ticket
-    as it is now, for ever; a token names one move of this ticket. Raises TicketNotFound; InvalidInput about `to` if
-    there is no such project, or the ticket is in it; StaleVersion if the ticket is not at `version`; TicketMoved and
-    TicketVoided; IdempotencyMismatch if the token was used to move this ticket to another project. Three reads and
-    one write of three rows: 6 write units, if each has at most 1 KB. A ticket that has moved before takes 2 more.
-    """
-    target = _target(to)
-    change = token_of(by, idempotency_token) or new_token()
-    row = store.find_row(key)
-    for _ in range(MOST_RACES):
-        if store.has_left(row, target, change=change):
-            return replayed(store.key_of(**row["moved_to"]))
-        _require_movable(key, row, target, version)
-        now = timezone.now()
-        content = store.moved_row(row, at=now, by=by)
-        also = [*store.leaving(row, target, at=now, by=by, change=change), _moving(row, target, at=now, by=by)]
-        try:
-            stored = put_next(SEQUENCE, content, scope=target, also=also)
-        except AlsoRefused as refused:
-            if refused.index == 0:  # not the timeline, which somebody else has written
-                row = refused.old
-            continue
-        moved = store.ticket_from_row({**content, "pk": target, "sk": stored.value})
-        logger.info("ticket %s moved to %s by %s", key, moved.key, by)
-        return TicketStored(ticket=moved, replayed=False, allocation=stored)
-    raise StaleVersion(store.ticket_from_row(row))
-
-
-def _moving(row: Row, target: str, *, at: datetime, by: str) -> Put:
-    """The event of a move under the next number of the timeline, which rides with the ticket's own next number."""
-    scope = store.timeline_of(row)
-    number = free_number(TIMELINE, scope=scope)
-    keys = [str(store.key_of(row["pk"], row["sk"])), value_text(f"{store.renames.key(target)}-{{value}}")]
-    return store.event_at(scope, number, store.event_row(Kind.MOVE, by=by, at=at, changes={"key": keys}))
-
-
-def _require_movable(key: TicketKey, row: Row, target: str, version: int | None) -> None:
-    """Raise TicketMoved, TicketVoided or StaleVersion, or InvalidInput if the ticket is in the target project."""
-    store.require_content(key, row)
-    ticket = store.ticket_from_row(row)
-    if row["pk"] == target:
-        raise InvalidInput({"to": f"{ticket.key} is in this project already."})
-    if version not in (None, ticket.version):
-        raise StaleVersion(ticket)
-
-
-def _target(project: str) -> str:
-    """The partition of the project that a ticket moves to."""
-    key = validators.clean({"to": project}, validators.MOVE)["to"]
-    try:
-        return store.find_partition(key)
-    except ProjectNotFound as error:
-        raise InvalidInput({"to": str(error)}) from error
 
 
 def replayed(key: TicketKey, row: Row | None = None) -> TicketStored:

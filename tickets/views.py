@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from tickets import selectors, services
+from tickets import moves, selectors, services
 from tickets.access.actions import Action
 from tickets.access.checks import (
     actions_with,
@@ -139,7 +139,7 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
         with form.refusals(), in_sight_of(request.user):
             require_target(request.user, form.content["to"])
             with measured() as cost:
-                moved = services.move_ticket(
+                moved = moves.move_ticket(
                     key,
                     **form.content,
                     version=form.version_read,

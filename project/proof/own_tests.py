@@ -222,6 +222,7 @@ OWN_TESTS = {
     "tickets/sales/validators.py": ("services", "api", "pages", "schema"),
     "tickets/selectors.py": ("services", "api", "lists/pages", "project_list", "numbers", "pages"),
     "tickets/services.py": ("moves", "renames", "timeline", "guarded", "in_place"),
+    "tickets/project_services.py": ("services", "renames", "project_list", "versions"),
     "tickets/store/lists.py": ("lists/pages", "pages", "api"),
     "tickets/store/members.py": ("access/members", "access/rules", "services", "project_list"),
     "tickets/store/mentions.py": ("markdown", "ticket_page", "deployment", "timeline"),

@@ -26,7 +26,7 @@ def when_ready(server: object) -> None:
     from django.conf import settings
 
     from sequences.registry import strategies
-    from tickets.services import create_project
+    from tickets.project_services import create_project
 
     orders = settings.SEQUENCES["orders"]
     in_blocks = {**orders, "STRATEGY": BLOCKS, "OPTIONS": {**orders["OPTIONS"], "block_size": 8}}

@@ -29,7 +29,7 @@ from sequences import dynamodb
 from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
-from tickets import services
+from tickets import project_services, services
 from tickets.types import TicketKey, TicketStored
 
 PREFIX = "machine_"
@@ -112,7 +112,7 @@ class Tickets(RuleBasedStateMachine):
         self.model: list[dict[int, Told]] = [{}, {}]
         self.tokens = 0
         for key in self.keys:
-            services.create_project(key=key, name=key, by=PERSON)
+            project_services.create_project(key=key, name=key, by=PERSON)
 
     def new_request(self, project: int, title: str) -> Request:
         """A request with a new token."""

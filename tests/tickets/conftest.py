@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from sequences import dynamodb
 from sequences.commit import retries
 from sequences.exceptions import NotWritten, OutcomeUnknown, StorageError
-from tickets import services
+from tickets import project_services, services
 from tickets.types import Project, Ticket
 
 PERMISSIONS = ["add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice"]
@@ -49,7 +49,7 @@ def api(ann: User) -> APIClient:
 @pytest.fixture
 def abc(tables: str) -> Project:
     """A project without tickets."""
-    return services.create_project(key="ABC", name="Alphabet", by="ann").value
+    return project_services.create_project(key="ABC", name="Alphabet", by="ann").value
 
 
 @pytest.fixture

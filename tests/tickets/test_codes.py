@@ -17,7 +17,7 @@ from sequences import changes, exceptions
 from sequences.changes import void
 from sequences.rest.answers import ProblemAnswers
 from tests.tickets.support import problem_of
-from tickets import services
+from tickets import moves, project_services, services
 from tickets.access import members
 from tickets.api.tickets import TicketList
 from tickets.problems import PROBLEMS
@@ -177,7 +177,7 @@ def idempotency_mismatch(scene: Scene) -> Any:
 
 def project_changed(scene: Scene) -> Any:
     """A rename of a key that is not the present one."""
-    services.rename_project("ABC", new_key="NEW", by="bob")
+    project_services.rename_project("ABC", new_key="NEW", by="bob")
     return scene.api.patch("/api/projects/ABC/", {"key": "OTHER", "version": 2})
 
 
@@ -221,9 +221,9 @@ def stale_tag(scene: Scene) -> Any:
 
 def ticket_moved(scene: Scene) -> Any:
     """A change of a ticket under its former key."""
-    services.create_project(key="XYZ", name="Rest", by="bob")
-    services.move_ticket(ABC_1, to="XYZ", by="bob")
-    services.update_project("XYZ", changes={"open": "read"}, by="bob")
+    project_services.create_project(key="XYZ", name="Rest", by="bob")
+    moves.move_ticket(ABC_1, to="XYZ", by="bob")
+    project_services.update_project("XYZ", changes={"open": "read"}, by="bob")
     return scene.api.patch("/api/tickets/ABC-1/", {"version": 2, "title": "z"})
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from sequences.registry import strategies
 from tests.tickets.test_pages import hidden, text_of
-from tickets import services
+from tickets import project_services, services
 from tickets.types import Project, Ticket
 
 TOOK = (
@@ -58,7 +58,7 @@ def test_who_shares_a_request_is_told_so(browser: Client, abc: Project, monkeypa
 
 def test_a_moved_ticket_says_what_it_took(browser: Client, ticket: Ticket) -> None:
     """A move is counted with all its rows."""
-    services.create_project(key="XYZ", name="Rest", by="ann")
+    project_services.create_project(key="XYZ", name="Rest", by="ann")
     page = text_of(browser.post("/ABC-1/move/", {"to": "XYZ", "version": "1", "token": "t"}, follow=True))
     assert "ABC-1 has moved here." in page
     assert [idea for _, idea in re.findall(TOOK, page)] == ["the highest sort key plus one"]

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from sequences import dynamodb
 from sequences.ops.deployment import template
 from tests.tickets.sales.support import issued
-from tickets import selectors, services
+from tickets import moves, project_services, selectors, services
 from tickets.access import members
 from tickets.timeline.services import add_comment
 from tickets.types import TicketKey
@@ -74,17 +74,17 @@ def test_the_policy_is_enough(tables: str, asked: set[Asked]) -> None:
     """Everything that people do with projects, tickets, comments, orders and invoices is allowed."""
     User.objects.create(username="ben")
     for key in ("ABC", "XYZ"):
-        services.create_project(key=key, name=key, by="ann")
+        project_services.create_project(key=key, name=key, by="ann")
     members.set_member("ABC", "ben", role="reporter", by="ann")
     members.remove_member("ABC", "ben", by="ann")
     for opening in ("no", "file"):
-        services.update_project("ABC", changes={"open": opening}, by="ann")
+        project_services.update_project("ABC", changes={"open": opening}, by="ann")
     for title in ("First", "Second"):
         services.create_ticket("ABC", title=title, reporter="ann", idempotency_token=title)
     first, second = (TicketKey(project="ABC", number=number) for number in (1, 2))
     add_comment(first, text="See ABC-2", by="ann")
     services.update_ticket(first, version=None, changes={"status": "done"}, by="ann")
-    services.move_ticket(first, to="XYZ", by="ann")
+    moves.move_ticket(first, to="XYZ", by="ann")
     services.void_ticket(second, reason="Twice", by="ann")
     services.restore_ticket(second, by="ann")
     selectors.list_tickets("ABC")

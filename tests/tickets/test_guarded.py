@@ -7,7 +7,7 @@ from django.test import Client
 
 from sequences.changes import advance, freeze, thaw, void
 from sequences.exceptions import SequenceFrozen
-from tickets import services
+from tickets import moves, project_services, services
 from tickets.selectors import get_ticket
 from tickets.timeline.selectors import list_events
 from tickets.timeline.services import add_comment
@@ -43,12 +43,12 @@ def test_a_voided_ticket_is_void(ticket: Ticket) -> None:
 
 def test_a_frozen_timeline(ticket: Ticket) -> None:
     """While the timeline of a ticket is frozen the ticket is not moved, changed or commented on; then it goes on."""
-    services.create_project(key="XYZ", name="Rest", by="ann")
+    project_services.create_project(key="XYZ", name="Rest", by="ann")
     add_comment(ticket.key, text="first", by="bob")
     freeze("timeline", scope="ABC#1", by="root", reason="Under inquiry.")
     before = get_ticket(ticket.key)
     acts: list[Callable[[], object]] = [
-        lambda: services.move_ticket(ticket.key, to="XYZ", by="bob"),
+        lambda: moves.move_ticket(ticket.key, to="XYZ", by="bob"),
         lambda: services.update_ticket(ticket.key, version=1, changes={"title": "x"}, by="bob"),
         lambda: services.void_ticket(ticket.key, by="bob"),
         lambda: add_comment(ticket.key, text="x", by="bob"),
@@ -58,7 +58,7 @@ def test_a_frozen_timeline(ticket: Ticket) -> None:
             act()
     assert get_ticket(ticket.key) == before
     thaw("timeline", scope="ABC#1", by="root", reason="Done.")
-    moved = services.move_ticket(ticket.key, to="XYZ", by="bob").ticket
+    moved = moves.move_ticket(ticket.key, to="XYZ", by="bob").ticket
     assert [(event.number, event.kind) for event in list_events(moved).results] == [
         (1, "comment"),
         (2, "skipped"),

@@ -19,7 +19,7 @@ from sequences.registry import strategies
 from tests.tickets.conftest import WRITES
 from tests.tickets.support import problem_of, wrong_fields
 from tests.tickets.test_services import ABC_1, file, requests_from_now
-from tickets import selectors, services
+from tickets import moves, project_services, selectors, services
 from tickets.exceptions import InvalidInput, StaleVersion, TicketMoved, TicketNotFound, TicketVoided
 from tickets.timeline.recording import MOST_RACES
 from tickets.types import Project, Status, Ticket, TicketKey
@@ -31,12 +31,12 @@ DEF_1, XYZ_1 = TicketKey(project="DEF", number=1), TicketKey(project="XYZ", numb
 def projects(abc: Project) -> None:
     """Three projects without tickets: ABC, DEF and XYZ."""
     for key in ("DEF", "XYZ"):
-        services.create_project(key=key, name=key, by="ann")
+        project_services.create_project(key=key, name=key, by="ann")
 
 
 def move(key: TicketKey = ABC_1, to: str = "XYZ", *, token: str | None = None, version: int | None = None) -> Ticket:
     """Move a ticket, as Bob."""
-    return services.move_ticket(key, to=to, by="bob", version=version, idempotency_token=token).ticket
+    return moves.move_ticket(key, to=to, by="bob", version=version, idempotency_token=token).ticket
 
 
 def place_of(key: TicketKey) -> TicketKey:
@@ -68,7 +68,7 @@ def before_the_write(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], 
             something()
             return put_next(*args, **kwargs)
 
-        monkeypatch.setattr(services, "put_next", put)
+        monkeypatch.setattr(moves, "put_next", put)
 
     return happen
 
@@ -141,7 +141,7 @@ class TestMoving:
         with caplog.at_level(logging.INFO, "tickets"):
             for _ in range(2):
                 move(token="t")
-        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.services"]
+        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.moves"]
         assert lines == ["ticket ABC-1 moved to XYZ-1 by bob"]
 
 
@@ -238,9 +238,9 @@ class TestChains:
 class TestRepeats:
     def test_a_repeat_moves_nothing(self, ticket: Ticket) -> None:
         """A repeat with the same token, from any process, gets the ticket as the first request moved it."""
-        first = services.move_ticket(ABC_1, to="XYZ", by="bob", version=1, idempotency_token="t")
+        first = moves.move_ticket(ABC_1, to="XYZ", by="bob", version=1, idempotency_token="t")
         dynamodb.reset()
-        again = services.move_ticket(ABC_1, to="XYZ", by="bob", version=1, idempotency_token="t")
+        again = moves.move_ticket(ABC_1, to="XYZ", by="bob", version=1, idempotency_token="t")
         assert (first.replayed, again.replayed) == (False, True)
         assert again.ticket == first.ticket
         assert file("next", "XYZ").ticket.number == 2
@@ -261,7 +261,7 @@ class TestRepeats:
         """The same token of another person is another request, which comes too late."""
         move(token="t")
         with pytest.raises(TicketMoved):
-            services.move_ticket(ABC_1, to="XYZ", by="ann", idempotency_token="t")
+            moves.move_ticket(ABC_1, to="XYZ", by="ann", idempotency_token="t")
 
     def test_a_repeat_of_filing_finds_a_ticket_that_has_moved(self, abc: Project) -> None:
         """Who files again with the same token gets the ticket where it is now."""

@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests.tickets.test_pages import text_of
 from tests.tickets.test_services import requests_from_now
-from tickets import selectors, services
+from tickets import project_services, selectors, services
 from tickets.project_views import PROJECTS_A_PAGE
 from tickets.types import Ticket, TicketKey
 
@@ -23,12 +23,14 @@ def shown(response: Any) -> list[str]:
 def many(tables: str) -> None:
     """Forty projects P00 to P39, the last of which is called "Straße"."""
     for number in range(40):
-        services.create_project(key=f"P{number:02}", name="Straße" if number == 39 else f"Name {number}", by="ann")
+        project_services.create_project(
+            key=f"P{number:02}", name="Straße" if number == 39 else f"Name {number}", by="ann"
+        )
 
 
 def test_a_project_says_how_far_it_is(browser: Client, ticket: Ticket) -> None:
     """How many tickets it ever had, and when the last one was filed; void ones count."""
-    services.create_project(key="NEW", name="New", by="ann")
+    project_services.create_project(key="NEW", name="New", by="ann")
     services.create_ticket("ABC", title="x", reporter="ann")
     services.void_ticket(TicketKey(project="ABC", number=2), by="ann")
     lines = re.findall("(?s)<small>(.*?)</small>", text_of(browser.get("/")))
@@ -65,7 +67,7 @@ def test_projects_are_found_by_key_or_name(
 
 def test_nobody_finds_what_they_may_not_see(browser: Client, many: None) -> None:
     """A project of somebody else is not found."""
-    services.create_project(key="XYZ", name="Secret", by="bob")
+    project_services.create_project(key="XYZ", name="Secret", by="bob")
     page = browser.get("/?text=secret")
     assert shown(page) == []
     assert "There are no such projects here." in text_of(page)

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from sequences.ops.audit import audit
 from sequences.registry import strategies
 from tests.tickets.test_services import ABC_1, file, requests_from_now
-from tickets import renames, selectors, services, store
+from tickets import moves, project_services, renames, selectors, services, store
 from tickets.exceptions import InvalidInput, ProjectChanged, ProjectExists, ProjectNotFound, TicketMoved
 from tickets.types import Project, Ticket, TicketKey
 
@@ -24,7 +24,7 @@ XYZ_1 = TicketKey(project="XYZ", number=1)
 
 def rename(key: str = "ABC", new_key: str = "XYZ") -> Project:
     """Give a project another key, as Bob."""
-    return services.rename_project(key, new_key=new_key, by="bob")
+    return project_services.rename_project(key, new_key=new_key, by="bob")
 
 
 @contextmanager
@@ -60,16 +60,16 @@ class TestRenaming:
         assert str(file("next", "ABC").ticket.key) == "XYZ-2"
         assert [str(one.key) for one in selectors.list_tickets("ABC").results] == ["XYZ-2", "XYZ-1"]
         assert services.void_ticket(ABC_1, by="ann").ticket.key == XYZ_1
-        assert services.update_project("ABC", changes={"name": "Letters"}, by="ann").name == "Letters"
+        assert project_services.update_project("ABC", changes={"name": "Letters"}, by="ann").name == "Letters"
 
     def test_a_former_key_is_never_given_away(self, abc: Project) -> None:
         """No project can be made under a key, or renamed to a key, that another project ever had."""
-        services.create_project(key="DEF", name="Other", by="ann")
+        project_services.create_project(key="DEF", name="Other", by="ann")
         rename()
         rename("XYZ", "NEW")
         for taken in ("ABC", "XYZ", "NEW"):
             with pytest.raises(ProjectExists):
-                services.create_project(key=taken, name="Thief", by="ann")
+                project_services.create_project(key=taken, name="Thief", by="ann")
             with pytest.raises(ProjectExists):
                 rename("DEF", taken)
         assert keys_listed() == ["DEF", "NEW"]
@@ -77,7 +77,7 @@ class TestRenaming:
 
     def test_a_key_that_is_in_use_is_refused(self, ticket: Ticket) -> None:
         """A project cannot take the key of another one, and stays as it was."""
-        services.create_project(key="XYZ", name="Rest", by="ann")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
         with pytest.raises(ProjectExists, match="XYZ"):
             rename()
         assert keys_listed() == ["ABC", "XYZ"]
@@ -126,7 +126,7 @@ class TestRenaming:
     def test_a_name_is_changed_alone(self, abc: Project) -> None:
         """A project that was never renamed gets another name under its key, again and again."""
         for version, name in ((2, "Letters"), (3, "Signs")):
-            changed = services.update_project("ABC", changes={"name": name}, by="bob")
+            changed = project_services.update_project("ABC", changes={"name": name}, by="bob")
             assert changed == Project(key="ABC", name=name, description="", version=version)
             assert selectors.get_project("ABC") == changed
             assert selectors.list_projects().results == (changed,)
@@ -134,7 +134,7 @@ class TestRenaming:
     def test_name_and_description_are_changed_together(self, abc: Project) -> None:
         """The project and its entry in the list have the same new fields."""
         changes = {"key": "XYZ", "name": "Letters", "description": "A to C."}
-        changed = services.update_project("ABC", changes=changes, by="bob")
+        changed = project_services.update_project("ABC", changes=changes, by="bob")
         assert changed == Project(key="XYZ", name="Letters", description="A to C.", version=2)
         assert selectors.get_project("XYZ") == changed
         assert selectors.list_projects().results == (changed,)
@@ -144,8 +144,8 @@ class TestRenaming:
         with caplog.at_level(logging.INFO, "tickets"):
             rename()
             rename()
-            services.update_project("XYZ", changes={"name": "Letters"}, by="bob")
-        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.services"]
+            project_services.update_project("XYZ", changes={"name": "Letters"}, by="bob")
+        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.project_services"]
         assert lines == ["project ABC renamed to XYZ by bob"]
 
     def test_wrong_fields_are_refused(self, abc: Project) -> None:
@@ -156,9 +156,9 @@ class TestRenaming:
             ({"owner": "x"}, "owner"),
         ):
             with pytest.raises(InvalidInput) as refused:
-                services.update_project("ABC", changes=changes, by="ann")
+                project_services.update_project("ABC", changes=changes, by="ann")
             assert set(refused.value.message_dict) == {field}
-        assert services.update_project("ABC", changes={}, by="ann") == selectors.get_project("ABC") == abc
+        assert project_services.update_project("ABC", changes={}, by="ann") == selectors.get_project("ABC") == abc
 
     def test_an_unknown_project_is_not_found(self, abc: Project) -> None:
         """What does not exist cannot be renamed."""
@@ -185,22 +185,22 @@ class TestNumbers:
 
     def test_tickets_move_between_renamed_projects(self, ticket: Ticket) -> None:
         """A ticket moves by former keys of both projects; its own former key and a repeat still find it."""
-        services.create_project(key="DEF", name="Other", by="ann")
+        project_services.create_project(key="DEF", name="Other", by="ann")
         rename()
         rename("DEF", "GHI")
-        moved = services.move_ticket(ABC_1, to="DEF", by="bob", idempotency_token="t").ticket
+        moved = moves.move_ticket(ABC_1, to="DEF", by="bob", idempotency_token="t").ticket
         assert str(moved.key) == "GHI-1"
         rename("GHI", "JKL")
         with pytest.raises(TicketMoved, match="XYZ-1 has moved: it is JKL-1 now"):
             selectors.get_ticket(XYZ_1)
-        again = services.move_ticket(ABC_1, to="DEF", by="bob", idempotency_token="t")
+        again = moves.move_ticket(ABC_1, to="DEF", by="bob", idempotency_token="t")
         assert (again.replayed, str(again.ticket.key)) == (True, "JKL-1")
 
     def test_a_project_is_the_same_by_all_its_keys(self, ticket: Ticket) -> None:
         """A ticket cannot be moved to its own project by a former key."""
         rename()
         with pytest.raises(InvalidInput, match="in this project already"):
-            services.move_ticket(XYZ_1, to="ABC", by="bob")
+            moves.move_ticket(XYZ_1, to="ABC", by="bob")
 
 
 class TestOtherProcesses:
@@ -212,7 +212,7 @@ class TestOtherProcesses:
             lambda: selectors.list_tickets("XYZ").results[0].project,
             lambda: file("x", "XYZ").ticket.project,
             lambda: services.update_ticket(XYZ_1, version=1, changes={"title": "x"}, by="ann").ticket.project,
-            lambda: services.rename_project("XYZ", new_key="XYZ", by="ann").key,
+            lambda: project_services.rename_project("XYZ", new_key="XYZ", by="ann").key,
         ],
     )
     def test_a_new_key_works_at_once(self, ticket: Ticket, act: Callable[[], str]) -> None:
@@ -271,7 +271,7 @@ class TestOtherProcesses:
         with pytest.raises(ProjectChanged, match="Project ABC is project DEF now"):
             rename()
         assert selectors.get_project("ABC").key == "DEF"
-        assert services.create_project(key="XYZ", name="Rest", by="ann").value.key == "XYZ"
+        assert project_services.create_project(key="XYZ", name="Rest", by="ann").value.key == "XYZ"
 
     def test_many_renames_at_the_same_moment_leave_one_key(self, ticket: Ticket) -> None:
         """Of eight who rename a project at the same moment one wins, and the keys of the others stay free."""
@@ -288,13 +288,13 @@ class TestOtherProcesses:
         assert selectors.get_ticket(ABC_1).project == winner
         for number in range(8):
             if winner != f"NEW{number}":
-                services.create_project(key=f"NEW{number}", name="Free", by="ann")
+                project_services.create_project(key=f"NEW{number}", name="Free", by="ann")
 
     def test_pages_of_the_list_are_full(self, abc: Project) -> None:
         """A page of projects has as many as were wanted, however many former keys are between them."""
         for number in range(4):
             rename(f"ABC{number - 1}" if number else "ABC", f"ABC{number}")
-        services.create_project(key="DEF", name="Other", by="ann")
+        project_services.create_project(key="DEF", name="Other", by="ann")
         page = selectors.list_projects(limit=1)
         assert [project.key for project in page.results] == ["ABC3"]
         page = selectors.list_projects(limit=1, cursor=page.next_cursor)
@@ -339,7 +339,7 @@ class TestREST:
     )
     def test_a_wrong_change_is_refused(self, api: APIClient, abc: Project, body: dict[str, str], status: int) -> None:
         """A key that is none, or is taken, and an unknown field, change nothing."""
-        services.create_project(key="DEF", name="Other", by="ann")
+        project_services.create_project(key="DEF", name="Other", by="ann")
         assert api.patch("/api/projects/ABC/", {**body, "version": 1}).status_code == status
         assert keys_listed() == ["ABC", "DEF"]
 
@@ -389,7 +389,7 @@ class TestPages:
 
     def test_a_key_that_is_taken_stands_beside_the_field(self, browser: Client, abc: Project) -> None:
         """A key that another project has is said at the field, and what was typed is kept."""
-        services.create_project(key="DEF", name="Other", by="ann")
+        project_services.create_project(key="DEF", name="Other", by="ann")
         response = browser.post("/ABC/edit/", {"key": "DEF", "name": "Letters", "version": 1})
         assert response.status_code == 409
         assert "DEF" in response.context["form"].errors["key"][0]

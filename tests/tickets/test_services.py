@@ -21,7 +21,7 @@ from sequences.exceptions import (
 )
 from sequences.registry import parse_config, strategies
 from tests.sequences.support import look_at_the_tables
-from tickets import selectors, services, store
+from tickets import project_services, selectors, services, store
 from tickets.exceptions import (
     InvalidInput,
     ProjectExists,
@@ -75,7 +75,7 @@ def stored_titles(project: str = "ABC") -> list[str]:
 class TestProjects:
     def test_a_new_project_is_found_and_listed(self, tables: str) -> None:
         """A project is found by its key, and in the register."""
-        made = services.create_project(key="ABC", name=" Alphabet ", description="A to C.", by="ann").value
+        made = project_services.create_project(key="ABC", name=" Alphabet ", description="A to C.", by="ann").value
         assert made == Project(key="ABC", name="Alphabet", description="A to C.")
         assert selectors.get_project("ABC") == made
         assert selectors.list_projects().results == (made,)
@@ -83,26 +83,26 @@ class TestProjects:
     def test_a_key_is_given_once(self, abc: Project) -> None:
         """A second project with the same key is refused, and the first stays as it was."""
         with pytest.raises(ProjectExists, match="ABC already"):
-            services.create_project(key="ABC", name="Other", by="bob")
+            project_services.create_project(key="ABC", name="Other", by="bob")
         assert selectors.get_project("ABC") == abc
 
     def test_a_repeat_with_the_same_token_makes_one_project(self, tables: str) -> None:
         """The same request sent twice succeeds twice and makes one project; another person's token is another."""
         for _ in range(2):
-            services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
+            project_services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
         with pytest.raises(ProjectExists):
-            services.create_project(key="ABC", name="Alphabet", by="bob", idempotency_token="t")
+            project_services.create_project(key="ABC", name="Alphabet", by="bob", idempotency_token="t")
         assert len(selectors.list_projects().results) == 1
 
     def test_a_new_project_costs_one_request(self, tables: str) -> None:
         """A new project is known without being read; a repeat reads what asked for it, and the project as it is now."""
         store.renames.key("ABC")  # this process has used the table before
         operations = requests_from_now()
-        made = services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
+        made = project_services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
         assert operations == ["TransactWriteItems"]
-        changed = services.update_project("ABC", changes={"key": "XYZ", "name": "Rest"}, by="bob")
+        changed = project_services.update_project("ABC", changes={"key": "XYZ", "name": "Rest"}, by="bob")
         operations.clear()
-        again = services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
+        again = project_services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
         assert again == Stored(value=changed, replayed=True)
         assert not made.replayed
         assert operations == ["TransactWriteItems", "GetItem", "GetItem"]
@@ -111,9 +111,9 @@ class TestProjects:
     def test_a_token_stands_for_one_project(self, tables: str, other: dict[str, str]) -> None:
         """The same token for another project is refused, and makes none."""
         asked = {"key": "ABC", "name": "Alphabet", "by": "ann", "idempotency_token": "t"}
-        made = services.create_project(**asked)
+        made = project_services.create_project(**asked)
         with pytest.raises(IdempotencyMismatch):
-            services.create_project(**asked | other)
+            project_services.create_project(**asked | other)
         assert selectors.list_projects().results == (made.value,)
 
     @pytest.mark.needs_engine
@@ -121,7 +121,7 @@ class TestProjects:
         """A project whose first answer was lost exists once; the same request is sent again, and nothing is read."""
         operations = requests_from_now()
         lose_answer()
-        made = services.create_project(key="ABC", name="Alphabet", by="ann").value
+        made = project_services.create_project(key="ABC", name="Alphabet", by="ann").value
         assert operations == ["TransactWriteItems", "TransactWriteItems"]
         assert selectors.list_projects().results == (made,)
 
@@ -130,17 +130,17 @@ class TestProjects:
         self, tables: str, unreadable: Callable[[type[StorageError]], None], refusal: type[StorageError]
     ) -> None:
         """A repeat that cannot read what is stored does not say that nothing was stored."""
-        services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
+        project_services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
         unreadable(refusal)
         with pytest.raises(SequenceUnavailable, match="may have been stored") as caught:
-            services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
+            project_services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
         assert caught.value.outcome_unknown
 
     def test_the_register_is_in_alphabetical_order(self, tables: str) -> None:
         """Projects are listed by their keys, whatever their length, page by page."""
         keys = ["ZZ", "AB", "ABC", "A1", "B2B", "ABCDEFGHIJ", "ABD", "A9ZZZZZZZZ"]
         for key in keys:
-            services.create_project(key=key, name=key, by="ann")
+            project_services.create_project(key=key, name=key, by="ann")
         found, cursor = selectors.list_scopes(None, 3)
         while cursor is not None:
             more, cursor = selectors.list_scopes(cursor, 3)
@@ -151,7 +151,7 @@ class TestProjects:
         """The scopes that begin with a text are found page by page, in any case; what no key has finds nothing."""
         keys = ["AB", "ABC", "ABCDEFGHIJ", "ABD", "AC", "A1", "B2B"]
         for key in keys:
-            services.create_project(key=key, name=key, by="ann")
+            project_services.create_project(key=key, name=key, by="ann")
         for prefix in ("AB", "ab", "ABC", "A", "ABCDEFGHIJ", "B3", "Z", "AB-", "é", "A" * 11):
             found, cursor = selectors.list_scopes(None, 2, prefix)
             while cursor is not None:
@@ -175,7 +175,7 @@ class TestProjects:
 class TestFiling:
     def test_tickets_are_numbered_from_1_per_project(self, abc: Project) -> None:
         """Every project counts on its own."""
-        services.create_project(key="XYZ", name="Rest", by="ann")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
         keys = [str(file("x", project).ticket.key) for project in ("ABC", "ABC", "XYZ", "ABC")]
         assert keys == ["ABC-1", "ABC-2", "XYZ-1", "ABC-3"]
 
@@ -443,7 +443,7 @@ class TestLists:
 
     def test_a_cursor_belongs_to_its_list(self, abc: Project) -> None:
         """A cursor of one project is no cursor of another."""
-        services.create_project(key="XYZ", name="Rest", by="ann")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
         for number in range(2):
             file(f"x{number}")
         cursor = selectors.list_tickets("ABC", limit=1).next_cursor
@@ -507,7 +507,7 @@ class TestLostChanges:
 class TestDefaults:
     def test_what_is_not_said_is_empty(self, tables: str) -> None:
         """A project needs a key and a name, a ticket a title, and who withdraws one need not say why."""
-        assert services.create_project(key="ABC", name="Alphabet", by="ann").value.description == ""
+        assert project_services.create_project(key="ABC", name="Alphabet", by="ann").value.description == ""
         ticket = services.create_ticket("ABC", title="x", reporter="ann").ticket
         assert (ticket.description, ticket.assignee, ticket.labels, ticket.status) == ("", "", (), Status.OPEN)
         void = services.void_ticket(ticket.key, by="bob").ticket.void
@@ -519,8 +519,12 @@ class TestLog:
     def test_a_line_for_what_cannot_be_undone(self, ticket: Ticket, caplog: pytest.LogCaptureFixture) -> None:
         """Who made a project, and who withdrew a ticket, is logged once, and not what they wrote."""
         with caplog.at_level(logging.INFO, "tickets"):
-            services.create_project(key="XYZ", name="Rest", by="ann")
+            project_services.create_project(key="XYZ", name="Rest", by="ann")
             for _ in range(2):
                 services.void_ticket(ABC_1, by="bob", reason="A duplicate.")
-        lines = [record.getMessage() for record in caplog.records if record.name == "tickets.services"]
+        lines = [
+            record.getMessage()
+            for record in caplog.records
+            if record.name in ("tickets.services", "tickets.project_services")
+        ]
         assert lines == ["project XYZ created by ann", "ticket ABC-1 voided by bob"]

@@ -11,7 +11,7 @@ from django.test import Client
 from sequences import dynamodb
 from tests.tickets.test_pages import hidden, text_of
 from tests.tickets.test_services import ABC_1, requests_from_now
-from tickets import selectors, services, store
+from tickets import moves, project_services, selectors, services, store
 from tickets.access.memory import REMEMBERED_SECONDS
 from tickets.cursors import PAGE_SIZE
 from tickets.timeline import selectors as timeline
@@ -40,7 +40,7 @@ def mentions(browser: Client, address: str = "/ABC-1/") -> dict[str, tuple[str, 
 @pytest.fixture
 def xyz(tables: str) -> Project:
     """A project that Ann may not see."""
-    return services.create_project(key="XYZ", name="Rest", by="bob").value
+    return project_services.create_project(key="XYZ", name="Rest", by="bob").value
 
 
 class TestMentions:
@@ -60,13 +60,13 @@ class TestMentions:
 
     def test_every_key_leads_on(self, browser: Client, ticket: Ticket, xyz: Project) -> None:
         """Former keys, void tickets and moved ones are led to; of a moved one nothing is said but that it moved."""
-        services.create_project(key="OLD", name="Old", by="ann")
+        project_services.create_project(key="OLD", name="Old", by="ann")
         file("OLD", title="Ink")
-        services.rename_project("OLD", new_key="NEW", by="ann")
+        project_services.rename_project("OLD", new_key="NEW", by="ann")
         for _ in range(2):
             file(title="Secret")
         services.void_ticket(TicketKey(project="ABC", number=2), by="ann")
-        services.move_ticket(TicketKey(project="ABC", number=3), to="XYZ", by="bob")
+        moves.move_ticket(TicketKey(project="ABC", number=3), to="XYZ", by="bob")
         say("OLD-1 ABC-2 ABC-3")
         assert mentions(browser) == {
             "OLD-1": ("/NEW-1/", "Open: Ink"),
@@ -77,7 +77,7 @@ class TestMentions:
     def test_a_page_costs_three_requests(self, still: None, browser: Client, ticket: Ticket) -> None:
         """With keys of many projects in its texts, the page takes one read more, even the first time."""
         for project in ("PA", "PB", "PC"):
-            services.create_project(key=project, name=project, by="ann")
+            project_services.create_project(key=project, name=project, by="ann")
             file(project)
         say("PA-1 PB-1 NO-1 " + " ".join(f"ABC-{number}" for number in range(1, 100)))
         say("PC-1")
@@ -111,7 +111,7 @@ class TestMentions:
         self, browser: Client, ticket: Ticket, ann: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Who may see a mentioned ticket is read again after some seconds."""
-        services.create_project(key="PA", name="PA", by="ann")
+        project_services.create_project(key="PA", name="PA", by="ann")
         file("PA")
         say("PA-1")
         now = 0.0
@@ -252,7 +252,7 @@ class TestProgress:
 
     def test_who_may_not_change_it_has_no_form(self, browser: Client, xyz: Project, tables: str) -> None:
         """Who only reads a ticket sees its status and assignee as facts."""
-        services.update_project("XYZ", changes={"open": "read"}, by="bob")
+        project_services.update_project("XYZ", changes={"open": "read"}, by="bob")
         file("XYZ", by="bob", assignee="carol")
         page = text_of(browser.get("/XYZ-1/"))
         assert "/progress/" not in page
@@ -314,7 +314,7 @@ class TestDifferences:
 
     def test_a_stale_edit_of_a_project(self, browser: Client, abc: Project) -> None:
         """The form of a project shows what differs, too."""
-        services.update_project("ABC", changes={"name": "Letters"}, by="bob")
+        project_services.update_project("ABC", changes={"name": "Letters"}, by="bob")
         typed = {"key": "ABC", "name": "Signs", "open": "no", "version": "1"}
         page = text_of(browser.post("/ABC/edit/", typed))
         assert re.findall("<h3>(.*)</h3>", page) == ["Name"]

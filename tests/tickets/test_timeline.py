@@ -22,7 +22,7 @@ from sequences.testing import engine_at
 from sequences.testing.callers import at_once
 from tests.sequences.running import FAULTS
 from tests.tickets.test_services import ABC_1, file, requests_from_now
-from tickets import selectors, services, store, tables
+from tickets import moves, project_services, selectors, services, store, tables
 from tickets.exceptions import (
     CommentNotFound,
     CommentVoided,
@@ -83,7 +83,7 @@ def row_of(partition: str, number: int) -> dict[str, Any]:
 @pytest.fixture
 def xyz(tables: str) -> Project:
     """A project without tickets."""
-    return services.create_project(key="XYZ", name="Rest", by="ann").value
+    return project_services.create_project(key="XYZ", name="Rest", by="ann").value
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ class TestRaces:
         self, ticket: Ticket, xyz: Project, before_the_write: Callable[[Callable[[], object]], None]
     ) -> None:
         """Who comments while a ticket is moved is told where it is, and nothing is stored."""
-        before_the_write(lambda: services.move_ticket(ABC_1, to="XYZ", by="ann"))
+        before_the_write(lambda: moves.move_ticket(ABC_1, to="XYZ", by="ann"))
         with pytest.raises(TicketMoved):
             comment()
         assert kinds(XYZ_1) == ["move"]
@@ -294,12 +294,12 @@ class TestRaces:
         put_next = sequences.put_next
 
         def put(*args: Any, **kwargs: Any) -> Any:
-            monkeypatch.setattr(services, "put_next", put_next)
+            monkeypatch.setattr(moves, "put_next", put_next)
             comment()
             return put_next(*args, **kwargs)
 
-        monkeypatch.setattr(services, "put_next", put)
-        assert services.move_ticket(ABC_1, to="XYZ", by="ann", version=1).ticket.comments == 1
+        monkeypatch.setattr(moves, "put_next", put)
+        assert moves.move_ticket(ABC_1, to="XYZ", by="ann", version=1).ticket.comments == 1
         assert kinds(XYZ_1) == ["comment", "move"]
 
     def test_many_at_once_leave_no_gap(self, ticket: Ticket) -> None:
@@ -360,7 +360,7 @@ class TestMoving:
         """However often a ticket moves, its comments and changes are told at its present place, numbered on."""
         comment()
         for key, to in ((ABC_1, "XYZ"), (XYZ_1, "ABC")):
-            services.move_ticket(key, to=to, by="bob")
+            moves.move_ticket(key, to=to, by="bob")
         back = TicketKey(project="ABC", number=2)
         assert comment("Here again.", key=back).number == 4
         services.update_ticket(back, version=3, changes={"status": "done"}, by="bob")
@@ -371,14 +371,14 @@ class TestMoving:
 
     def test_each_ticket_has_a_timeline_of_its_own(self, ticket: Ticket, xyz: Project) -> None:
         """The ticket that is filed after another has left does not get its timeline."""
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         assert kinds(file("x").ticket.key) == []
         assert kinds(file("y", "XYZ").ticket.key) == []
 
     def test_a_renamed_project_keeps_its_timelines(self, ticket: Ticket) -> None:
         """Under its new key a ticket has the timeline that it had."""
         comment()
-        services.rename_project("ABC", new_key="NEW", by="ann")
+        project_services.rename_project("ABC", new_key="NEW", by="ann")
         assert kinds(TicketKey(project="NEW", number=1)) == ["comment"]
 
 
@@ -508,7 +508,7 @@ class TestVoiding:
     def test_no_row_tells_what_a_void_ticket_was(self, ticket: Ticket, xyz: Project, token: str | None) -> None:
         """Besides the sealed row no row has former values, nor a digest by which they can be guessed."""
         change(title="Secret", assignee="carol", labels=["quiet"], description="Nobody knows.", token=token)
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         change_of_xyz = {"title": "More secret", "status": "done"}
         services.update_ticket(XYZ_1, version=3, changes=change_of_xyz, by="bob")
         services.void_ticket(XYZ_1, by="ann")
@@ -535,7 +535,7 @@ class TestVoiding:
         services.void_ticket(ABC_1, by="ann")
         assert restore().ticket.void
         services.restore_ticket(ABC_1, by="ann")
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         assert restore().ticket.key == XYZ_1
         for token in (None, "other"):
             with pytest.raises(TicketMoved):
@@ -546,7 +546,7 @@ class TestVoiding:
         """All values come back with the content, also after moves; what follows is told under the same key."""
         change(title="Secret")
         change(2, title="More secret")
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         before = events(XYZ_1)
         services.void_ticket(XYZ_1, by="ann")
         assert [event.changes.get("title") for event in events(XYZ_1)] == [None] * 4
@@ -716,7 +716,7 @@ class TestRestoring:
 
     def test_a_moved_ticket_is_sealed_at_its_timeline(self, ticket: Ticket, xyz: Project) -> None:
         """A ticket that has moved is voided and restored as any other, under its present key."""
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         services.void_ticket(XYZ_1, by="bob")
         with pytest.raises(TicketMoved):
             services.restore_ticket(ABC_1, by="bob")
@@ -729,7 +729,7 @@ class TestAudit:
         for number in range(4):
             file(f"x{number}")
         comment(key=TicketKey(project="ABC", number=3))
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         services.void_ticket(file("y", "XYZ").ticket.key, by="bob")
         for limit in (1, 2, 100):
             found, cursor = timeline.list_scopes(None, limit)
@@ -744,7 +744,7 @@ class TestAudit:
         """The command finds each comment and change, and nothing else."""
         comment()
         change()
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         call_command("sequences", "audit", "timeline")
         report = audit(strategies["timeline"], "ABC#1")
         assert (report.last_value, report.carried, report.unexplained) == (3, 3, 0)

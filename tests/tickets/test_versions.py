@@ -14,7 +14,7 @@ import sequences
 from sequences.changes import void
 from tests.tickets.sales.support import drafted
 from tests.tickets.support import wrong_fields
-from tickets import selectors, services, store
+from tickets import moves, project_services, selectors, services, store
 from tickets.access import members
 from tickets.sales import services as sales
 from tickets.sales.exceptions import OrderVoided
@@ -77,7 +77,7 @@ class TestProjects:
     ) -> None:
         """Of two changes that have read the same version one wins, and nothing of the other is stored."""
         changed = selectors.get_project("ABC")
-        services.update_project("ABC", changes={"name": "First"}, by="ann")
+        project_services.update_project("ABC", changes={"name": "First"}, by="ann")
         monkeypatch.setattr(selectors, "get_project", lambda key: changed)
         for second in ({"name": "Second"}, {"open": "read"}):
             assert api.patch(self.address, {**second, "version": 1}).status_code == 409
@@ -114,7 +114,7 @@ class TestProjects:
 
     def test_the_form_shows_what_others_have_stored(self, browser: Client, abc: Project) -> None:
         """A form of an earlier version stores nothing, shows the project as it is now, and can be sent again."""
-        services.update_project("ABC", changes={"name": "Letters", "open": "read"}, by="bob")
+        project_services.update_project("ABC", changes={"name": "Letters", "open": "read"}, by="bob")
         typed = {"key": "ABC", "name": "Mine", "description": "", "open": "read", "version": "1"}
         page = browser.post("/ABC/edit/", typed)
         assert page.status_code == 409
@@ -310,8 +310,8 @@ class TestHistory:
 
     def test_a_former_key_leads_to_the_ticket(self, api: APIClient, ticket: Ticket) -> None:
         """The comments and the history of a ticket that has moved are not told under its former key."""
-        services.create_project(key="XYZ", name="Rest", by="ann")
-        services.move_ticket(ABC_1, to="XYZ", by="bob")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
+        moves.move_ticket(ABC_1, to="XYZ", by="bob")
         assert api.get(COMMENTS).status_code == api.get(f"{ADDRESS}history/").status_code == 308
         assert api.post(COMMENTS, {"text": "x"})["Location"] == "/api/tickets/XYZ-1/comments/"
         [event] = api.get("/api/tickets/XYZ-1/history/").json()["results"]

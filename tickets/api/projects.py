@@ -9,7 +9,7 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from sequences.rest.idempotency import replay_headers
-from tickets import selectors, services
+from tickets import project_services, selectors
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
 from tickets.api.pagination import Flag, PageQuery, asked, page_response
@@ -46,7 +46,7 @@ class ProjectList(APIView):
     def post(self, request: Request) -> Response:
         """Make a project. The caller is its first owner. A repeat answers with the project as it is now."""
         content = sent(request, NewProject)
-        made = services.create_project(**content, by=author(request), idempotency_token=key_of(request))
+        made = project_services.create_project(**content, by=author(request), idempotency_token=key_of(request))
         require_project_in_sight(request.user, made)
         location = reverse("api:project", [made.value.key], request=request)
         headers = {"Location": location, **replay_headers(made.replayed)}
@@ -74,7 +74,7 @@ class ProjectDetail(ProjectView):
         changes = sent(request, ProjectChange)
         with expected_version(request, changes) as version:
             changes.pop("version", None)
-            project = services.update_project(key, version=version, changes=changes, by=author(request))
+            project = project_services.update_project(key, version=version, changes=changes, by=author(request))
         return project_response(request, project)
 
 
@@ -87,7 +87,7 @@ class ProjectArchive(ProjectView):
     @extend_schema(request=None, responses=ProjectSerializer)
     def post(self, request: Request, key: str) -> Response:
         """Put the project into the archive, or take it out. A repeat changes nothing."""
-        project = services.archive_project(key, archived=self.archived, by=author(request))
+        project = project_services.archive_project(key, archived=self.archived, by=author(request))
         return project_response(request, project)
 
 

@@ -15,7 +15,7 @@ from rest_framework.reverse import reverse
 
 from sequences.exceptions import SequenceError
 from sequences.rest.idempotency import replay_headers
-from tickets import bulk, selectors, services, validators
+from tickets import bulk, moves, selectors, services, validators
 from tickets.access.actions import Action
 from tickets.access.checks import (
     in_sight,
@@ -224,5 +224,5 @@ class TicketMoving(ProjectView):
         to = validators.clean({"to": wanted["project"]}, validators.MOVE)["to"]
         version = wanted.get("version")
         require_target(request.user, to)
-        moved = services.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
+        moved = moves.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
         return placed(request, moved, status=200)

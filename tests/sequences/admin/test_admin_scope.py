@@ -476,6 +476,7 @@ class away:  # noqa: N801 - used as a context manager
             self.monkeypatch.setitem(strategy.option, "deadline", 0.1)
         self.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
+        dynamodb.shared_client()  # made before the page, whose time is short
 
     def __exit__(self, *_: object) -> None:
         self.monkeypatch.undo()

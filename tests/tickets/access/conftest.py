@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from tickets import services
+from tickets import project_services, services
 from tickets.access import members
 from tickets.types import Project, Role
 
@@ -26,7 +26,7 @@ def people(db: None) -> dict[str, User]:
 @pytest.fixture
 def shared(people: dict[str, User], tables: str) -> Project:
     """Project ABC, which is closed, and in which each role has a person of this name."""
-    project = services.create_project(key="ABC", name="Alphabet", by="owner").value
+    project = project_services.create_project(key="ABC", name="Alphabet", by="owner").value
     for role in Role:
         members.set_member("ABC", role.value, role=role, by="owner")
     services.create_ticket("ABC", title="Printer on fire", reporter="owner")
@@ -36,9 +36,9 @@ def shared(people: dict[str, User], tables: str) -> Project:
 @pytest.fixture
 def hidden(people: dict[str, User], tables: str) -> Project:
     """Project NEW, in which nobody has a role but somebody without an account. Its former key is OLD."""
-    services.create_project(key="OLD", name="Old", by="nobody")
+    project_services.create_project(key="OLD", name="Old", by="nobody")
     services.create_ticket("OLD", title="Secret", reporter="nobody")
-    return services.rename_project("OLD", new_key="NEW", by="nobody")
+    return project_services.rename_project("OLD", new_key="NEW", by="nobody")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from sequences import dynamodb
-from tickets import selectors, services, store
+from tickets import project_services, selectors, services, store
 from tickets.access import members as service
 from tickets.access import memory
 from tickets.access.members import list_members, remove_member, set_member
@@ -51,7 +51,7 @@ def forget_members(key: str) -> None:
 class TestMembers:
     def test_the_maker_is_the_first_owner(self, people: dict[str, User], tables: str) -> None:
         """Who makes a project is its only member, and owns it."""
-        services.create_project(key="ABC", name="Alphabet", by="owner")
+        project_services.create_project(key="ABC", name="Alphabet", by="owner")
         assert roles() == {"owner": "owner"}
 
     def test_a_role_is_given_changed_and_taken_away(self, shared: Project) -> None:
@@ -194,8 +194,8 @@ class TestMemory:
             (lambda: set_member("ABC", "stranger", role="reader", by="owner"), 403),
             (lambda: set_member("ABC", "stranger", role="reporter", by="owner"), 201),
             (lambda: remove_member("ABC", "stranger", by="owner"), 404),
-            (lambda: services.update_project("ABC", changes={"open": "file"}, by="owner"), 201),
-            (lambda: services.archive_project("ABC", by="owner"), 409),
+            (lambda: project_services.update_project("ABC", changes={"open": "file"}, by="owner"), 201),
+            (lambda: project_services.archive_project("ABC", by="owner"), 409),
         ):
             act()
             assert stranger.post("/api/projects/ABC/tickets/", NEW_TICKET).status_code == status
@@ -238,13 +238,13 @@ class TestLists:
     def test_people_see_their_projects_and_the_open_ones(self, shared: Project, program: Program) -> None:
         """Each project stands once in a list, over all pages; the staff see all."""
         for key, opening in (("AA1", "read"), ("BB1", "no"), ("CC1", "file"), ("DD1", "read"), ("EE1", "no")):
-            services.create_project(key=key, name=key, open=opening, by="owner")
+            project_services.create_project(key=key, name=key, open=opening, by="owner")
         set_member("BB1", "reader", role="reader", by="owner")
         set_member("CC1", "reader", role="reader", by="owner")
         assert self.keys(program("stranger")) == ["AA1", "CC1", "DD1"]
         assert self.keys(program("reader")) == ["AA1", "ABC", "BB1", "CC1", "DD1"]
         assert self.keys(program("staff")) == ["AA1", "ABC", "BB1", "CC1", "DD1", "EE1"]
-        services.update_project("AA1", changes={"open": "no"}, by="owner")
+        project_services.update_project("AA1", changes={"open": "no"}, by="owner")
         remove_member("BB1", "reader", by="owner")
         assert self.keys(program("reader")) == ["ABC", "CC1", "DD1"]
 
@@ -253,7 +253,7 @@ class TestLists:
     ) -> None:
         """Where the store returns fewer rows than were asked for, as after 1 MB, no project is left out or doubled."""
         for key, opening in (("AA1", "read"), ("BB1", "no"), ("BB2", "no"), ("CC1", "file"), ("ZZ1", "read")):
-            services.create_project(key=key, name=key, open=opening, by="reader" if key < "CC" else "owner")
+            project_services.create_project(key=key, name=key, open=opening, by="reader" if key < "CC" else "owner")
         query = Rows.query
 
         def one_row(self: Rows, partition: str, attributes: Any, **options: Any) -> Slice:
@@ -268,22 +268,22 @@ class TestLists:
             sent.clear()
             assert [one.key for one in selectors.list_projects(seen_by="reader", limit=2).results] == ["ABC"]
             assert sent == ["query", "query", "batch_get_item"]
-            services.create_project(key=f"AA{number}", name="x", by="owner")
+            project_services.create_project(key=f"AA{number}", name="x", by="owner")
 
     def test_a_renamed_project_is_listed_by_its_present_key(self, shared: Project, program: Program) -> None:
         """Members find a project after a rename, also where the process remembers its former key."""
-        services.update_project("ABC", changes={"open": "read"}, by="owner")
+        project_services.update_project("ABC", changes={"open": "read"}, by="owner")
         remembered = store.renames._remembered()
-        services.rename_project("ABC", new_key="XYZ", by="owner")
+        project_services.rename_project("ABC", new_key="XYZ", by="owner")
         store.renames._known = remembered
         assert self.keys(program("reader")) == self.keys(program("stranger")) == ["XYZ"]
 
     def test_archived_projects_are_listed_if_wanted(self, shared: Project, program: Program) -> None:
         """A list leaves archived projects out unless it is asked for them, and still fills its pages."""
         for number in range(5):
-            services.create_project(key=f"AA{number}", name="x", open="read", by="owner")
+            project_services.create_project(key=f"AA{number}", name="x", open="read", by="owner")
         for number in range(4):
-            services.archive_project(f"AA{number}", by="owner")
+            project_services.archive_project(f"AA{number}", by="owner")
         for person in ("reader", "staff"):
             assert self.keys(program(person)) == ["AA4", "ABC"]
             assert len(self.keys(program(person), "&archived=true")) == 6
@@ -308,7 +308,7 @@ class TestLists:
     def test_a_project_from_before_is_listed_when_it_changes(self, shared: Project, program: Program) -> None:
         """A project that never had members comes onto the lists with its first change, too."""
         forget_members("ABC")
-        services.update_project("ABC", changes={"name": "Letters"}, by="staff")
+        project_services.update_project("ABC", changes={"name": "Letters"}, by="staff")
         call_command("index_projects", verbosity=0)
         assert self.keys(program("stranger")) == ["ABC"]
 
@@ -318,7 +318,7 @@ class TestLists:
         forget_members("ABC")
         if first:
             call_command("index_projects", verbosity=0)
-        changed = services.update_project("ABC", changes={"open": "no", "key": "XYZ"}, by="staff")
+        changed = project_services.update_project("ABC", changes={"open": "no", "key": "XYZ"}, by="staff")
         assert changed.open is Opening.NO
         call_command("index_projects", verbosity=0)
         assert self.keys(program("stranger")) == []

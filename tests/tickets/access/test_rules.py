@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from tickets import selectors, services
+from tickets import moves, project_services, selectors, services
 from tickets.access.actions import NEEDED, Action, granted
 from tickets.access.members import remove_member, set_member
 from tickets.exceptions import NotAllowed, TicketVoided
@@ -149,7 +149,7 @@ class TestMoves:
         self, shared: Project, hidden: Project, program: Program, browser_of: Browser
     ) -> None:
         """Its former key leads only those to it who may see it; others learn neither its key nor its content."""
-        services.move_ticket(ABC_1, to="NEW", by="staff")
+        moves.move_ticket(ABC_1, to="NEW", by="staff")
         owner, page = program("owner"), browser_of("owner")
         change = {"version": 1, "title": "x"}
         answers: list[Any] = [
@@ -178,7 +178,7 @@ class TestMoves:
         """Who repeats the filing of a ticket that has gone where they may not see it, learns nothing of it there."""
         headers = {"Idempotency-Key": "k"}
         filed = [program("reporter").post("/api/projects/ABC/tickets/", {"title": "x"}, headers=headers)]
-        services.move_ticket(ABC_2, to="NEW", by="staff")
+        moves.move_ticket(ABC_2, to="NEW", by="staff")
         filed += [program("reporter").post("/api/projects/ABC/tickets/", {"title": "x"}, headers=headers)]
         assert [one.status_code for one in filed] == [201, 404]
         assert "NEW" not in filed[1].content.decode()
@@ -206,7 +206,7 @@ class TestMoves:
         assert [answer.headers.get("Idempotent-Replayed") for answer in send()] == ["true"] * 5
         for number in range(1, 6):
             key = TicketKey(project="ABC", number=number)
-            moved = services.move_ticket(key, to="NEW", by="staff").ticket
+            moved = moves.move_ticket(key, to="NEW", by="staff").ticket
             services.update_ticket(moved.key, version=None, changes={"title": "Secret"}, by="staff")
         again = send()
         assert [answer.status_code for answer in again] == [404, 404, 404, 200, 201]
@@ -218,8 +218,8 @@ class TestMoves:
         self, shared: Project, hidden: Project, program: Program, browser_of: Browser
     ) -> None:
         """Who may not see the project from which a ticket came, or through which it went, learns no key of it."""
-        back = services.move_ticket(ABC_1, to="NEW", by="staff").ticket
-        here = services.move_ticket(back.key, to="ABC", by="staff").ticket
+        back = moves.move_ticket(ABC_1, to="NEW", by="staff").ticket
+        here = moves.move_ticket(back.key, to="ABC", by="staff").ticket
         history = f"/api/tickets/{here.key}/history/"
         events = program("reader").get(history).json()["results"]
         assert [event["changes"] for event in events] == [{"key": ["ABC-1", None]}, {"key": [None, "ABC-2"]}]
@@ -237,7 +237,7 @@ class TestMoves:
         assert program("reader").post("/api/projects/", made, headers=headers).status_code == 201
         set_member("ABC", "owner", role="owner", by="staff")
         remove_member("ABC", "reader", by="staff")
-        services.update_project("ABC", changes={"name": "Secret", "key": "XYZ"}, by="owner")
+        project_services.update_project("ABC", changes={"name": "Secret", "key": "XYZ"}, by="owner")
         again = program("reader").post("/api/projects/", made, headers=headers)
         assert again.status_code == 404
         assert b"Secret" not in again.content
@@ -275,8 +275,8 @@ class TestArchive:
 
     def test_nothing_moves_into_the_archive(self, shared: Project, program: Program) -> None:
         """An archived project takes no ticket of another one."""
-        services.create_project(key="XYZ", name="Rest", by="owner")
-        services.archive_project("XYZ", by="owner")
+        project_services.create_project(key="XYZ", name="Rest", by="owner")
+        project_services.archive_project("XYZ", by="owner")
         assert program("owner").post("/api/tickets/ABC-1/move/", {"project": "XYZ"}).status_code == 409
 
 

@@ -11,7 +11,7 @@ from sequences import dynamodb, put_next_many
 from sequences.testing.embedded import Engine
 from tests.sequences.support import look_at_the_tables, tables_of
 from tests.tickets.conftest import WRITES
-from tickets import services, store
+from tickets import project_services, store
 from tickets.tables import to_row
 from tickets.types import Status
 
@@ -61,7 +61,7 @@ def projects(engine: Engine) -> Iterator[None]:
     """
     with tables_of(settings.SEQUENCES, engine.endpoint):
         for key, count in (("SMALL", 200), ("LARGE", LARGE)):
-            services.create_project(key=key, name=key, by="ann")
+            project_services.create_project(key=key, name=key, by="ann")
             for first in range(1, count + 1, 1000):  # so that each call ends in time
                 rows = [row(number) for number in range(first, min(first + 1000, count + 1))]
                 put_next_many("tickets", rows, scope=key)

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
-from tickets import services
+from tickets import project_services, services
 from tickets.api.urls import urlpatterns
 from tickets.types import Project, Ticket
 
@@ -59,7 +59,7 @@ class TestSpellings:
 
     def test_pages_come_before_projects(self, browser: Client, tables: str) -> None:
         """A project whose key is the word of a page does not hide it, and has its own address."""
-        services.create_project(key="ORDERS", name="Orders", by="ann")
+        project_services.create_project(key="ORDERS", name="Orders", by="ann")
         assert b"ORD-" in browser.get("/orders/").content or b"no orders" in browser.get("/orders/").content
         assert browser.get("/ORDERS/").context["project"].key == "ORDERS"
 
@@ -67,12 +67,12 @@ class TestSpellings:
 class TestFormerKeys:
     def test_a_stranger_does_not_learn_of_renames(self, ticket: Ticket) -> None:
         """Who may not read a project is not told that it has another key."""
-        services.rename_project("ABC", new_key="XYZ", by="ann")
+        project_services.rename_project("ABC", new_key="XYZ", by="ann")
         assert APIClient().get("/api/projects/ABC/").status_code == 401
 
     def test_no_answer_is_kept(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
         """A key may come back to its project, so browsers must ask again each time."""
-        services.rename_project("ABC", new_key="XYZ", by="ann")
+        project_services.rename_project("ABC", new_key="XYZ", by="ann")
         for response in (api.get("/api/tickets/ABC-1/"), browser.get("/ABC-1/?x=1")):
             assert (response.status_code, response["Cache-Control"]) == (308, "private, no-cache")
             assert response["Location"].removeprefix("/api/tickets") in ("/XYZ-1/", "/XYZ-1/?x=1")

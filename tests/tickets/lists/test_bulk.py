@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from sequences.exceptions import NotWritten, SequenceUnavailable
 from tests.tickets.lists.conftest import Asked
 from tests.tickets.support import places
-from tickets import bulk, selectors, services, store
+from tickets import bulk, moves, project_services, selectors, services, store
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.types import Project, TicketKey, TicketStored
 
@@ -123,7 +123,7 @@ class TestAllOrNothing:
 
     def test_a_former_key(self, api: APIClient, abc: Project) -> None:
         """A former key of the project leads to the present address, where the tickets are filed."""
-        services.rename_project("ABC", new_key="NEW", by="ann")
+        project_services.rename_project("ABC", new_key="NEW", by="ann")
         there = send(api, "all_or_nothing", titled(2))["Location"]
         found = send(api, "all_or_nothing", titled(2), address=there).json()["results"]
         assert [one["ticket"]["key"] for one in found] == ["NEW-1", "NEW-2"]
@@ -174,9 +174,9 @@ class TestEach:
 
     def test_a_ticket_that_has_moved_since(self, api: APIClient, abc: Project) -> None:
         """A repeat is answered with a ticket as it is now, wherever it is."""
-        services.create_project(key="XYZ", name="Rest", by="ann")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
         send(api, "each", titled(2), "k")
-        services.move_ticket(TicketKey(project="ABC", number=2), to="XYZ", by="ann")
+        moves.move_ticket(TicketKey(project="ABC", number=2), to="XYZ", by="ann")
         results = send(api, "each", titled(2), "k").json()["results"]
         assert [one["ticket"]["key"] for one in results] == ["ABC-1", "XYZ-1"]
 

@@ -18,7 +18,7 @@ from sequences.exceptions import SequenceUnavailable
 from sequences.ops.spreadsheets import harmless
 from tests.tickets.lists.conftest import LARGE
 from tests.tickets.support import places
-from tickets import services
+from tickets import moves, project_services, services
 from tickets.lists import export
 from tickets.lists.export import COLUMNS, INCOMPLETE, PAGE, export_tickets
 from tickets.lists.filters import TicketFilter
@@ -54,10 +54,10 @@ class TestContent:
 
     def test_void_and_moved_tickets_keep_their_places(self, api: APIClient, ticket: Ticket) -> None:
         """A void ticket has by whom and why, and a moved one where it went."""
-        services.create_project(key="XYZ", name="Rest", by="ann")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
         services.create_ticket("ABC", title="x", reporter="ann")
         services.void_ticket(TicketKey(project="ABC", number=1), by="bob", reason="A duplicate.")
-        services.move_ticket(TicketKey(project="ABC", number=2), to="XYZ", by="ann")
+        moves.move_ticket(TicketKey(project="ABC", number=2), to="XYZ", by="ann")
         moved, void = exported(api)
         assert (void["status"], void["void_by"], void["void_reason"]) == ("void", "bob", "A duplicate.")
         assert (moved["status"], moved["moved_to"], moved["void_by"]) == ("moved", "XYZ-1", "")

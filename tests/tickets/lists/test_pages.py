@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from sequences import put_next
 from tests.tickets.lists.conftest import BEGAN, LARGE, Asked, row
 from tests.tickets.support import places
-from tickets import selectors, services
+from tickets import moves, project_services, selectors, services
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.lists.filters import TicketFilter
 from tickets.tables import MOST_QUERIES, MOST_ROWS, ROWS_AT_ONCE
@@ -82,7 +82,7 @@ class TestPages:
     def test_projects_come_both_ways(self, tables: str) -> None:
         """The list of projects has pages both ways, too."""
         for key in ("AA", "BB", "CC"):
-            services.create_project(key=key, name=key, by="ann")
+            project_services.create_project(key=key, name=key, by="ann")
         first = selectors.list_projects(limit=2)
         second = selectors.list_projects(limit=2, cursor=first.next_cursor)
         assert [project.key for project in second.results] == ["CC"]
@@ -103,11 +103,11 @@ class TestFilters:
         file("ABC", title="Straße", status="done", reporter="bob")
         between = datetime.now(UTC)
         file("ABC", title="x", description="die STRASSE", status="in_progress", assignee="ann", reporter="ann")
-        services.create_project(key="XYZ", name="Rest", by="ann")
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
         for number in (4, 5):
             file("ABC", title=f"x{number}", reporter="ann")
         services.void_ticket(TicketKey(project="ABC", number=4), by="ann")
-        services.move_ticket(TicketKey(project="ABC", number=5), to="XYZ", by="ann")
+        moves.move_ticket(TicketKey(project="ABC", number=5), to="XYZ", by="ann")
         services.update_ticket(TicketKey(project="ABC", number=1), version=1, changes={"title": "Printer 2"}, by="ann")
         return between
 
@@ -242,10 +242,10 @@ class TestTimes:
 
     def test_tickets_that_were_moved_here_hide_none(self, abc: Project) -> None:
         """A ticket that was created long before its neighbours is no sign that the others were."""
-        services.create_project(key="OLD", name="Old", by="ann")
+        project_services.create_project(key="OLD", name="Old", by="ann")
         put_next("tickets", row(1), scope="OLD")  # months ago
         services.create_ticket("ABC", title="new", reporter="ann")
-        services.move_ticket(TicketKey(project="OLD", number=1), to="ABC", by="ann")
+        moves.move_ticket(TicketKey(project="OLD", number=1), to="ABC", by="ann")
         services.create_ticket("ABC", title="newer", reporter="ann")
         where = TicketFilter(created_from=datetime.now(UTC) - timedelta(minutes=5))
         for order in Order:

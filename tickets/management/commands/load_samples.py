@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences.exceptions import SequenceError
-from tickets import selectors, services
+from tickets import project_services, selectors, services
 from tickets.sales import selectors as sales
 from tickets.sales import services as selling
 from tickets.sales.validators import today
@@ -40,7 +40,7 @@ def load(file: str, one: Callable[..., None]) -> int:
 
 def load_project(*, tickets: list[dict[str, Any]], owner: str, **project: Any) -> None:
     """Create a project, file its tickets, and void those with a reason to."""
-    services.create_project(**project, by=owner)
+    project_services.create_project(**project, by=owner)
     for ticket in tickets:
         reason = ticket.pop("void", None)
         created = services.create_ticket(project["key"], **ticket).ticket
