@@ -48,6 +48,15 @@ def test_every_page_says_so(browser: Client, go_away: Callable[[], None], path: 
     assert "sessionid" not in response.cookies
 
 
+def test_the_log_says_why(browser: Client, go_away: Callable[[], None], caplog: pytest.LogCaptureFixture) -> None:
+    """The operator reads what the database said, and where."""
+    browser.raise_request_exception = False
+    go_away()
+    browser.get("/ABC/")
+    [line] = [record.getMessage() for record in caplog.records if record.name == "tickets.problems"]
+    assert line == f"/ABC/: the database with the accounts does not answer: {SECRET}"
+
+
 def test_a_sign_in_says_so(client: Client, go_away: Callable[[], None]) -> None:
     """Who signs in meanwhile is asked to try again; the page does not have the password."""
     client.raise_request_exception = False

@@ -11,7 +11,7 @@ from tests.tickets.test_pages import text_of
 from tests.tickets.test_services import requests_from_now
 from tickets import project_services, selectors, services
 from tickets.project_views import PROJECTS_A_PAGE
-from tickets.types import Ticket, TicketKey
+from tickets.types import Project, Ticket, TicketKey
 
 
 def shown(response: Any) -> list[str]:
@@ -105,3 +105,10 @@ def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, mon
 def test_a_wrong_text_is_a_page(browser: Client, tables: str) -> None:
     """A text that cannot be searched is refused in words."""
     assert browser.get("/", {"text": "x" * 201}).status_code == 400
+
+
+def test_all_projects_are_all(abc: Project) -> None:
+    """Without an argument the archived ones are in the list, too."""
+    project_services.archive_project("ABC", by="ann")
+    assert [project.key for project in selectors.list_projects().results] == ["ABC"]
+    assert selectors.list_projects(archived=False).results == ()

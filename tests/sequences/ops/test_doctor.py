@@ -23,6 +23,8 @@ from sequences.ops.doctor import (
     read_facts,
     reading,
 )
+from sequences.rows.rules import Difference
+from sequences.rows.soundness import TableRequirements
 from tests.sequences.support import handled, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -52,6 +54,26 @@ def judged(**changes: Any) -> dict[str, Finding]:
     assert all(finding.subject == "t" for finding in found)
     assert len({finding.about for finding in found}) == len(found)
     return {finding.about: finding for finding in found}
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("changed", "verdict"),
+        [
+            ((), GOOD),
+            ([Difference("FORMAT", "{value}", "{value}-{scope}", CAREFUL)], CAREFUL),
+            ([Difference("START", 1, 1001, UNSOUND)], UNSOUND),
+            (Unknown("AccessDenied"), UNKNOWN),
+        ],
+    )
+    def test_settings_that_changed(self, changed: Sequence[Difference] | Unknown, verdict: Verdict) -> None:
+        """Settings by which the rows are not written are a finding with a remedy; others are good."""
+        table = TableFacts(name="t", client="default", keys={"pk": "S", "sk": "N"}, uses=[SORT_KEY], table=SOUND)
+        needs = TableRequirements(sequence="tickets", client="default", tables=("t",), needs_transactions=False)
+        found = findings_of(Facts(tables=[table], needs=[needs], changed={"tickets": changed}))
+        [settings] = [one for one in found if (one.subject, one.about) == ("sequence tickets", "settings")]
+        assert settings.verdict == verdict
+        assert ("adopt tickets" in settings.remedy) == (verdict in (CAREFUL, UNSOUND))
 
 
 class TestTables:
