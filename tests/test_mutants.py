@@ -185,7 +185,7 @@ def test_the_tests_of_a_module() -> None:
     assert own_tests("sequences/rows/unheard_of.py").arguments == ("tests/sequences/rows",)
     sales = own_tests("tickets/sales/services.py").arguments
     assert sales[:2] == ("tests/tickets/sales/test_services.py", "tests/tickets/sales/test_concurrency.py")
-    assert own_tests("tickets/store/lists.py").arguments[0] == "tests/tickets/lists/test_pages.py"
+    assert own_tests("tickets/store/lists.py").arguments[0] == "tests/tickets/lists/test_store.py"
     assert "tests/tickets/lists/test_pages.py" in own_tests("sequences/rest/pages.py").arguments
 
 
