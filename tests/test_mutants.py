@@ -204,8 +204,11 @@ def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with copy.mutated(find("one.py", b"a = 1\n")[0]):
         assert copy.failure(suite) == "test_one.py::test_a"
         assert "1 failed" in copy.output
-    assert copy.failure(suite, 60) == ""
-    assert copy.failure(suite, 0) == "time-out"
+    assert copy.failure(suite) == ""
+    assert copy.run(suite, 0) == "time-out"
+
+
+OWN = "tests/sequences/test_one.py"
 
 
 class Played(Copy):
@@ -217,7 +220,7 @@ class Played(Copy):
         self.broken = broken
         self.failures = {False: own, True: wider}
         self.mutant: Mutation | None = None
-        self.met: list[tuple[Mutation | None, bool, float | None]] = []
+        self.met: list[tuple[Mutation | None, tuple[str, ...]]] = []
 
     @contextmanager
     def mutated(self, mutation: Mutation) -> Iterator[None]:
@@ -225,8 +228,8 @@ class Played(Copy):
         yield
         self.mutant = None
 
-    def run(self, tests: Suite, seconds: float | None) -> str:
-        self.met.append((self.mutant, tests is WIDER, seconds))
+    def run(self, tests: Suite, seconds: float = 0) -> str:
+        self.met.append((self.mutant, tests.arguments))
         return self.failures[tests is WIDER].pop(0) if self.mutant else self.broken
 
     def stop(self) -> None:
@@ -258,10 +261,16 @@ def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
 class TestMeeting:
     def test_own_tests_kill(self, mutation: Mutation, killer: Callable[..., str]) -> None:
-        """What a module's own tests kill meets no others; they passed without it, and have a time-out with it."""
-        copy = Played(["test_one"], [])
-        assert killer(copy) == "test_one"
-        assert copy.met == [(None, False, None), (mutation, False, 60.0)]
+        """What a module's own tests kill meets no others, and the test that killed it passes without it."""
+        copy = Played([OWN + "::test_a[1 of 2]"], [])
+        assert killer(copy) == OWN + "::test_a[1 of 2]"
+        assert copy.met == [(mutation, (OWN,)), (None, (OWN + "::test_a",))]
+
+    def test_a_time_out_kills(self, mutation: Mutation, killer: Callable[..., str]) -> None:
+        """It names no test: without the mutant, all of them must end."""
+        copy = Played(["time-out"], [])
+        assert killer(copy) == "time-out"
+        assert copy.met == [(mutation, (OWN,)), (None, (OWN,))]
 
     @pytest.mark.parametrize(
         ("failures", "killed_by"), [([""], ""), (["test_two", ""], ""), (["test_two", "test_two"], "test_two")]
@@ -274,12 +283,12 @@ class TestMeeting:
         """Where only its own tests are asked for, what survives them survives."""
         copy = Played([""], [])
         assert killer(copy, narrow=True) == ""
-        assert [suite for _, suite, _ in copy.met] == [False, False]
+        assert [suite for _, suite in copy.met] == [(OWN,)]
 
     def test_tests_that_fail_without_a_mutant(self, killer: Callable[..., str]) -> None:
         """Tests that fail anyway are an error with what they printed, and no kill."""
         with pytest.raises(BrokenTests, match="what the tests printed"):
-            killer(Played([], [], broken="test_one"))
+            killer(Played(["test_one"], [], broken="test_one"))
 
     def test_outcomes_are_kept(self, killer: Callable[..., str]) -> None:
         """A later run asks for nothing again, whether the mutant was killed or not."""

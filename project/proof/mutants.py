@@ -2,12 +2,12 @@
 
     python -m project.proof.mutants [--per-file 12] [--only sequences/commit/leader.py,...] [--workers 2] [--narrow]
 
-A mutant is a copy of the project with one such change; a failing test kills it. First the tests of its own module run.
-If the mutant survives, the wider tests run, and they must fail twice. These take minutes for each mutant: `--narrow`
-leaves them out, and its result is a lower bound. A time-out is a kill.
+A mutant is a copy of the project with one such change; a failing test kills it, if it passes without the change. First
+the tests of its own module run. If the mutant survives, the wider tests run, and they must fail twice. These take
+minutes for each mutant: `--narrow` leaves them out, and its result is a lower bound. A time-out is a kill.
 Outcomes are kept in `.local/mutants/` until the module or the tests change, so a stopped run can go on; `--fresh`
 forgets them. Mutants that need not be killed are listed with the reason in `mutants_judged.toml`, and do not count.
-The exit status is 1 if less than 95 % of the others are killed, and 2 if the tests fail without a mutant.
+The exit status is 1 if less than 95 % of the others are killed, and 2 if a test fails without a mutant.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -47,7 +46,7 @@ from sequences.testing.processes import ChildProcess
 RESULTS = paths.LOCAL / "mutants" / "results.jsonl"
 JUDGED = Path(__file__).with_name("mutants_judged.toml")
 LEAST_RATE = 0.95
-LEAST_SECONDS, PATIENCE, SECONDS_A_TEST = 60.0, 4, 60
+SECONDS_A_TEST, SECONDS_A_SUITE = 60, 3600.0
 
 MUTATED = ("sequences/**/*.py", "tickets/**/*.py", "project/worker.py")
 # But not: pages, checks and commands, the engine of tests, and modules of declarations.
@@ -75,6 +74,11 @@ class Suite:
         ours = (path for path in files if any(path.is_relative_to(place) for place in named))
         return _digest(*ours, *faults, *(path for path in files if path.name in {"conftest.py", "support.py"}))
 
+    def only(self, failure: str) -> Suite:
+        """The test that failed, with all its parameters; all tests, where the failure names none."""
+        name = failure.partition("[")[0]
+        return Suite((name,) if ".py" in name else self.arguments)
+
 
 WIDER = Suite(
     ("tests/sequences", "tests/tickets", "tests/test_docs.py", "tests/faults", "--ignore=tests/faults/test_soak.py"),
@@ -83,7 +87,7 @@ WIDER = Suite(
 
 
 class BrokenTests(Exception):
-    """The tests fail without a mutant, or somebody ended them: their failures do not count as kills."""
+    """A test fails without a mutant, too, or somebody ended the tests: such a failure does not count as a kill."""
 
 
 def core() -> list[str]:
@@ -175,16 +179,16 @@ class Copy:
         finally:
             path.write_bytes(source)
 
-    def failure(self, tests: Suite, seconds: float | None = None) -> str:
-        """The test that fails in each of the suite's runs; empty if one run passes. No time-out without `seconds`."""
+    def failure(self, tests: Suite) -> str:
+        """The test that fails in each of the suite's runs; empty if one run passes."""
         failure = ""
         for _ in range(tests.times):
-            failure = self.run(tests, seconds)
+            failure = self.run(tests)
             if not failure:
                 break
         return failure
 
-    def run(self, tests: Suite, seconds: float | None) -> str:
+    def run(self, tests: Suite, seconds: float = SECONDS_A_SUITE) -> str:
         """The first test that fails, or another reason of failure; empty if all pass."""
         with self._output.open("wb") as output:
             self._child = ChildProcess([*self._command, *tests.arguments], output=output)
@@ -215,7 +219,6 @@ class Bench:
 
     def __init__(self, copies: Iterable[Copy], results: Results) -> None:
         self._results = results
-        self._measuring: defaultdict[Suite, threading.Lock] = defaultdict(threading.Lock)
         self._free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             self._free.put(copy)
@@ -227,24 +230,12 @@ class Bench:
         return killer
 
     def _meet(self, mutation: Mutation, tests: Suite) -> str:
-        seconds = max(LEAST_SECONDS, PATIENCE * self.seconds(tests))
-        with self._copy() as copy, copy.mutated(mutation):
-            return copy.failure(tests, seconds)
-
-    def seconds(self, tests: Suite) -> float:
-        """How long the tests take without a mutant. Raises BrokenTests if they fail."""
-        about = f"{' '.join(tests.arguments)} without a mutant"
-        decided_by = (_digest(*(paths.ROOT / file for file in core())), tests, tests.text)
-        with self._measuring[tests]:
-            taken: float = self._results.remember(about, decided_by, lambda: self._measure(tests))
-        return taken
-
-    def _measure(self, tests: Suite) -> float:
         with self._copy() as copy:
-            began = time.monotonic()
-            if failure := copy.failure(tests):
-                raise BrokenTests(f"{copy.output[-4000:]}\nWithout a mutant: {failure}.")
-        return round(time.monotonic() - began, 1)
+            with copy.mutated(mutation):
+                failure = copy.failure(tests)
+            if failure and (broken := copy.run(tests.only(failure))):
+                raise BrokenTests(f"{copy.output[-4000:]}\nWithout a mutant: {broken}.")
+        return failure
 
     @contextmanager
     def _copy(self) -> Iterator[Copy]:
