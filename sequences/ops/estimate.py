@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..commit.waiters import UNITS_PER_SECOND
-from ..strategies import BlockAllocator, SortKeyMaximum, Strategy
+from ..strategies import BlockAllocator, Strategy
+from ..strategies.sort_key import TAIL_SECONDS
 from .costs import MOST_ITEM_BYTES, Units, WritePattern, most_together, pattern_of, read_units, units
 from .queueing import Group, grouped, taking_turns
 
@@ -22,7 +23,6 @@ READS_A_SECOND = 3000.0
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html."""
 NEAR = 0.7
 """From this share of the ceiling on the traffic is near it: a queue is long before it never ends."""
-TAIL_SECONDS: float = SortKeyMaximum.options["tail_seconds"].default
 MONTH_SECONDS = 30 * 24 * 3600
 
 

@@ -77,7 +77,7 @@ class LayoutOptions:
         if not self.schema.sort_name:
             yield "key_names", "must be two names, as ('pk', 'sk'): the value is in the sort key"
         if not self.schema.sorts_numbers:
-            yield "key_types", "must end with 'S' if 'sort_key' is 'padded', otherwise with 'N'"
+            yield "key_types", "must end with 'S' if there is a 'padded_width', otherwise with 'N'"
         if "{scope}" not in self.template:
             yield "partition", 'must be a text with "{scope}" in it'
         if self.template.startswith("#"):

@@ -21,8 +21,8 @@ PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
 
 def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
     """The keys of the items. Raises InvalidSequence for types that do not fit the names."""
-    names, is_padded = option["key_names"], option["sort_key"] == "padded" and option["value_in"] == "sort_key"
-    default: tuple[KeyType, ...] = ("S", "S" if is_padded else "N")
+    names, width = option["key_names"], option["padded_width"] if option["value_in"] == "sort_key" else None
+    default: tuple[KeyType, ...] = ("S", "S" if width else "N")
     types: Sequence[KeyType] = option["key_types"] or default[: len(names)]
     if len(types) != len(names):
         where = f"SEQUENCES[{config.alias!r}]['OPTIONS']['key_types']"
@@ -31,7 +31,7 @@ def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
         table=dynamodb.table_name(config.table),
         partition_name=names[0],
         sort_name=names[1] if len(names) == 2 else "",
-        padded_width=option["width"] if is_padded else 0,
+        padded_width=width or 0,
         partition_type=types[0],
         sort_type=types[-1],
         client=config.client,

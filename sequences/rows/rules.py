@@ -86,8 +86,7 @@ RULES: Mapping[str, Rule] = {
     "key_names": Rule(UNSOUND, "the items stay under the former keys"),
     "key_types": Rule(UNSOUND, "the items stay under the former keys"),
     "value_in": Rule(UNSOUND, "the items stay under the former keys"),
-    "sort_key": Rule(UNSOUND, "the items stay under the former keys"),
-    "width": Rule(UNSOUND, "texts of different widths do not sort as numbers do"),
+    "padded_width": Rule(UNSOUND, "texts of different widths do not sort as numbers do"),
     "marker_table": Rule(UNSOUND, "repeats of requests from before are not recognised, and store a second item"),
     "history_table": Rule(CAREFUL, "the history and the reasons of gaps stay in the former table"),
     "FORMAT": Rule(CAREFUL, "former texts look different, and may not be read back"),
@@ -110,7 +109,6 @@ RULES: Mapping[str, Rule] = {
     "max_block_size": Rule(GOOD, "each block is taken from the counter, whatever its size"),
     "watch_seconds": Rule(GOOD, "no row depends on it"),
     "scope_must_exist": Rule(GOOD, "it only refuses"),
-    "tail_seconds": Rule(GOOD, "no row depends on it"),
     "time_name": Rule(GOOD, "it only reads"),
 }
 """What becomes of each key that changes while rows of the former value are stored, and why."""
@@ -143,7 +141,7 @@ def rules_of(
         rules["FISCAL_START"] = "{:02d}-{:02d}".format(*period.fiscal_start)
         rules["FISCAL_NAMED_BY"] = period.fiscal_named_by
     if schema.padded_width:
-        rules |= {"sort_key": "padded", "width": schema.padded_width}
+        rules["padded_width"] = schema.padded_width
     if history.is_apart:
         rules["history_table"] = _plain(history.schema.table)
     if counters:

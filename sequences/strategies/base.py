@@ -97,8 +97,9 @@ class Strategy(ABC):
         "value_name": Option("value", is_name, "a name"),
         "token_name": Option("token", is_name, "a name"),
         "text_name": Option(None, lambda v: v is None or is_name(v), "a name, or None"),
-        "sort_key": one_of("number", "padded"),
-        "width": Option(10, lambda v: isinstance(v, int) and 1 <= v <= 38, "a whole number from 1 to 38"),
+        "padded_width": Option(
+            None, lambda v: v is None or (isinstance(v, int) and 1 <= v <= 38), "a whole number from 1 to 38, or None"
+        ),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
         "marker_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "history_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),

@@ -17,7 +17,7 @@ from ..rows.course import Course, course_of_items, course_of_nothing, first_prob
 from ..rows.evidence import Evidence
 from ..rows.layout import Send
 from ..rows.lru import LRU
-from ..rows.options import Option, boolean, is_name, positive
+from ..rows.options import Option, boolean, is_name
 from ..types import Counter, Scope, SequenceConfig
 from .base import Strategy
 from .scopes import Scopes
@@ -25,6 +25,7 @@ from .scopes import Scopes
 __all__ = ["SortKeyMaximum"]
 
 MOST_PROBES = 90  # of the 100 items that one request may read
+TAIL_SECONDS = 0.25  # how long the highest number is remembered
 
 
 class SortKeyMaximum(Strategy):
@@ -44,8 +45,8 @@ class SortKeyMaximum(Strategy):
     process of its host has given, and gives them again if their rows are gone. So an application must not delete the
     newest item: make it void instead (`sequences.changes.void`).
 
-    A process remembers the highest number for `tail_seconds` after a write confirmed it, and never across table lives.
-    A remembered number that is too low costs a read. One that is too high would make a gap, so `tail_seconds` must be
+    A process remembers the highest number for TAIL_SECONDS after a write confirmed it, and never across table lives.
+    A remembered number that is too low costs a read. One that is too high would make a gap, so TAIL_SECONDS must be
     shorter than it takes another process to delete the table and make it again (on AWS, several seconds).
 
     Cost alone: one `PutItem`, 1 write unit a KB. If the highest number is not remembered, a query comes first. It is
@@ -71,7 +72,6 @@ class SortKeyMaximum(Strategy):
     options = {
         **Strategy.options,
         "scope_must_exist": boolean(False),
-        "tail_seconds": positive(0.25),
         "time_name": Option(None, lambda v: v is None or is_name(v), "the name of an attribute, or None"),
     }
 
@@ -104,7 +104,7 @@ class SortKeyMaximum(Strategy):
         """The highest number, remembered or read, and the read units that it cost."""
         known = self.evidence.known(scope)  # before the read: others may store more meanwhile
         remembered = self._tails.get(scope)
-        fresh = remembered and self.timing.clock() - remembered.at <= self.option["tail_seconds"]
+        fresh = remembered and self.timing.clock() - remembered.at <= TAIL_SECONDS
         if remembered and fresh and not _is_below(remembered.last_value, known):
             return remembered.last_value, 0.0
         number, read_units = self.layout.highest(scope, send)

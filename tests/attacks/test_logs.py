@@ -21,6 +21,7 @@ from sequences.exceptions import GaveUp, SequenceError, SequenceWentBack
 from sequences.logs import JSONFormatter
 from sequences.registry import strategies
 from sequences.rest import request_ids
+from sequences.strategies import sort_key
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import delete_row, handled, import_row, set_counter, stored
@@ -176,7 +177,7 @@ def test_repairs(
     if name.startswith("sort-key"):
         put_next_many(name, [item(), item()], scope=scope)
         delete_row(name, scope, max(stored(name, scope)))
-        monkeypatch.setitem(strategies[name].option, "tail_seconds", 0.0)
+        monkeypatch.setattr(sort_key, "TAIL_SECONDS", -1.0)
         with pytest.raises(SequenceWentBack) as error:
             put_next(name, item(), scope=scope)
         records.texts.append(str(error.value))

@@ -62,7 +62,7 @@ SORT_KEYS: dict[str, dict[str, Any]] = {
     "sort-key-padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"sort_key": "padded", "width": 6},
+        "OPTIONS": {"padded_width": 6},
     },
 }
 STEPPING: dict[str, dict[str, Any]] = {

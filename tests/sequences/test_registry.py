@@ -64,8 +64,8 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": ["group"]}, r"\['OPTIONS'\]"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"no_such": 1}}, "no option 'no_such'; it has .*group"),
     (
-        {"STRATEGY": ATOMIC, "OPTIONS": {"tail_seconds": 1}},
-        r"AtomicCounter has no option 'tail_seconds'; it has check_items, .*, width\.$",
+        {"STRATEGY": ATOMIC, "OPTIONS": {"scope_must_exist": True}},
+        r"AtomicCounter has no option 'scope_must_exist'; it has check_items, .*, value_name\.$",
     ),
     (
         {"STRATEGY": ATOMIC, "OPTIONS": {"group": "yes"}},
@@ -78,11 +78,9 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": {"ignore_in_repeat": "at"}}, r"\['ignore_in_repeat'\].*a list"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"scopes": 1}}, r"\['scopes'\].*dotted path"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"counter_table": ""}}, r"\['counter_table'\].*name of a table"),
-    ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 0}}, r"\['width'\].*from 1 to 38"),
-    ({"STRATEGY": ATOMIC, "OPTIONS": {"width": 39}}, r"\['width'\].*from 1 to 38"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"padded_width": 0}}, r"\['padded_width'\].*from 1 to 38"),
+    ({"STRATEGY": ATOMIC, "OPTIONS": {"padded_width": 39}}, r"\['padded_width'\].*from 1 to 38"),
     ({"STRATEGY": SORT_KEY, "STEP": 2}, r"\['STEP'\] must be 1"),
-    ({"STRATEGY": SORT_KEY, "OPTIONS": {"sort_key": "text"}}, "'number', 'padded'"),
-    ({"STRATEGY": SORT_KEY, "OPTIONS": {"tail_seconds": -1}}, r"\['tail_seconds'\]"),
     ({"STRATEGY": "sequences.strategies.OptimisticCounter", "OPTIONS": {"write": "add"}}, "'update', 'put'"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": 0.5}}, r"\['marker_seconds'\] is 0.5.*whole number above 0"),
     ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": 0}}, r"\['block_size'\]"),
@@ -187,7 +185,7 @@ class TestRegistry:
     @pytest.mark.parametrize("width", [1, 38])
     def test_the_narrowest_and_the_widest(self, unconfigured: None, width: int) -> None:
         """A padded number may have 1 to 38 digits, which are as many as DynamoDB keeps."""
-        options = {"sort_key": "padded", "width": width}
+        options = {"padded_width": width}
         with override_settings(SEQUENCES={"mine": {"STRATEGY": SORT_KEY, "OPTIONS": options}}):
             assert strategies["mine"].numbers.maximum == 10**width - 1
 

@@ -50,7 +50,7 @@ from sequences.exceptions import (
 from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
 from sequences.rows import operator_errors
-from sequences.strategies import Strategy, counter_strategy
+from sequences.strategies import Strategy, counter_strategy, sort_key
 from sequences.strategies.counter_strategy import reserving
 from sequences.testing import engine_at
 from sequences.testing.callers import put_some, take_some
@@ -180,9 +180,12 @@ class TestAdvance:
                 put_next(name, {}, scope=scope)
 
     @pytest.mark.parametrize("name", SORT_KEYS)
-    def test_void_among_the_skipped(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+    def test_void_among_the_skipped(
+        self, name: str, scope: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Many items, one of which would lie under a void number among the skipped, go past all of them."""
-        own = install(name, tail_seconds=60)
+        monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)
+        own = install(name)
         put_next(name, {}, scope=scope)
         install(name)
         changes.advance(name, to=50, scope=scope, **WHO)

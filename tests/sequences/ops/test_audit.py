@@ -27,7 +27,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"sort_key": "padded", "width": 4},
+        "OPTIONS": {"padded_width": 4},
     },
     "transactional": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter"},
     "tens": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "START": 11, "STEP": 10},

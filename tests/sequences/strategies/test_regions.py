@@ -24,7 +24,7 @@ from sequences.ops.audit import audit
 from sequences.ops.tables import create_tables, schemas_of
 from sequences.registry import parse_config, strategies
 from sequences.services.texts import format_value, parse
-from sequences.strategies import Strategy
+from sequences.strategies import Strategy, sort_key
 from sequences.strategies.counter_strategy import counter_of
 from sequences.testing import engine_at
 from sequences.testing.embedded import Engine
@@ -306,9 +306,12 @@ class TestStripes:
         another = regions.put(EAST, east, scope, "twice", token="u")
         assert put(west, scope, "twice", token="u") not in (another, following)
 
-    def test_numbers_of_items_go_on_above_all(self, world: Callable[..., World], scope: str) -> None:
+    def test_numbers_of_items_go_on_above_all(
+        self, world: Callable[..., World], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A Region that counts the items goes on above the highest that it has, whosever it is."""
-        regions = world("sort-key", **STRIPES, OPTIONS={"tail_seconds": 1e-9})
+        monkeypatch.setattr(sort_key, "TAIL_SECONDS", -1.0)
+        regions = world("sort-key", **STRIPES)
         for _ in range(9):
             regions.put(EAST, regions.processes[EAST][0], scope, "")
         assert regions.put(WEST, regions.process(WEST), scope, "") == 2

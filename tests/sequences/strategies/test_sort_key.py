@@ -19,6 +19,7 @@ from sequences.exceptions import (
 from sequences.registry import strategies
 from sequences.rows import host_queue
 from sequences.strategies import Strategy
+from sequences.strategies.sort_key import TAIL_SECONDS
 from sequences.testing.callers import put_some
 from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, stored
 
@@ -51,15 +52,15 @@ class TestWhatIsRemembered:
     def test_a_cold_writer(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
     ) -> None:
-        """A writer that knows nothing, or knew it `tail_seconds` ago, needs one query of one item more."""
-        install(name, clock=clock, tail_seconds=5)
+        """A writer that knows nothing, or knew it TAIL_SECONDS ago, needs one query of one item more."""
+        install(name, clock=clock).rules.enforced = False
         put_some(name, scope, 1)
-        clock.now += 5.001
+        clock.now += TAIL_SECONDS + 0.001
         assert put_some(name, scope, 1) == [2]
         assert wire.operations == ["Query", "PutItem"] * 2
         assert [query["Limit"] for query in wire.bodies("Query")] == [1, 1]
         wire.clear()
-        clock.now += 5
+        clock.now += TAIL_SECONDS - 0.001
         assert put_some(name, scope, 1) == [3]
         assert wire.operations == ["PutItem"]
 
@@ -205,12 +206,12 @@ class TestPadded:
 
     def test_width(self, scope: str, install: Callable[..., Strategy]) -> None:
         """The last number of the width is handed out, and then the error names the width."""
-        install("sort-key-padded", width=2)
+        install("sort-key-padded", padded_width=2)
         strategy = strategies["sort-key-padded"]
         key = {"pk": {"S": strategy.layout.partition(scope)}, "sk": {"S": "97"}}
         dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         assert put_some("sort-key-padded", scope, 2) == [98, 99]
-        with pytest.raises(SequenceExhausted, match="width"):
+        with pytest.raises(SequenceExhausted, match="padded_width"):
             put_next("sort-key-padded", {}, scope=scope)
 
     def test_maximum_below_the_width(self, scope: str, install: Callable[..., Strategy]) -> None:
