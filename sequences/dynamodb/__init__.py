@@ -12,7 +12,9 @@ callers retry (see `retries` and `leader`). In the folder:
     lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
     lives         telling a table from an earlier one of the same name, and where it has copies
+    limits        the time that is left for a request, and whether any part of it was sent
     making        how a client is made, by a thread of its own
+    transport     the lean way of a request, or boto3's own where botocore does not fit
     tables        creating tables, and looking up their lives
     values        from Python values to attribute values and back
 """
@@ -27,11 +29,12 @@ from .client import (
     region,
     reset,
     shared_client,
+    transport_lacks,
     try_client,
 )
 from .configuration import DEFAULT_CLIENT, client_options, clients
-from .connections import in_request
 from .errors import ERROR_FATES, Fate, translate_errors
+from .limits import in_request
 from .lives import Copies, TableLife, copies_in
 from .tables import (
     PLAIN,
@@ -86,6 +89,7 @@ __all__ = [
     "table_keys",
     "table_name",
     "translate_errors",
+    "transport_lacks",
     "try_client",
     "unmarshal",
     "used_units",

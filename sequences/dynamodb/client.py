@@ -21,9 +21,9 @@ from ..exceptions import NotWritten, OutcomeUnknown, TableMissing
 from ..metrics import metrics
 from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
-from .connections import within
 from .engine_clock import EngineClock
 from .errors import UNREADABLE, translate_errors
+from .limits import within
 from .lives import KnownLives
 from .making import Made, Making
 from .values import used_units
@@ -41,6 +41,7 @@ __all__ = [
     "region",
     "reset",
     "shared_client",
+    "transport_lacks",
     "try_client",
 ]
 
@@ -75,6 +76,11 @@ class _Client:
             return made, seconds
         began = time.monotonic()
         return self.get(seconds), seconds - (time.monotonic() - began)
+
+    def leave_lean(self, made: Made, error: Exception) -> None:
+        """Make the client once more, to send requests by boto3's own way from now on."""
+        if self._making.made is made:
+            self._making = Making(self._options, repr(error))
 
     def get(self, seconds: float = math.inf) -> Made:
         """The client. The first callers wait for it, at most so many seconds.
@@ -156,6 +162,11 @@ def caller(alias: str = DEFAULT_CLIENT) -> str:
         return str(sts.get_caller_identity()["Arn"])
 
 
+def transport_lacks(alias: str = DEFAULT_CLIENT) -> str:
+    """Why requests do not take the way that the settings ask for; empty if they do."""
+    return _client(alias).get().transport.lacks
+
+
 def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
     """What this process knows of the lives of a client's tables."""
     return _client(alias).lives
@@ -189,14 +200,15 @@ def call(
         with within(min(seconds, made.read_seconds)) as limit:
             try:
                 with translate_errors(operation, limit):
-                    answer = made.send(operation, request)
+                    answer = made.transport.send(operation, request)
             except TableMissing:
                 chosen.lives.forget()
                 raise
             except UNREADABLE as error:
-                if not limit.sent:
-                    raise  # our own mistake
-                raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
+                if limit.sent:
+                    raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
+                chosen.leave_lean(made, error)
+                raise NotWritten(f"{operation}: the lean transport failed: {error!r}") from error
         chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
         member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
         if member and member not in answer:

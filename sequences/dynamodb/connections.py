@@ -12,12 +12,8 @@ import io
 import queue
 import socket
 import ssl
-import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -32,56 +28,14 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 from urllib3.util.wait import wait_for_read, wait_for_write
 
 from .http1 import Answer, request_text, take_answer
+from .limits import left, mark_sent
 
-__all__ = ["LEAN_POOLS", "POOLS", "Limit", "in_request", "within"]
+__all__ = ["LEAN_POOLS", "POOLS"]
 
 _PORTS = {"http": 80, "https": 443}
 
 T = TypeVar("T")
 _Wait = Callable[[socket.socket, float | None], bool]
-
-LEAST_SECONDS = 0.001  # a time-out of 0 would make the socket non-blocking
-
-
-@dataclass(slots=True)
-class Limit:
-    """When a request must be over (monotonic seconds), and whether any part of it was sent."""
-
-    until: float
-    sent: bool = False
-
-
-class _ThreadState(threading.local):
-    """The limit of this thread's current request."""
-
-    limit: Limit | None = None
-
-
-_thread = _ThreadState()
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[Limit]:
-    """Limit the request that this thread sends inside the block to so many seconds in total."""
-    before, _thread.limit = (
-        _thread.limit,
-        Limit(time.monotonic() + seconds),
-    )  # a signal handler may send one inside another
-    try:
-        yield _thread.limit
-    finally:
-        _thread.limit = before
-
-
-def in_request() -> bool:
-    """Whether this thread is sending a request: then a signal handler interrupts it, perhaps while it holds a lock."""
-    return _thread.limit is not None
-
-
-def _left(otherwise: Any) -> Any:
-    """The seconds left for this thread's request; `otherwise` if it has no limit."""
-    limit = _thread.limit
-    return otherwise if limit is None else max(limit.until - time.monotonic(), LEAST_SECONDS)
 
 
 class _Reader(io.RawIOBase):
@@ -100,7 +54,7 @@ class _Reader(io.RawIOBase):
             count = min(len(buffer), len(self._received))
             buffer[:count], self._received = self._received[:count], self._received[count:]
             return count
-        self._socket.settimeout(_left(self._socket.gettimeout()))
+        self._socket.settimeout(left(self._socket.gettimeout()))
         return self._raw.readinto(buffer)
 
     def close(self) -> None:
@@ -124,18 +78,17 @@ class _Bounded:
     timeout: Any
 
     def connect(self) -> None:
-        self.timeout = _left(self.timeout)
+        self.timeout = left(self.timeout)
         super().connect()  # type: ignore[misc]
 
     def send(self, data: Any) -> None:
         if self.sock is None:
             self.connect()
         assert self.sock is not None
-        if _thread.limit:
-            _thread.limit.sent = True
+        mark_sent()
         unsent = memoryview(data)
         while unsent:
-            self.sock.settimeout(_left(self.timeout))
+            self.sock.settimeout(left(self.timeout))
             unsent = unsent[self.sock.send(unsent) :]
 
     def exchange(self, request: bytes, *, read_seconds: float | None) -> Answer:
@@ -150,8 +103,7 @@ class _Bounded:
         assert sock is not None
         if sock.gettimeout() != 0:
             sock.setblocking(False)
-        if _thread.limit:
-            _thread.limit.sent = True
+        mark_sent()
         unsent = memoryview(request)
         while unsent:
             unsent = unsent[_once_ready(sock, partial(sock.send, unsent), wait_for_write, self.timeout) :]
@@ -182,7 +134,7 @@ def _once_ready(sock: socket.socket, step: Callable[[], T], wait: _Wait, seconds
 
 
 def _wait(wait: _Wait, sock: socket.socket, seconds: float | None) -> None:
-    if not wait(sock, _left(seconds)):
+    if not wait(sock, left(seconds)):
         raise TimeoutError("The time for the request is over.")
 
 

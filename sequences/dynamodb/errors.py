@@ -28,7 +28,7 @@ from ..exceptions import (
     WriteCancelled,
 )
 from ..metrics.events import WRITES
-from .connections import Limit
+from .limits import Limit
 from .values import unmarshal
 
 __all__ = ["ERROR_FATES", "UNREADABLE", "Fate", "translate_errors"]

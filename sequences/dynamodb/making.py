@@ -16,10 +16,11 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
+from ..metrics import metrics
+from ..metrics.instruments import CLIENTS
 from .configuration import ClientOptions
-from .connections import LEAN_POOLS, POOLS
 from .errors import translate_errors
-from .lean import LeanClient
+from .transport import Transport
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -34,19 +35,24 @@ class Made:
     """A client that is made, and how requests go through it."""
 
     client: DynamoDBClient
-    send: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    transport: Transport
     account: str
     read_seconds: float
 
     @classmethod
-    def of(cls, read_options: Callable[[], ClientOptions]) -> Made:
-        """Make one, as its options say now. Raises NotConfigured and InvalidSequence."""
+    def of(cls, read_options: Callable[[], ClientOptions], lacks: str = "") -> Made:
+        """Make one, as its options say now; boto3's own way is taken if it is known what the lean one `lacks`.
+
+        Raises NotConfigured and InvalidSequence.
+        """
         with translate_errors("connect"):
             options = read_options()
             client = _make_client(options)
-            send = LeanClient(client).call if options.lean else partial(_send, client)
+            transport = Transport.of_boto3(client, lacks) if lacks else Transport.of(client, lean=options.lean)
+            if metrics.on:
+                metrics.tell(CLIENTS, 1, transport.name)
             account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
-            return cls(client, send, account, options.read_timeout)
+            return cls(client, transport, account, options.read_timeout)
 
 
 class Making:
@@ -61,9 +67,9 @@ class Making:
     the task itself, each step is one atomic operation, and nobody waits for a lock that an interrupted thread holds.
     """
 
-    def __init__(self, read_options: Callable[[], ClientOptions]) -> None:
-        self._read_options = read_options
-        self._tasks = deque([read_options])
+    def __init__(self, read_options: Callable[[], ClientOptions], lacks: str = "") -> None:
+        self._make = partial(Made.of, read_options, lacks)
+        self._tasks = deque([self._make])
         self._running = threading.Lock()
         self._running.acquire()
         self.made: Made | None = None
@@ -83,11 +89,11 @@ class Making:
 
     def _run(self) -> None:
         try:
-            read_options = self._tasks.pop()
+            make = self._tasks.pop()
         except IndexError:
             return
         try:
-            self.made = Made.of(read_options)
+            self.made = make()
         except BaseException as error:  # noqa: BLE001 - who waits raises it
             self.error = error
         finally:
@@ -102,13 +108,8 @@ class Making:
 
     def here(self) -> Made:
         """Make another one in this thread, for a caller without a deadline: the first may wait for what he holds."""
-        self.made = made = Made.of(self._read_options)
+        self.made = made = self._make()
         return made
-
-
-def _send(client: DynamoDBClient, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = getattr(client, operation)(**request)
-    return answer
 
 
 def _make_client(options: ClientOptions) -> DynamoDBClient:
@@ -123,8 +124,6 @@ def _make_client(options: ClientOptions) -> DynamoDBClient:
     )
     client = options.session().client("dynamodb", config=config, endpoint_url=options.endpoint)
     client.meta.events.register("before-parse.dynamodb", _verify_body)
-    pools = LEAN_POOLS if options.lean else POOLS
-    client._endpoint.http_session._pool_classes_by_scheme.update(pools)  # type: ignore[attr-defined]
     return client
 
 

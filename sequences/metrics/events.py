@@ -26,13 +26,11 @@ from ..exceptions import (
 from ..types import Allocation
 from .instruments import (
     ANSWERS,
-    BLOCKS,
     CALL,
     FAILED_ATTEMPTS,
     GROUP,
     REQUEST,
     REQUESTS,
-    TURN,
     UNITS,
     VALUES,
     WAIT,
@@ -101,42 +99,34 @@ class Metrics:
 
     def answered(self, sequence: str, answers: Iterable[object], seconds: float, *, replayed: bool = False) -> None:
         """A call has ended. An answer is an allocation, a range or list of values, or an error."""
-        self._tell(CALL, seconds, sequence)
+        self.tell(CALL, seconds, sequence)
         for answer in answers:
             if isinstance(answer, Allocation):
                 self._answered(sequence, "stored", 1, replayed=answer.replayed)
             elif isinstance(answer, range | list):
                 self._answered(sequence, "taken", len(answer), replayed=replayed)
             else:
-                self._tell(ANSWERS, 1, sequence, type(answer).__name__)
+                self.tell(ANSWERS, 1, sequence, type(answer).__name__)
 
     def _answered(self, sequence: str, outcome: str, values: int, *, replayed: bool) -> None:
-        self._tell(ANSWERS, 1, sequence, "replayed" if replayed else outcome)
+        self.tell(ANSWERS, 1, sequence, "replayed" if replayed else outcome)
         if not replayed:
-            self._tell(VALUES, values, sequence)
+            self.tell(VALUES, values, sequence)
 
     def sending(self, pendings: Iterable[Any]) -> None:
         """A write is sent for these pending requests."""
         for pending in pendings:
             if pending.attempts == 1 and pending.deadline:
-                self._tell(WAIT, pending.deadline.spent, pending.deadline.sequence)
+                self.tell(WAIT, pending.deadline.spent, pending.deadline.sequence)
 
     def failed(self, sequence: str, error: StorageError) -> None:
         """An attempt failed, and is made again."""
-        self._tell(FAILED_ATTEMPTS, 1, sequence, _outcome(error))
+        self.tell(FAILED_ATTEMPTS, 1, sequence, _outcome(error))
 
     def wrote(self, sequence: str, of: str, size: int) -> None:
         """A write has stored so many "items", or taken so many "values" from a counter."""
         if size:
-            self._tell(GROUP, size, sequence, of)
-
-    def had_turn(self, sequence: str, seconds: float) -> None:
-        """A write has its turn among the processes of its host, after so many seconds."""
-        self._tell(TURN, seconds, sequence)
-
-    def reserved_block(self, sequence: str) -> None:
-        """A block was reserved."""
-        self._tell(BLOCKS, 1, sequence)
+            self.tell(GROUP, size, sequence, of)
 
     @contextmanager
     def request(self, sequence: str, operation: str) -> Iterator[MeasuredRequest]:
@@ -150,10 +140,10 @@ class Metrics:
             outcome = _outcome(error)
             raise
         finally:
-            self._tell(REQUEST, perf_counter() - began, name)
-            self._tell(REQUESTS, 1, sequence, name, outcome)
+            self.tell(REQUEST, perf_counter() - began, name)
+            self.tell(REQUESTS, 1, sequence, name, outcome)
             if request.units:
-                self._tell(UNITS, request.units, sequence, name, "write" if operation in WRITES else "read")
+                self.tell(UNITS, request.units, sequence, name, "write" if operation in WRITES else "read")
 
     # How recorders get it.
 
@@ -165,7 +155,8 @@ class Metrics:
             spans.enter_context(recorder.span(name, attributes, to_dynamodb=to_dynamodb))
         return spans
 
-    def _tell(self, instrument: Instrument, amount: float, *labels: str) -> None:
+    def tell(self, instrument: Instrument, amount: float, *labels: str) -> None:
+        """Give an amount to every recorder. Its labels are in the order of the instrument's."""
         _thread.later.append((instrument, amount, labels))
         if _thread.busy:
             return  # a signal handler struck inside a recorder, which may hold a lock: it gets this below

@@ -14,6 +14,7 @@ __all__ = [
     "ANSWERS",
     "BLOCKS",
     "CALL",
+    "CLIENTS",
     "FAILED_ATTEMPTS",
     "GROUP",
     "INSTRUMENTS",
@@ -98,8 +99,13 @@ UNITS = Instrument(
     labels=["sequence", "operation", "kind"],
     about="Capacity units that DynamoDB reported: write or read.",
 )
+CLIENTS = Instrument(
+    name="sequences.clients",
+    labels=["transport"],
+    about="Clients that were made: lean, or boto3 where the settings ask for it or botocore does not fit.",
+)
 
-INSTRUMENTS = (VALUES, ANSWERS, CALL, WAIT, TURN, GROUP, FAILED_ATTEMPTS, BLOCKS, REQUESTS, REQUEST, UNITS)
+INSTRUMENTS = (VALUES, ANSWERS, CALL, WAIT, TURN, GROUP, FAILED_ATTEMPTS, BLOCKS, REQUESTS, REQUEST, UNITS, CLIENTS)
 
 
 class Recorder(ABC):

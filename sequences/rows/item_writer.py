@@ -18,6 +18,7 @@ from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack
 from ..metrics import metrics
+from ..metrics.instruments import TURN
 from ..types import Scope, parted
 from .answers import Answers, Texts
 from .assignments import Assigner, Assignment, Hint
@@ -116,7 +117,7 @@ class ItemWriter(Committer):
         wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.partition(scope)}"
         with hold_host_lock(counted_in, deadline.left) as lock:
             if metrics.on:
-                metrics.had_turn(self.markers.alias, self.clock() - wanted_at)
+                metrics.tell(TURN, self.clock() - wanted_at, self.markers.alias)
             given, own = lock.hint(), self.assigner.hint(scope)
             if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))

@@ -15,6 +15,7 @@ from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
+from ..metrics.instruments import BLOCKS
 from ..rows.counter_rows import CounterState
 from ..rows.lru import LRU
 from ..rows.options import positive, whole
@@ -203,7 +204,7 @@ class BlockAllocator(CounterStrategy):
         values = values_of(taken)
         assert isinstance(values, range)
         if metrics.on:
-            metrics.reserved_block(self.alias)
+            metrics.tell(BLOCKS, 1, self.alias)
         return Block(values, taken.write_units, self._births.get(scope))
 
     def prefetch(self, scope: Scope, count: int) -> Fetch | None:

@@ -35,7 +35,7 @@ from prometheus_client import REGISTRY
 from project.paths import ROOT
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
-from sequences import aget_next_values, aput_next, get_next_value, get_next_values, put_next, put_next_many
+from sequences import aget_next_values, aput_next, dynamodb, get_next_value, get_next_values, put_next, put_next_many
 from sequences import metrics as room
 from sequences.exceptions import IdempotencyMismatch, SequenceContention, SequenceExhausted, SequenceUnavailable
 from sequences.metrics import INSTRUMENTS, Instrument, Recorder, metrics
@@ -410,6 +410,7 @@ class TestPrometheus:
         names = {"values_total": {}, "call_seconds_count": {}, "group_size_sum": {"of": "items"}}
         before = {name: value(f"sequences_{name}", sequence="sort-key", **more) for name, more in names.items()}
         metrics.use([Prometheus()])
+        dynamodb.reset()
         try:
             put_next_many("sort-key", [{}] * 3, scope=scope)
             get_next_value("block", scope=scope)

@@ -100,12 +100,14 @@ class TableFacts:
 class ClientFacts:
     """How one client reaches DynamoDB: how long each of a few reads took, and how far ahead the engine's clock is.
 
-    `caller` is in whose name it signs, and `limits` the answer to DescribeLimits; None if it was not asked.
+    `caller` is in whose name it signs, and `limits` the answer to DescribeLimits; None if it was not asked. `lacks`
+    says why its requests do not go the way that the settings ask for.
     """
 
     alias: str
     seconds: Sequence[float] | Unknown
     ahead: float = 0.0
+    lacks: str = ""
     caller: str | Unknown | None = None
     limits: Fact = None
 

@@ -63,6 +63,16 @@ def _of_client(client: ClientFacts) -> Iterator[Finding]:
         ),
         "Synchronise the clock of this machine (NTP).",
     )
+    yield Finding.either(
+        subject,
+        "transport",
+        not client.lacks,
+        f"boto3's own client, as the lean transport does not fit botocore: {client.lacks}"
+        if client.lacks
+        else "as the settings ask for",
+        ("Requests go the way that was chosen.", "Numbers are right, but each request takes longer."),
+        "Install a release of botocore that the lean transport fits.",
+    )
 
 
 def _of_sequence(facts: Facts, needs: TableRequirements) -> Iterator[Finding]:

@@ -180,7 +180,8 @@ class _Reading:
             seconds = [_timed(request, alias) for _ in range(READS)]
         except (GaveUp, StorageError) as error:
             return ClientFacts(alias=alias, seconds=self._unknown(alias, "get_item", error))
-        facts = ClientFacts(alias=alias, seconds=seconds, ahead=dynamodb.now(alias) - time.time())
+        ahead, lacks = dynamodb.now(alias) - time.time(), dynamodb.transport_lacks(alias)
+        facts = ClientFacts(alias=alias, seconds=seconds, ahead=ahead, lacks=lacks)
         return replace(facts, caller=_caller(alias), limits=self._limits(alias)) if self._thorough else facts
 
     def _limits(self, alias: str) -> Fact:

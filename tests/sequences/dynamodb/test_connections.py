@@ -25,29 +25,10 @@ from urllib3.util.wait import wait_for_read
 
 from project.proof.faults.proxy import free_port
 from sequences.dynamodb import connections
-from sequences.dynamodb.connections import LEAN_POOLS, LEAST_SECONDS, _host, within
+from sequences.dynamodb.connections import LEAN_POOLS, _host
+from sequences.dynamodb.limits import within
 
 SOCKET = mock.Mock(spec=socket.socket)
-
-
-class TestLimits:
-    def test_what_is_left(self) -> None:
-        """A step of a request gets what is left of the whole."""
-        with within(5.0):
-            assert 4.0 < connections._left(None) <= 5.0
-
-    def test_nothing_is_left(self) -> None:
-        """A step of a request that is late gets a moment: a time-out of 0 would mean a socket that never waits."""
-        with within(-5.0):
-            assert connections._left(None) == LEAST_SECONDS
-
-    def test_one_inside_another(self) -> None:
-        """A request of a signal's handler has a limit of its own, and without one the socket's time-out counts."""
-        with within(5.0) as outer:
-            with within(9.0):
-                assert connections._left(None) > 5.0
-            assert connections._thread.limit is outer
-        assert connections._left("its own") == "its own"
 
 
 class TestIdle:

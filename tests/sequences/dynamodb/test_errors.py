@@ -340,9 +340,10 @@ class TestOnTheLine:
             dynamodb.call(operation, request_)
 
     def test_our_own_mistake(self, impostor: type[Impostor]) -> None:
-        """An error before anything is sent is not a lost answer, and is not hidden."""
-        with pytest.raises((AttributeError, TypeError)):
+        """An error before anything is sent is not a lost answer, and its cause is not hidden."""
+        with pytest.raises(NotWritten) as caught:
             dynamodb.call("put_item", {"TableName": "items", "Item": object()})
+        assert isinstance(caught.value.__cause__, AttributeError | TypeError)
 
     def test_the_engines_clock(self, impostor: type[Impostor], monkeypatch: pytest.MonkeyPatch) -> None:
         """The time is that of the engine's answers, however far this machine's clock is off or jumps."""
