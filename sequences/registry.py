@@ -53,10 +53,10 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     where = f"SEQUENCES[{alias!r}]"
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", str(alias)):
         raise InvalidSequence(f"{where}: an alias is 1 to 100 letters, digits, '_' or '-'.")
+    if isinstance(entry, Mapping) and (unknown := set(entry) - _KEYS):
+        raise InvalidSequence(f"{where}: unknown key {min(unknown)!r}; known are {', '.join(sorted(_KEYS))}.")
     if not isinstance(entry, Mapping) or not isinstance(entry.get("STRATEGY"), str):
         raise InvalidSequence(f"{where} must be a dict with 'STRATEGY', the dotted path of a strategy class.")
-    if unknown := set(entry) - _KEYS:
-        raise InvalidSequence(f"{where}: unknown key {min(unknown)!r}; known are {', '.join(sorted(_KEYS))}.")
     step = whole_number(f"{where}['STEP']", entry.get("STEP", 1), 1)
     table, options = entry.get("TABLE", DEFAULT_TABLE), entry.get("OPTIONS", {})
     if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", table):
@@ -104,7 +104,8 @@ def made_of(alias: str, entry: Mapping[str, Any], *, lenient: bool = False) -> S
         strategy = import_string(config.strategy)
     except ImportError as error:
         raise InvalidSequence(
-            f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}"
+            f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}. Give the whole path of the "
+            "class, as 'sequences.strategies.SortKeyMaximum'."
         ) from error
     if not (isinstance(strategy, type) and issubclass(strategy, Strategy)) or inspect.isabstract(strategy):
         raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")

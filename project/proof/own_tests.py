@@ -29,6 +29,7 @@ OWN_TESTS = {
     "sequences/dynamodb/errors.py": ("errors", "tls"),
     "sequences/dynamodb/lives.py": ("soundness",),
     "sequences/dynamodb/making.py": ("client", "clients", "errors"),
+    "sequences/dynamodb/remedies.py": ("mistakes",),
     "sequences/dynamodb/tables.py": ("lives", "soundness"),
     "sequences/dynamodb/values.py": ("expressions",),
     "sequences/dynamodb/expressions/counters.py": ("expressions", "counters", "rates", "switches", "changes"),

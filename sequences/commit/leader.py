@@ -25,6 +25,7 @@ from typing import Any
 
 from .. import dynamodb
 from ..exceptions import (
+    InvalidItem,
     NotWritten,
     OutcomeUnknown,
     SequenceError,
@@ -36,7 +37,7 @@ from ..exceptions import (
 from ..metrics import metrics
 from ..types import Scope
 from .host_lock import LONGEST_WAIT
-from .requests import MOST_BYTES, Committer, Pending, PreparedWrite, Refusal
+from .requests import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest, Refusal
 from .retries import is_retryable, is_throttled, may_conceal
 from .waiters import TOOK_TOO_LONG, Queue
 
@@ -226,7 +227,10 @@ class Leader:
         else:
             for pending in pendings:
                 unknown = pending in undecided
-                pending.settle(self.own.deadline.give_up(error, outcome_unknown=True) if unknown else error)
+                answer = (
+                    self.own.deadline.give_up(error, outcome_unknown=True) if unknown else _at_fault(error, pending)
+                )
+                pending.settle(answer)
         self.batch.write = None
 
     def _release(self) -> None:
@@ -251,3 +255,18 @@ def _may_concern_one(error: SequenceError, pendings: Sequence[Pending[Any]]) -> 
     """Whether one request may be at fault: its item, or an action that rides with it and names a table of its own."""
     riders = any(pending.request.also for pending in pendings)
     return isinstance(error, StorageRefused) if riders else type(error) is StorageRefused
+
+
+def _at_fault(error: SequenceError, pending: Pending[Any]) -> SequenceError:
+    """What a caller gets for a write that was refused whole: InvalidItem if what they brought is at fault.
+
+    An engine need not say which action of a transaction is invalid. The keys of the tables are right, unless nobody
+    may look at them.
+    """
+    request = pending.request
+    if not isinstance(error, StorageRefused) or error.code != dynamodb.INVALID or not isinstance(request, PutRequest):
+        return error
+    if dynamodb.is_about_keys(error) and not request.also:
+        return error
+    brought = ["The item", *(f"also[{index}]" for index in range(len(request.also)))]
+    return InvalidItem(f"{' or '.join(brought)} cannot be stored: {error}")

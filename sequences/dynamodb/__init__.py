@@ -15,6 +15,7 @@ callers retry (see `retries` and `leader`). In the folder:
     limits        the time that is left for a request, and whether any part of it was sent
     making        how a client is made, by a thread of its own
     transport     the lean way of a request, or boto3's own where botocore does not fit
+    remedies      what to do about a request that DynamoDB calls invalid
     tables        creating tables, and looking up their lives
     values        from Python values to attribute values and back
 """
@@ -36,6 +37,7 @@ from .configuration import DEFAULT_CLIENT, client_options, clients
 from .errors import ERROR_FATES, Fate, translate_errors
 from .limits import in_request
 from .lives import Copies, TableLife, copies_in
+from .remedies import INVALID, is_about_keys
 from .tables import (
     PLAIN,
     TableOptions,
@@ -55,6 +57,7 @@ from .values import fingerprint, item_size, marshal, unmarshal, used_units, writ
 __all__ = [
     "DEFAULT_CLIENT",
     "ERROR_FATES",
+    "INVALID",
     "PLAIN",
     "Budget",
     "ClientNotMade",
@@ -77,6 +80,7 @@ __all__ = [
     "fingerprint",
     "forget_lives",
     "in_request",
+    "is_about_keys",
     "item_size",
     "keep_items",
     "keys_in",

@@ -17,7 +17,7 @@ import botocore.config
 import botocore.credentials
 import botocore.exceptions
 
-from ..exceptions import NotWritten, OutcomeUnknown, TableMissing
+from ..exceptions import NotWritten, OutcomeUnknown, StorageRefused, TableMissing
 from ..metrics import metrics
 from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
@@ -26,6 +26,7 @@ from .errors import UNREADABLE, translate_errors
 from .limits import within
 from .lives import KnownLives
 from .making import Made, Making
+from .remedies import INVALID, complete
 from .values import used_units
 
 if TYPE_CHECKING:
@@ -203,6 +204,10 @@ def call(
                     answer = made.transport.send(operation, request)
             except TableMissing:
                 chosen.lives.forget()
+                raise
+            except StorageRefused as error:
+                if error.code == INVALID:
+                    complete(error, sequence, request)
                 raise
             except UNREADABLE as error:
                 if limit.sent:

@@ -149,7 +149,7 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
     except ValueError as error:
         if "endpoint" in str(error).lower():
             raise NotConfigured(
-                f"{_said(error)}. Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
+                f"{_said(error)} Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
             ) from error
         raise
 
@@ -162,12 +162,16 @@ def _is_refused_certificate(error: BaseException | None) -> bool:
 
 
 def _said(error: object) -> str:
-    """The error's text, without the name and password that an address in it may contain."""
-    return re.sub(r"//[^/\s]*@", "//", str(error))
+    """The error's text as a sentence, without the name and password that an address in it may contain."""
+    return f"{_without_secrets(str(error)).rstrip('.')}."
+
+
+def _without_secrets(text: str) -> str:
+    return re.sub(r"//[^/\s]*@", "//", text)
 
 
 def _where() -> str:
-    endpoint = _said(os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", ""))
+    endpoint = _without_secrets(os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", ""))
     return f"Is an engine running at AWS_ENDPOINT_URL_DYNAMODB={endpoint}?" if endpoint else "Is the network up?"
 
 
@@ -177,7 +181,7 @@ def _translate_answer(operation: str, error: botocore.exceptions.ClientError) ->
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     # A gateway's error page has its HTTP status as code. Its text may repeat the request, so it is left out.
     named = code.isidentifier()
-    text = f"{operation}: {code}: {said}" if named else f"{operation}: HTTP {status}, not from DynamoDB."
+    text = f"{operation}: {code}: {said.rstrip('.')}." if named else f"{operation}: HTTP {status}, not from DynamoDB."
     match ERROR_FATES.get(code) or _fate_by_status(status, named):
         case Fate.CANCELLED:
             return WriteCancelled(text, _reasons(code, error.response))

@@ -56,13 +56,14 @@ class TableLife:
     """One life of a table: `place` is endpoint, Region and name, `identity` is ARN and `TableId`.
 
     `identity` is empty while the engine does not report it. `epoch` counts how often this process had found a table
-    missing, or had made or deleted tables itself. `copies` is None while they are not known.
+    missing, or had made or deleted tables itself. `copies` is None while they are not known, and `keys` is empty.
     """
 
     place: str
     identity: str
     epoch: int
     copies: Copies | None = None
+    keys: tuple[tuple[str, str], ...] = ()
 
     def is_another(self, other: TableLife) -> bool:
         """Whether the table was made again between the two, as far as that is known.

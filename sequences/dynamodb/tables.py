@@ -76,7 +76,9 @@ def life_of(
     else:
         identity = about.get("TableId") or about.get("CreationDateTime")
         place = f"{client.account(alias)}|{table}"
-        life = TableLife(place, f"{about.get('TableArn', table)}|{identity}", epoch, copies_in(about))
+        life = TableLife(
+            place, f"{about.get('TableArn', table)}|{identity}", epoch, copies_in(about), tuple(keys_in(about).items())
+        )
         until = float("inf")
     lives.by_table[table] = (life, until)
     return life
@@ -162,9 +164,9 @@ def table_keys(table: str, alias: str = DEFAULT_CLIENT) -> dict[str, str]:
 
 
 def keys_in(about: Mapping[str, Any]) -> dict[str, str]:
-    """The same, from what `DescribeTable` says about a table."""
-    types = {key["AttributeName"]: key["AttributeType"] for key in about["AttributeDefinitions"]}
-    names = sorted(about["KeySchema"], key=lambda key: str(key["KeyType"]))  # HASH before RANGE
+    """The same, from what `DescribeTable` says about a table; empty if it does not say them."""
+    types = {key["AttributeName"]: key["AttributeType"] for key in about.get("AttributeDefinitions", ())}
+    names = sorted(about.get("KeySchema", ()), key=lambda key: str(key["KeyType"]))  # HASH before RANGE
     return {key["AttributeName"]: types[key["AttributeName"]] for key in names}
 
 

@@ -93,8 +93,17 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
             _check_name(name)
             wire[name] = _to_wire.serialize(value)
         except REFUSALS as error:
-            raise InvalidItem(f"The attribute {name!r} cannot be stored: {error}") from error
+            raise InvalidItem(f"The attribute {name!r} cannot be stored: {_remedied(error)}") from error
     return wire
+
+
+def _remedied(error: Exception) -> str:
+    """What boto3 says of a value, and what to do about it where it does not say that."""
+    if isinstance(error, ArithmeticError):
+        return "a number has at most 38 digits. Store it as a text."
+    if "Unsupported type" in str(error):
+        return f"{error}. Store it as a text, for example by str() or isoformat()."
+    return str(error)
 
 
 def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:

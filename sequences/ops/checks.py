@@ -15,14 +15,14 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
 
 from .. import dynamodb
-from ..dynamodb.expressions import KeySchema
+from ..dynamodb.expressions import KeySchema, shown
 from ..exceptions import InvalidSequence, StorageRefused
 from ..formats import Clash
 from ..metrics import recorders
 from ..registry import configured, strategies
 from ..strategies import Strategy
 from .prices import prices
-from .tables import keys_of, schemas_of, shown
+from .tables import schemas_of
 
 __all__ = ["check_client", "check_keys", "check_namesake", "check_sequences", "check_tables", "check_texts"]
 
@@ -108,11 +108,11 @@ def check_tables(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
     errors: list[CheckMessage] = []
     needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
     for strategy, schema in [(one, schema) for one in _usable() for schema in schemas_of(one)]:
-        first, keys = needed.setdefault(_place(schema), (strategy.alias, keys_of(schema)))
-        if shown(keys) != shown(keys_of(schema)):
+        first, keys = needed.setdefault(_place(schema), (strategy.alias, schema.keys))
+        if shown(keys) != shown(schema.keys):
             said = (
                 f"The sequence {strategy.alias!r} needs the table {schema.table!r} with the keys "
-                f"{shown(keys_of(schema))}, and {first!r} needs it with the keys {shown(keys)}."
+                f"{shown(schema.keys)}, and {first!r} needs it with the keys {shown(keys)}."
             )
             hint = "Give one of them another table, or both of them the same 'key_names' and 'key_types'."
             errors.append(Error(said, hint=hint, id="sequences.E004"))

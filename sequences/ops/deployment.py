@@ -16,7 +16,7 @@ from django.conf import settings
 from .. import dynamodb
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..registry import strategies
-from .tables import keys_of, schemas_of
+from .tables import schemas_of
 
 __all__ = ["Table", "tables", "template"]
 
@@ -111,7 +111,7 @@ def _if(condition: str, then: Any) -> Json:
 
 
 def _table(table: Table) -> Json:
-    keys = keys_of(table.schema)
+    keys = table.schema.keys
     key = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"Ref": "KmsKeyArn"}}
     expiry = {"AttributeName": MARKER_EXPIRY, "Enabled": True}
     return {

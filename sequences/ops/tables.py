@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from .. import dynamodb
 from ..dynamodb import PLAIN, TableOptions
-from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema, KeyType
+from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import StorageRefused
 from ..registry import strategies
 from ..strategies.base import Strategy
 
-__all__ = ["create_tables", "keys_of", "schemas_of", "shown"]
+__all__ = ["create_tables", "schemas_of"]
 
 
 def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -> dict[str, bool]:
@@ -30,8 +28,8 @@ def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -
         for schema in schemas_of(strategy):
             place = (schema.table, schema.client)
             if place not in created:
-                created[place] = dynamodb.create_table(schema.table, keys_of(schema), schema.client, options)
-            _check_keys(strategy.alias, schema)
+                created[place] = dynamodb.create_table(schema.table, schema.keys, schema.client, options)
+            schema.require(dynamodb.table_keys(schema.table, schema.client), strategy.alias)
     if any(created.values()):
         strategies.forget()
     for table, client in dict.fromkeys((one.markers.schema.table, one.config.client) for one in made):
@@ -49,26 +47,6 @@ def schemas_of(strategy: Strategy) -> list[KeySchema]:
     schemas = [counter.rows.schema] if counter else []
     schemas += [history.schema] if history.is_apart else []
     return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
-
-
-def _check_keys(alias: str, schema: KeySchema) -> None:
-    """Raise StorageRefused for a table with other keys."""
-    keys = dynamodb.table_keys(schema.table, schema.client)
-    if list(keys.items()) != list(keys_of(schema).items()):
-        raise StorageRefused(
-            f"The table {schema.table!r} has the keys {shown(keys)}; the sequence {alias!r} is configured for "
-            f"{shown(keys_of(schema))}: set 'key_names' and 'key_types' in its OPTIONS, or name another table."
-        )
-
-
-def keys_of(schema: KeySchema) -> Mapping[str, KeyType]:
-    """The types of a table's key attributes by their names, the partition key first."""
-    return dict(zip(schema.names, schema.types, strict=True))
-
-
-def shown(keys: Mapping[str, str]) -> str:
-    """Key attributes as a message names them."""
-    return ", ".join(f"{name} ({kind})" for name, kind in keys.items())
 
 
 def _expire_markers(table: str, client: str, *, move: bool) -> None:

@@ -13,6 +13,7 @@ from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..dynamodb import TableLife
+from ..dynamodb.expressions import KeySchema
 from ..exceptions import SequenceUnsound
 from ..types import SequenceConfig
 from .layout import Send
@@ -32,14 +33,14 @@ class TableLives:
 
     def __init__(
         self,
-        tables: Sequence[str],
+        schemas: Sequence[KeySchema],
         forget: Callable[[], None],
         config: SequenceConfig,
         rules: RulesRow,
         *,
         needs_transactions: bool,
     ) -> None:
-        self.tables = tables
+        self.schemas = schemas
         self._rules = rules
         self.takes_transactions = True
         self._config = config
@@ -53,6 +54,11 @@ class TableLives:
 
     def __str__(self) -> str:
         return "|".join(map(str, self.current))
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return [schema.table for schema in self.schemas]
 
     @property
     def are_known(self) -> bool:
@@ -99,8 +105,8 @@ class TableLives:
         """Look up the lives of the tables, and forget what is remembered of earlier ones.
 
         Costs a request for each table and one for the rules, once in a process: callers with a deadline wait for the
-        first of them. Raises SequenceUnsound if the sequence must not be written, and RulesChanged if its rows are
-        written by other settings.
+        first of them. Raises SequenceUnsound if the sequence must not be written, StorageRefused if a table has other
+        keys, and RulesChanged if its rows are written by other settings.
         """
         if self.current or deadline is None or dynamodb.in_request():
             self._bind(send)
@@ -133,6 +139,9 @@ class TableLives:
             for table in self.tables:
                 dynamodb.ask_again(table, self._client)
             raise SequenceUnsound(f"{soundness.found}. {soundness.reason} Nothing was written. {soundness.remedy}")
+        for schema, life in zip(self.schemas, lives, strict=True):
+            if life.keys:
+                schema.require(dict(life.keys), self._config.alias)
         self.takes_transactions = soundness.takes_transactions
         self._sound = lives
 

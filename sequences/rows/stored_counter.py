@@ -67,7 +67,7 @@ class StoredCounter:
         self.lives = lives
         self.switch_note = switch_note
         self.wall = wall
-        lives.tables = [table, *(lives.tables if check_items else [])]
+        lives.schemas = [self.rows.schema, *(lives.schemas if check_items else [])]
         self.memory = CounterMemory(self.rows, layout, numbers, lives, check_items=check_items)
         self.evidence, self.tallies = self.memory.evidence, self.memory.tallies
 

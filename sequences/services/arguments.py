@@ -41,5 +41,8 @@ def check_token(token: str | None) -> None:
     """Raise InvalidToken if this is not a token: 1 to 255 printable characters."""
     if token is None:
         return
-    if not isinstance(token, str) or not 1 <= len(token) <= LONGEST_TOKEN or not token.isprintable():
-        raise InvalidToken(f"An idempotency token is 1 to {LONGEST_TOKEN} printable characters.")
+    wanted = f"An idempotency token is 1 to {LONGEST_TOKEN} printable characters"
+    if not isinstance(token, str):
+        raise InvalidToken(f"{wanted}, and this one is of type {type(token).__name__}: give its str().")
+    if not 1 <= len(token) <= LONGEST_TOKEN or not token.isprintable():
+        raise InvalidToken(f"{wanted}.")

@@ -157,8 +157,8 @@ class Strategy(ABC):
             ),
             self.timing.clock,
         )
-        tables = list(dict.fromkeys([self.schema.table, marks.table]))
-        self.lives = TableLives(tables, self.forget, config, self.rules, needs_transactions=self.needs_transactions)
+        schemas = [self.schema] if marks.table == self.schema.table else [self.schema, marks]
+        self.lives = TableLives(schemas, self.forget, config, self.rules, needs_transactions=self.needs_transactions)
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(
             self,

@@ -40,7 +40,7 @@ from .items import (
     transaction,
     update_version,
 )
-from .key_schema import KeySchema, KeyType
+from .key_schema import KeySchema, KeyType, shown
 from .lines import give_place_back, take_place
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "read_many",
     "read_rest",
     "read_tables",
+    "shown",
     "single_write",
     "take_place",
     "transaction",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ...exceptions import StorageRefused
 from .. import DEFAULT_CLIENT
 
-__all__ = ["KeySchema", "KeyType"]
+__all__ = ["KeySchema", "KeyType", "shown"]
 
 KeyType = Literal["S", "N"]
 
@@ -40,6 +40,20 @@ class KeySchema:
     def types(self) -> tuple[KeyType, ...]:
         """The types of the key attributes."""
         return (self.partition_type, self.sort_type)[: len(self.names)]
+
+    @property
+    def keys(self) -> dict[str, KeyType]:
+        """The types of the key attributes by their names, the partition key first."""
+        return dict(zip(self.names, self.types, strict=True))
+
+    def require(self, keys: Mapping[str, str], alias: str) -> None:
+        """Raise StorageRefused for a table that has other keys than this sequence needs."""
+        if list(keys.items()) != list(self.keys.items()):
+            raise StorageRefused(
+                f"The table {self.table!r} has the keys {shown(keys)}; the sequence {alias!r} is configured for "
+                f"{shown(self.keys)}: set 'key_names', 'key_types' and 'padded_width' in its OPTIONS, or name another "
+                "table."
+            )
 
     @property
     def sorts_numbers(self) -> bool:
@@ -73,3 +87,8 @@ class KeySchema:
         if self.padded_width:
             return int(key) if key.isascii() and key.isdigit() and len(key) == self.padded_width else None
         return key if isinstance(key, int) else None
+
+
+def shown(keys: Mapping[str, str]) -> str:
+    """Key attributes as a message names them."""
+    return ", ".join(f"{name} ({kind})" for name, kind in keys.items())

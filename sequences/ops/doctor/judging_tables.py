@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import dynamodb
-from ...dynamodb.expressions import MARKER_EXPIRY
+from ...dynamodb.expressions import MARKER_EXPIRY, shown
 from ...rows.soundness import Verdict
-from ..tables import shown
 from .facts import Finding, TableFacts, Unknown
 
 __all__ = ["of_table"]

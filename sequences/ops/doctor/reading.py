@@ -24,7 +24,7 @@ from ...exceptions import (
 from ...registry import configured, strategies
 from ...rows.rules import Difference
 from ...strategies import Strategy
-from ..tables import keys_of, schemas_of
+from ..tables import schemas_of
 from .facts import ClientFacts, Fact, Facts, TableFacts, Unknown, Use
 
 __all__ = ["READS", "read_facts"]
@@ -110,7 +110,7 @@ class _Reading:
         return TableFacts(
             name=schema.table,
             client=schema.client,
-            keys=keys_of(schema),
+            keys=schema.keys,
             uses=uses,
             table=table,
             expiry=self._ask(schema, "describe_time_to_live", "TimeToLiveDescription") if is_there else None,
@@ -201,7 +201,7 @@ def _caller(alias: str) -> str | Unknown:
 
 def _tries(schema: KeySchema) -> Mapping[str, Mapping[str, Any]]:
     """A query, and writes that nothing can fulfil: no row has its partition key and has it not."""
-    key = {name: NO_KEY[kind] for name, kind in keys_of(schema).items()}
+    key = {name: NO_KEY[kind] for name, kind in schema.keys.items()}
     name = {"#key": schema.partition_name}
     never = {
         "TableName": schema.table,

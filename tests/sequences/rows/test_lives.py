@@ -17,6 +17,7 @@ from moto import mock_aws
 
 from sequences import dynamodb, put_next
 from sequences.commit.retries import Deadline
+from sequences.dynamodb.expressions import KeySchema
 from sequences.exceptions import (
     AccessRefused,
     NotWritten,
@@ -235,7 +236,11 @@ class TestForgetting:
         rules = Mock()
         config = strategies["sort-key"].config
         lives: TableLives = TableLives(
-            ["a table"], lambda: forgotten.append(identity(lives)), config, rules, needs_transactions=False
+            [KeySchema(table="a table")],
+            lambda: forgotten.append(identity(lives)),
+            config,
+            rules,
+            needs_transactions=False,
         )
         look_up(lives, "first")
         return lives
@@ -273,7 +278,7 @@ class TestTheFirstLook:
         """Lives that nobody has looked up."""
         dynamodb.forget_lives()
         config = strategies["sort-key"].config
-        return TableLives(["a table"], lambda: None, config, Mock(), needs_transactions=False)
+        return TableLives([KeySchema(table="a table")], lambda: None, config, Mock(), needs_transactions=False)
 
     def test_callers_that_meet(self, unknown: TableLives) -> None:
         """One of them asks, for all."""

@@ -11,7 +11,7 @@ import pytest
 
 from sequences import changes, dynamodb, put_next
 from sequences.commit import host_memory
-from sequences.exceptions import SequenceFrozen, SequenceWentBack, StorageRefused
+from sequences.exceptions import InvalidItem, SequenceFrozen, SequenceWentBack
 from sequences.ops.scope_report import look_at
 from sequences.registry import strategies
 from sequences.rows.lives import TableLives
@@ -237,7 +237,7 @@ class TestNoFalseAlarm:
     def test_what_was_not_stored(self, name: str, scope: str, wire: Wire) -> None:
         """A number whose item was refused was not handed out."""
         put_some(name, scope, 1)
-        with pytest.raises(StorageRefused):
+        with pytest.raises(InvalidItem):
             put_next(name, {"text": "x" * 500_000}, scope=scope)
         wire.before("PutItem", partial(changes.freeze, name, scope=scope, **WHO))
         with pytest.raises(SequenceFrozen):
