@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from project import environment
+from project.commands.engines import EngineMissing, choose_engine
 from project.paths import ENGINE, LOCAL, ROOT, VENV
 
 # The module of each command, with its first arguments. The Python of the virtual environment runs it.
@@ -29,6 +30,7 @@ COMMANDS = {
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
     "bench-peers": ["project.proof.peers.bench"],
+    "engines": ["project.proof.engines"],
     "fuzz": ["project.proof.fuzz"],
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
@@ -54,7 +56,7 @@ def main(command: str, arguments: list[str]) -> None:
             check_port(environment.port())
         check_browser(command)
         set_up(with_engine=needs_engine(command), more=MORE.get(command, []))
-    except SetupError as error:
+    except (SetupError, EngineMissing) as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:
         sys.exit(130)
@@ -116,6 +118,7 @@ def set_up(with_engine: bool, more: Iterable[Path] = ()) -> None:
             install_requirements(requirements, VENV)
         if with_engine:
             install_engine(ROOT / "package.json", ENGINE)
+            choose_engine(os.environ.get("ENGINE", ""))
 
 
 def install_requirements(requirements: Path, venv: Path) -> None:

@@ -38,6 +38,7 @@ STOP_SECONDS = 5.0
 PORT_SECONDS = 5.0
 LOCK_SECONDS = 1.0
 PORT_TAKEN = "in use"
+MOTO = "moto"
 FALLBACK_WARNING = (
     "The embedded engine is not installed (npm installs it). moto's server replaces it: it is slow, and "
     "FORGETS EVERYTHING when it stops."
@@ -130,7 +131,7 @@ class Engine:
         """Start the engine and return when it answers, at most 20 seconds later."""
         if self.is_running:
             return self
-        if self.fallback:
+        if self.fallback and os.environ.get("DYNOXIDE") != MOTO:
             warnings.warn(FALLBACK_WARNING, RuntimeWarning, stacklevel=2)
         if self._file:
             self._file.hold()
@@ -214,8 +215,13 @@ class Engine:
 
 
 def find_binary(home: Path = HOME) -> Path | None:
-    """The dynoxide binary: the one in `DYNOXIDE`, otherwise npm's in `home`, otherwise one on the PATH."""
+    """The dynoxide binary: the one in `DYNOXIDE`, otherwise npm's in `home`, otherwise one on the PATH.
+
+    `DYNOXIDE` may name any program that takes the same arguments. It may also be "moto": then there is none.
+    """
     named = os.environ.get("DYNOXIDE")
+    if named == MOTO:
+        return None
     if named and not os.access(named, os.X_OK):
         raise EngineError(f"DYNOXIDE is {named}, which cannot be run.", "Correct it, or unset it.")
     installed = sorted(home.glob(".local/engine/node_modules/@dynoxide/*/dynoxide"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Iterator
 from zlib import crc32
@@ -15,7 +16,7 @@ from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 from project.proof.faults.clients import bare_client
 from project.proof.faults.control import Proxy, proxy_before
-from project.proof.faults.messages import altered
+from project.proof.faults.messages import Message, altered, read_message
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Plan, Request, Rule, rejection
 from sequences.testing.embedded import Engine
 
@@ -382,3 +383,17 @@ def test_rejections_count_actions() -> None:
     status, content = rejection(Rule(fault="cancel-ThrottlingError", action=-1), Request("TransactWriteItems", body))
     assert status == 400
     assert b'[{"Code": "None"}, {"Code": "None"}, {"Code": "ThrottlingError"' in content
+
+
+async def read(wire: bytes) -> Message:
+    """The first message of these bytes."""
+    reader = asyncio.StreamReader()
+    reader.feed_data(wire)
+    return await read_message(reader)
+
+
+def test_an_answer_in_chunks() -> None:
+    """An answer that comes in chunks, as large ones of DynamoDB Local do, is passed on in one piece."""
+    chunks = b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nC: d\r\n\r\n"
+    message = asyncio.run(read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n" + chunks + b"HTTP"))
+    assert message.wire == b"HTTP/1.1 200 OK\r\nA: b\r\ncontent-length: 5\r\n\r\nabcde"

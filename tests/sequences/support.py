@@ -265,6 +265,11 @@ def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
             events.unregister(event, handler)
 
 
+def reports_otherwise() -> bool:
+    """Whether the engine is DynamoDB Local, which reports other units for a transaction than AWS does."""
+    return os.environ.get("DYNOXIDE", "").endswith("dynamodb-local")
+
+
 def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **changes: Any) -> Strategy:
     """The strategy of a configuration, as a fresh process would make it; `changes` are keys of it or of its OPTIONS.
 

@@ -38,10 +38,27 @@ class Message(NamedTuple):
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """The next message of a connection. Raises IncompleteReadError if the other side has closed it."""
+    """The next message of a connection, never in chunks. Raises IncompleteReadError if the other side has closed it."""
     head = Message(await reader.readuntil(b"\r\n\r\n"), b"")
+    if head.header(b"transfer-encoding").lower() == b"chunked":
+        return _in_one(head.head, await _chunks(reader))
     length = int(head.header(b"content-length") or 0)
     return Message(head.head, await reader.readexactly(length) if length else b"")
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    """The body of a message that comes in chunks, which DynamoDB Local does with large answers."""
+    body = b""
+    while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+        body += (await reader.readexactly(size + len(b"\r\n")))[:size]
+    while await reader.readuntil(b"\r\n") != b"\r\n":
+        pass  # trailers
+    return body
+
+
+def _in_one(head: bytes, body: bytes) -> Message:
+    lines = [line for line in head.rstrip().split(b"\r\n") if not line.lower().startswith(b"transfer-encoding:")]
+    return Message(b"\r\n".join([*lines, b"content-length: %d" % len(body), b"\r\n"]), body)
 
 
 def answer(status: int, body: bytes, checksum: int | None = None) -> bytes:
