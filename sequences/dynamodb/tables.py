@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from ..exceptions import NotConfigured, StorageError, TableMissing
+from ..exceptions import NotConfigured, NotWritten, OutcomeUnknown, StorageError, TableMissing
 from . import client
 from .configuration import DEFAULT_CLIENT
 from .errors import translate_errors
@@ -34,6 +34,8 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 ASK_AGAIN_SECONDS = 60.0
+# Without a life nothing is known of what other processes of the host have given: an engine that comes back tells it.
+SOON_SECONDS = 1.0
 
 
 def table_name(name: str) -> str:
@@ -52,7 +54,7 @@ def life_of(
 
     A process asks once by one `DescribeTable`. It asks again when a request finds the table missing, when it makes or
     deletes tables itself, or with `anew`. If the engine does not answer, the life that is known stands for a minute,
-    or one without identity, so that numbers do not wait. Raises TableMissing and NotConfigured.
+    or one without identity for a second, so that numbers do not wait. Raises TableMissing and NotConfigured.
     """
     lives = client.lives(alias)
     known, until = lives.by_table.get(table, (None, 0.0))
@@ -72,7 +74,8 @@ def life_of(
                 error,
             )
         life = known or TableLife(f"{client.account(alias)}|{table}", "", epoch)
-        until = time.monotonic() + ASK_AGAIN_SECONDS
+        is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
+        until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
         identity = about.get("TableId") or about.get("CreationDateTime")
         place = f"{client.account(alias)}|{table}"

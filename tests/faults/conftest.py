@@ -22,14 +22,14 @@ PREFIX = "faults_"
 @pytest.fixture(scope="module")
 def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     """The proxy and the tables, made once for each module: making a client takes longer than most of these tests."""
-    configured = override_settings(
-        SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, SEQUENCES_CLIENTS=impatient(), TABLE_PREFIX=PREFIX
-    )
+    configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
         strategies.reset()
-        call_command("create_tables", verbosity=0)
-        yield
+        call_command("create_tables", verbosity=0)  # patiently: to make a table may take long
+        with override_settings(SEQUENCES_CLIENTS=impatient()):
+            strategies.reset()
+            yield
     strategies.reset()
 
 

@@ -244,13 +244,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with (
         Engine(tmp_path_factory.mktemp("machine") / "engine.db") as engine,
         proxy_before(engine.endpoint) as proxy,
-        override_settings(SEQUENCES=base.SEQUENCES, SEQUENCES_CLIENTS=impatient(), TABLE_PREFIX=PREFIX),
+        override_settings(SEQUENCES=base.SEQUENCES, TABLE_PREFIX=PREFIX),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
         strategies.reset()
-        call_command("create_tables", verbosity=0)
-        yield World(engine, proxy)
+        call_command("create_tables", verbosity=0)  # patiently: to make a table may take long
+        with override_settings(SEQUENCES_CLIENTS=impatient()):
+            strategies.reset()
+            yield World(engine, proxy)
     strategies.reset()
 
 

@@ -265,8 +265,8 @@ def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
             events.unregister(event, handler)
 
 
-def reports_otherwise() -> bool:
-    """Whether the engine is DynamoDB Local, which reports other units for a transaction than AWS does."""
+def on_dynamodb_local() -> bool:
+    """Whether the engine is DynamoDB Local. docs/proof.md says where it differs from DynamoDB."""
     return os.environ.get("DYNOXIDE", "").endswith("dynamodb-local")
 
 

@@ -76,6 +76,8 @@ def why_no_full_disk(engine: Engine) -> str:
     """Why `fill_disk` cannot work here; empty if it can."""
     if engine.fallback:
         return "moto's server keeps nothing on disk"
+    if engine.path and not engine.path.is_file():
+        return "the engine keeps its data in more than one file"
     if not hasattr(resource, "prlimit"):
         return "this system has no prlimit"
     try:
