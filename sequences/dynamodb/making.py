@@ -130,13 +130,16 @@ def _make_client(options: ClientOptions) -> DynamoDBClient:
 def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
     """Refuse an answer with a damaged body, before botocore reads it.
 
-    botocore takes a body that is not JSON for an empty answer, and checks the checksum only in its legacy retry mode.
+    botocore takes a body that is not JSON for an empty answer, does not count its bytes, and checks the checksum only
+    in its legacy retry mode.
     """
     body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
     if expected and expected != str(zlib.crc32(body)):
         raise botocore.exceptions.ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
-    status = response_dict["status_code"]
+    length, status = response_dict["headers"].get("content-length", ""), response_dict["status_code"]
+    if length.isdecimal() and int(length) != len(body) and status not in (204, 304):  # which have no body
+        raise botocore.exceptions.ResponseStreamingError(error=f"{len(body)} bytes of {length}")
     if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
         raise botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")

@@ -102,7 +102,7 @@ UNITS = Instrument(
 CLIENTS = Instrument(
     name="sequences.clients",
     labels=["transport"],
-    about="Clients that were made: lean, or boto3 where the settings ask for it or botocore does not fit.",
+    about="How many clients were made: lean, or boto3 where the settings ask for it or botocore does not fit.",
 )
 
 INSTRUMENTS = (VALUES, ANSWERS, CALL, WAIT, TURN, GROUP, FAILED_ATTEMPTS, BLOCKS, REQUESTS, REQUEST, UNITS, CLIENTS)

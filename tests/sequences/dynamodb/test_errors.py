@@ -303,6 +303,7 @@ class TestOnTheLine:
             ({"checksum": 1}, OutcomeUnknown),
             ({"checksum": "none"}, OutcomeUnknown),
             ({"body": b"", "cut": 10}, OutcomeUnknown),
+            ({"status": 400, "body": b'{"__type":"x#ValidationException","Mess', "cut": 10}, OutcomeUnknown),
             ({"body": b"<html>Welcome</html>"}, OutcomeUnknown),
             ({"status": 500, "body": b"<html>"}, OutcomeUnknown),
             ({"status": 503, "body": b""}, OutcomeUnknown),

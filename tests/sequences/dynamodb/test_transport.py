@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 from boto3.session import Session
+from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.dynamodb.lean import LeanClient
@@ -36,7 +37,8 @@ class Without:
 
 
 @pytest.fixture(autouse=True)
-def _no_client(configured: str) -> Iterator[None]:
+def _no_client(configured: str, settings: Settings) -> Iterator[None]:
+    settings.SEQUENCES_CLIENTS = {"default": {"LEAN": True}}
     dynamodb.reset()
     yield
     dynamodb.reset()
