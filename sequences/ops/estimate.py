@@ -148,7 +148,7 @@ def _at(pattern: WritePattern, traffic: Traffic, rate: float, block_size: int) -
         group = taking_turns(rate, traffic.latency, most, traffic.processor, traffic.processes)
     else:
         counting = 2 if pattern is WritePattern.READ_AND_WRITE else 1
-        group = grouped(rate / traffic.processes, counting * traffic.latency, math.inf)
+        group = grouped(rate / traffic.processes, counting * traffic.latency, math.inf, 0.0)
     lone, shared = (
         units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=size, block_size=block_size)
         for size in (1, max(group.size, 1 + 1e-9))

@@ -29,7 +29,7 @@ class Group:
     wait: float
 
 
-def grouped(rate: float, seconds: float, most: float, busy: float = 0.0) -> Group:
+def grouped(rate: float, seconds: float, most: float, busy: float) -> Group:
     """The groups of one process whose writes take `seconds`, and `busy` for each caller.
 
     No group is larger than `most`: at that size the queue grows, and the wait has no end.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.actions import Put, Update
-from sequences.exceptions import InvalidItem, InvalidSequence, StorageRefused
+from sequences.exceptions import AccessRefused, InvalidItem, InvalidSequence, StorageRefused
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
 
@@ -54,6 +54,24 @@ def test_other_keys(configure: Configure, strategy: str, wrong: dict[str, Any]) 
         put_next("mine", {})
     configure(strategy)
     assert put_next("mine", {}).value == 1
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_other_keys_that_nobody_may_look_at(
+    configure: Configure, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the role may not describe the table, the refusal names the sequence, the table and the settings."""
+    send = dynamodb.call
+
+    def call(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+        if operation == "describe_table":
+            raise AccessRefused("no")
+        return send(operation, request, **limits)
+
+    configure(strategy, key_names=("PK", "SK"))
+    monkeypatch.setattr(dynamodb, "call", call)
+    with pytest.raises(StorageRefused, match=f"'mine' .*{ITEMS}.*'key_names'"):
+        put_next("mine", {})
 
 
 @pytest.mark.parametrize("token", [None, "token"])

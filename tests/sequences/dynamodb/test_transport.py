@@ -80,6 +80,14 @@ def test_nothing_is_missing(caplog: pytest.LogCaptureFixture, scope: str) -> Non
     assert (asked_by_boto3(), dynamodb.transport_lacks(), warnings(caplog)) == (0, "", [])
 
 
+def test_the_other_way_by_choice(settings: Settings, caplog: pytest.LogCaptureFixture, scope: str) -> None:
+    """Without LEAN requests go boto3's own way; that is as chosen, and nothing is said."""
+    settings.SEQUENCES_CLIENTS = {"default": {"LEAN": False}}
+    dynamodb.reset()
+    assert numbers(scope) == [1, 2]
+    assert (asked_by_boto3(), dynamodb.transport_lacks(), warnings(caplog)) == (2, "", [])
+
+
 @pytest.mark.parametrize("part", [POOLS_PART, *PARTS])
 def test_a_part_is_gone(part: str, lack: Callable[[str], None], caplog: pytest.LogCaptureFixture, scope: str) -> None:
     """Without any of its parts numbers go on by boto3's own way, and one warning names the part."""

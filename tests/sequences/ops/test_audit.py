@@ -346,6 +346,21 @@ class TestStray:
         assert audited("sorted").gaps.listed == [Gap(first=3, last=8, count=6)]
 
 
+class TestWords:
+    @pytest.mark.parametrize(
+        ("void", "said"),
+        [
+            ({"by": "ada", "at": "noon", "reason": "twice"}, "void: 1 by ada at noon: twice"),
+            ({"by": "ada", "reason": "twice"}, "void: 1 without a signature: twice"),
+            ({"at": "noon"}, "void: 1 without a signature: no reason given"),
+        ],
+    )
+    def test_a_void(self, void: Mapping[str, str], said: str) -> None:
+        """A void has a line with its signature, which is a name and a time, and with its reason."""
+        put("sorted", 1, void=void)
+        assert [*findings_in_words(audited("sorted"))] == [said]
+
+
 class TestVoid:
     def test_a_void_is_listed_with_its_reason(self) -> None:
         """A withdrawn value is stored and explained, and listed with who, when and why."""

@@ -54,6 +54,17 @@ def test_the_requests_that_fit(last_value: int, counts: list[int], fitting: int)
     assert list(numbers().fitting(pendings, last_value)) == pendings[:fitting]
 
 
+@pytest.mark.parametrize(
+    ("counts", "values", "last"),
+    [([1, 1, 1], [1001, 1011, 1021], 1021), ([2, 1, 2], [1001, 1021, 1031], 1041), ([3], [1001], 1021)],
+)
+def test_the_first_value_of_each_request(counts: list[int], values: list[int], last: int) -> None:
+    """Requests that come together get their values one after the other, each as many as it counts."""
+    pendings = [Pending(ReserveRequest(count=count)) for count in counts]
+    found, last_value = numbers().firsts(pendings, 991)
+    assert (list(found), last_value) == (values, last)
+
+
 @pytest.mark.parametrize(("last_value", "count"), [(1041, 1), (1032, 1), (991, 6)])
 def test_none_that_fits(last_value: int, count: int) -> None:
     """A first request for which there are not enough values is told that MAXIMUM is reached."""
