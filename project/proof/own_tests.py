@@ -108,7 +108,7 @@ OWN_TESTS = {
     ),
     "sequences/strategies/block.py": ("registry", "lives", "prices", "given_back"),
     "sequences/strategies/held_blocks.py": ("block", "given_back", "watch"),
-    "sequences/strategies/block_pool.py": ("given_back",),
+    "sequences/strategies/block_pool.py": ("block", "given_back"),
     "sequences/changes/freezes.py": ("changes", "regions", "soundness"),
     "sequences/changes/moves.py": ("changes", "switches"),
     "sequences/changes/plans.py": ("changes", "switches"),

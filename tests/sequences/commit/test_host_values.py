@@ -64,3 +64,12 @@ def test_a_host_without_memory(topic: str, monkeypatch: pytest.MonkeyPatch) -> N
     host_values.remember(topic, 7)
     host_values.forget(topic)
     assert host_values.remembered(topic) is None
+
+
+def test_a_place_is_empty_again(topic: str) -> None:
+    """Nothing of a name stays in its place when its value is forgotten."""
+    host_values.remember(topic, 7)
+    host_values.forget(topic)
+    memory, (_, offset) = host_memory.shared_memory(), host_values._place(topic)
+    assert memory is not None
+    assert not any(memory.view[offset : offset + host_values._PLACE_BYTES])

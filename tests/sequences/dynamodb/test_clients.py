@@ -13,6 +13,7 @@ from moto import mock_aws
 from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, get_next_value, put_next
+from sequences.dynamodb.configuration import client_options
 from sequences.exceptions import InvalidSequence, NotConfigured, SequenceUnavailable
 from sequences.ops.audit import audit
 from sequences.ops.checks import check_sequences
@@ -128,6 +129,12 @@ class TestOptions:
         settings.SEQUENCES = {"a": {**COUNTER, "CLIENT": "us"}}
         with pytest.raises(InvalidSequence, match=r"\['CLIENT'\] is 'us'; .* which has 'default', 'eu'"):
             strategies["a"]
+
+    def test_options_of_a_client_that_is_not_there(self, settings: Settings) -> None:
+        """Its options cannot be asked for, and the error names the clients that there are."""
+        settings.SEQUENCES_CLIENTS = {"eu": {}}
+        with pytest.raises(InvalidSequence, match=r"no client 'us' .*; there is 'default', 'eu'"):
+            client_options("us")
 
     def test_what_they_set(self, settings: Settings) -> None:
         """Region, endpoint, timeouts and pool are those of the entry."""

@@ -46,3 +46,28 @@ def test_a_value_in_an_attribute() -> None:
         beside.of({"pk": TEXT, "sk": NUMBER, "number": NUMBER})
     with pytest.raises(InvalidItem, match="'pk'"):
         beside.of({"pk": {"S": "#reserved"}, "sk": NUMBER})
+
+
+def test_what_kind_a_key_must_be() -> None:
+    """The message says whether a text or a number is wanted."""
+    beside = keys(value_in="attribute", value_name="number", key_types=["S", "N"])
+    with pytest.raises(InvalidItem, match="'sk' must be a number, as"):
+        beside.of({"pk": TEXT, "sk": TEXT})
+    with pytest.raises(InvalidItem, match="'pk' must be a text, as"):
+        beside.of({"pk": NUMBER, "sk": NUMBER})
+
+
+def test_a_number_that_looks_reserved() -> None:
+    """Only the text of a partition key is compared with what is reserved; a sort key may be any text."""
+    beside = keys(value_in="attribute", value_name="number", key_types=["S", "S"])
+    assert beside.of({"pk": TEXT, "sk": {"S": "#1"}})
+    with pytest.raises(InvalidItem, match="begins with '#', which is reserved"):
+        beside.of({"pk": {"S": "#"}, "sk": TEXT})
+
+
+@pytest.mark.parametrize("name", ["by", "at", "reason"])
+def test_a_void_that_looks_signed(name: str) -> None:
+    """An attribute `void` of the application must not read like what the sequence withdraws."""
+    assert keys().of({"void": {"M": {"other": TEXT}}}) is None
+    with pytest.raises(InvalidItem, match=f"attribute 'void' has '{name}'"):
+        keys().of({"void": {"M": {name: TEXT}}})

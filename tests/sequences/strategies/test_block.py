@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
@@ -373,3 +373,30 @@ def test_threads_that_meet_at_a_new_scope(allocator: BlockAllocator, scope: str,
     values = at_once(4, lambda _: get_next_value("block", scope=slow))
     assert sorted(values) == [1, 2, 3, 4]
     assert wire.operations.count("UpdateItem") == 1
+
+
+def test_a_block_is_halved(allocator: BlockAllocator, scope: str) -> None:
+    """The first half of a fetched block is served, and the second one waits."""
+    allocator.next_value(scope)
+    assert allocator._held.pools[scope].last == 5
+
+
+def test_holding_a_value_back_takes_the_lock(allocator: BlockAllocator, scope: str) -> None:
+    """No value is put back while another thread takes a half."""
+    value = allocator.next_value(scope)
+    pool = allocator._held.pools[scope]
+    with ThreadPoolExecutor(1) as thread:
+        with pool.lock:
+            held_back = thread.submit(pool.hold_back, value)
+            assert not wait([held_back], 0.1).done
+        held_back.result()
+    assert allocator.next_value(scope) == value
+
+
+def test_how_much_is_not_given_back(allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be given back of two scopes is the sum of their unused values."""
+    for each in (scope, f"{scope} 2"):
+        allocator.next_value(each)
+    unused = sum(pool.unserved for pool in allocator._held.pools.values())
+    monkeypatch.setattr(allocator._held, "_takes_back", lambda *_: False)
+    assert allocator._held.give_back(allocator.deadline()) == unused > 9

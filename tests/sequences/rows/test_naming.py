@@ -1,0 +1,21 @@
+"""How the values of a sequence are written, and in which periods they count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.sequences.support import make
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@pytest.mark.parametrize(
+    ("settings_", "plain"),
+    [({}, True), ({"FORMAT": "A-{value}"}, False), ({"PERIOD": "year"}, False)],
+    ids=["neither", "FORMAT", "PERIOD"],
+)
+def test_plain(settings_: dict[str, Any], plain: bool) -> None:
+    """The scope alone says where a value counts and how it is written, unless there is a FORMAT or a PERIOD."""
+    assert make("atomic", **settings_).naming.is_plain is plain
