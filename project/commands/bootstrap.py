@@ -32,6 +32,7 @@ COMMANDS = {
     "bench-peers": ["project.proof.peers.bench"],
     "engines": ["project.proof.engines"],
     "fuzz": ["project.proof.fuzz"],
+    "matrix": ["nox", "-f", "project/proof/matrix.py"],
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
 }
@@ -40,6 +41,7 @@ COMMANDS = {
 MORE = {
     "browser": [ROOT / "tests" / "browser" / "browser-requirements.txt"],
     "check": [ROOT / "deploy" / "deploy-requirements.txt"],
+    "matrix": [ROOT / "project" / "proof" / "matrix-requirements.txt"],
 }
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 

@@ -59,7 +59,9 @@ def metadata(wheel: Path) -> Message:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment in which the wheel is installed, and nothing else."""
+    """A fresh environment in which the wheel is installed, and nothing else; or the one that PACKAGE_PYTHON names."""
+    if named := os.environ.get("PACKAGE_PYTHON"):
+        return Path(named)
     venv = tmp_path_factory.mktemp("venv")
     run(sys.executable, "-m", "venv", str(venv))
     python = venv / "bin" / "python"

@@ -121,6 +121,12 @@ class TestMigration:
         assert (change.kind, change.by, change.before, change.after) == ("seed", "migration of shop", None, 5000)
         assert change.reason == "Put the sequence 'orders' past the numbers in order.number"
 
+    @pytest.mark.parametrize(("scope", "each"), [(None, ""), ("customer", ", in each scope")])
+    def test_what_it_says_of_itself(self, scope: str | None, each: str) -> None:
+        """`sqlmigrate` says which sequence it moves, and past what."""
+        said = SeedSequence("orders", "Order", "number", scope=scope).describe()
+        assert said == f"Put the sequence 'orders' past the numbers in Order.number{each}"
+
     def test_what_is_written(self) -> None:
         """A migration file has the arguments as they were given, and a name that tells what it does."""
         operation = SeedSequence("orders", "Order", "number", scope="customer")

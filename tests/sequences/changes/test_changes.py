@@ -402,6 +402,14 @@ class TestRecover:
         assert change.after >= told[-1] + 5 * strategies[name].config.step
         assert put_some(name, scope, 1)[0] > change.after
 
+    @counters
+    def test_an_advance_in_its_place(self, name: str, scope: str) -> None:
+        """A counter that went back in this process's sight is recovered first, not moved up."""
+        told = put_some(name, scope, 3)
+        set_counter(name, scope, last_value=told[0])
+        with pytest.raises(SequenceWentBack, match=f"sequences recover {name} --scope {scope} --past"):
+            changes.advance(name, to=told[-1] + 1000, scope=scope, **WHO)
+
     @pytest.mark.parametrize("name", ["atomic", "transactional", "sort-key"])
     def test_what_is_evidence(self, name: str, scope: str) -> None:
         """The highest marker, stored item, line of the history and given number each count, and the highest wins."""

@@ -495,3 +495,11 @@ class TestGateways:
         with pytest.raises(SequenceUnavailable, match="HTTP 404, not from DynamoDB") as caught:
             advance("atomic", to=50, scope=scope, by="ada", reason="a page")
         assert caught.value.outcome_unknown
+
+
+def test_the_code_of_the_engine() -> None:
+    """An error keeps the code that the engine gave; one without a code has none."""
+    for answer, code in (({"Error": {"Code": "ValidationException"}}, "ValidationException"), ({}, "")):
+        with pytest.raises(StorageError) as caught, translate_errors("put_item"):
+            raise botocore.exceptions.ClientError(answer, "PutItem")
+        assert caught.value.code == code

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.dynamodb.lean import LeanClient
-from sequences.dynamodb.transport import PARTS
+from sequences.dynamodb.transport import PARTS, Transport
 from sequences.exceptions import OutcomeUnknown
 from sequences.metrics import metrics
 from tests.sequences.support import handled
@@ -143,3 +143,10 @@ def test_metrics_tell_the_way(part: str, transport: str, lack: Callable[[str], N
         metrics.use([])
     (told,) = (call.args for call in recorder.record.call_args_list if call.args[0].name == "sequences.clients")
     assert told[1:] == (1, (transport,))
+
+
+def test_which_way_is_chosen() -> None:
+    """Without `lean` it is boto3's own way, and nothing is lacking."""
+    client = Session().client("dynamodb", region_name="us-east-1")
+    ways = [Transport.of(client, lean=lean) for lean in (True, False)]
+    assert [(way.name, way.lacks) for way in ways] == [("lean", ""), ("boto3", "")]

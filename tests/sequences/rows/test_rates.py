@@ -462,6 +462,13 @@ class TestUsage:
         assert usage.share == pytest.approx(1e-8)
         assert usage.ends_on is None
 
+    @pytest.mark.parametrize(("left", "ends_on"), [(36_525, date(2125, 11, 20)), (36_526, None)])
+    def test_a_hundred_years(self, left: int, ends_on: date | None, install: Install) -> None:
+        """What lasts for a hundred years ends on a day, and what lasts for a day more does not."""
+        install("atomic", wall=Clock(NOON), MAXIMUM=100_000)
+        counter = Counter(sequence="atomic", scope=None, last_value=100_000 - left)
+        assert usage_of("atomic", counter, told(30)).ends_on == ends_on
+
     def test_the_width_of_a_text(self, install: Install) -> None:
         """Where FORMAT has no room for more digits, the values end; in a period, only before that ends."""
         install("atomic", wall=Clock(NOON), FORMAT="{period}-{value:03d}", PERIOD="year")

@@ -28,7 +28,7 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.rows.lru import SCOPES_REMEMBERED
-from sequences.strategies import Strategy
+from sequences.strategies import Strategy, counter_strategy
 from sequences.strategies.counter_strategy import CounterStrategy, advance_to, reserving, values_of
 from sequences.testing.callers import put_some, take_some
 from sequences.types import Allocation, Counter, Dated
@@ -753,3 +753,9 @@ def test_a_value_that_is_forgotten(configured: str, scope: str, monkeypatch: pyt
     set_counter("atomic", scope, last_value=1, highest=1)
     with pytest.raises(SequenceWentBack):
         get_next_value("atomic", scope=scope)
+
+
+def test_a_strategy_without_counters() -> None:
+    """What needs a counter is refused where numbers come from the items, with what to do in its place."""
+    with pytest.raises(OperationNotSupported, match=r"\(SortKeyMaximum\) has no counter to move: .* highest number"):
+        counter_strategy.counter_of(make("sort-key"))

@@ -279,6 +279,15 @@ class TestStopped:
                     get_next_value("block", scope=scope)
         assert take_some("block", scope, 8) == [3, 4, 5, 6, 7, 8, 9, 10]
 
+    def test_without_a_history(
+        self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where the table of the history is missing no change can be stored, and values go on."""
+        take_some("block", scope, 2)
+        time_passes.now += 10_000
+        monkeypatch.setattr(allocator.history, "scopes_since", partial(fail, TableMissing("no")))
+        assert take_some("block", scope, 3) == [3, 4, 5]
+
     def test_threads(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
         """Of many threads that find the look too old one looks, and no value comes twice or is lower than before."""
         take_some("block", scope, 2)

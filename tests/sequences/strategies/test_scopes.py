@@ -1,0 +1,37 @@
+"""The scopes of a sequence, as lists and pages look at them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sequences.exceptions import OperationNotSupported
+from tests.sequences.support import make
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+def listed(cursor: str | None, limit: int, period: str = "", prefix: str = "") -> tuple[list[str], str | None]:
+    """Two scopes, whatever is asked for."""
+    return ["a", "b"], None
+
+
+def bare(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+    """Two scopes, by a function that cannot search."""
+    return ["a", "b"], None
+
+
+def test_a_period_is_searched_where_there_is_one() -> None:
+    """A sequence without periods has none to search by, though its function would take one."""
+    function = f"{__name__}.listed"
+    assert make("sort-key", scopes=function).scopes.searches("prefix")
+    assert not make("sort-key", scopes=function).scopes.searches("period")
+    assert make("sort-key", scopes=function, PERIOD="year").scopes.searches("period")
+
+
+def test_a_function_that_cannot_search() -> None:
+    """What the function does not take is refused by name, and all scopes are listed without it."""
+    scopes = make("sort-key", scopes=f"{__name__}.bare").scopes
+    with pytest.raises(OperationNotSupported, match=r"cannot be searched by prefix: .* an argument 'prefix'"):
+        scopes.page(None, 10, prefix="a")
+    counters, cursor = scopes.page(None, 10)
+    assert ([counter.scope for counter in counters], cursor) == (["a", "b"], None)
