@@ -37,6 +37,7 @@ EXCEPTIONS = {
     # Proofs read the engine without the product, measure other libraries, and print to the terminal.
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
     "project/proof/fuzz_hooks.py": {"schemathesis"},
+    "project/proof/matrix.py": {"nox"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
     "project/proof/bare/": {"rest_framework"},
     "project/proof/peers/site/": {"rest_framework"},
