@@ -499,7 +499,8 @@ class TestGateways:
 
 def test_the_code_of_the_engine() -> None:
     """An error keeps the code that the engine gave; one without a code has none."""
-    for answer, code in (({"Error": {"Code": "ValidationException"}}, "ValidationException"), ({}, "")):
+    answers: list[tuple[Any, str]] = [({"Error": {"Code": "ValidationException"}}, "ValidationException"), ({}, "")]
+    for answer, code in answers:
         with pytest.raises(StorageError) as caught, translate_errors("put_item"):
             raise botocore.exceptions.ClientError(answer, "PutItem")
         assert caught.value.code == code
