@@ -9,7 +9,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -137,6 +137,23 @@ class TestAdvance:
         import_row(name, scope, 50)
         with pytest.raises(InvalidChange, match="give 51 or more"):
             changes.advance(name, to=50, scope=scope, **WHO)
+
+    def test_a_row_below_the_start(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Void rows lie under START and under the value of the advance, and none beside a row that does not count."""
+        install("sort-key", START=100)
+        import_row("sort-key", scope, 5)
+        changes.advance("sort-key", to=200, scope=scope, **WHO)
+        assert set(stored("sort-key", scope)) == {5, 100, 200}
+
+    def test_writers_of_the_same_host(self, scope: str) -> None:
+        """A change waits until the processes of its host have no write of the scope under way."""
+        put_next("sort-key", {}, scope=scope)
+        writer, deadline = strategies["sort-key"].item_writer, strategies["sort-key"].deadline()
+        with ThreadPoolExecutor(1) as thread:
+            with writer.exclusively(scope, deadline):
+                advancing = thread.submit(changes.advance, "sort-key", to=10, scope=scope, **WHO)
+                assert not wait([advancing], 0.3).done
+            assert advancing.result().after == 10
 
     @pytest.mark.parametrize("name", ["block", "atomic", "optimistic-put"])
     def test_values_in_memory_are_dropped(self, name: str, scope: str) -> None:
