@@ -1,4 +1,4 @@
-"""Where a transaction takes long, nobody waits for ever beside others: each writer gets its numbers in a few attempts."""
+"""Where transactions take long nobody loses for ever to others: each writer gets its numbers in a few attempts."""
 
 from __future__ import annotations
 
