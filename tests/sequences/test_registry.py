@@ -75,6 +75,10 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": True}}, r"\['marker_seconds'\] is True"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"partition": "all"}}, r"\['partition'\].*\{scope\}"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"key_names": ["pk"]}}, r"\['key_names'\].*two names"),
+    (
+        {"STRATEGY": ATOMIC, "OPTIONS": {"key_types": ["S"]}},
+        r"\['key_types'\] is \['S'\]; it must have a type for each",
+    ),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"key_names": ["a", "b", "c"]}}, r"\['key_names'\].*one or two names"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"ignore_in_repeat": "at"}}, r"\['ignore_in_repeat'\].*a list"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"scopes": 1}}, r"\['scopes'\].*dotted path"),

@@ -153,3 +153,15 @@ def test_how_it_sends() -> None:
     assert config["retries"] == {"mode": "standard", "total_max_attempts": 1}
     assert (config["connect_timeout"], config["read_timeout"], config["max_pool_connections"]) == (1.0, 3.0, 64)
     assert config["tcp_keepalive"] is True
+
+
+def test_whose_name_cannot_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where STS does not answer, the error is one of ours."""
+    session = mock.Mock()
+    session.client().get_caller_identity.side_effect = NoCredentialsError()
+    monkeypatch.setattr(
+        client, "shared_client", lambda alias: mock.Mock(meta=mock.Mock(endpoint_url="https://any.amazonaws.com"))
+    )
+    monkeypatch.setattr(client.ClientOptions, "session", lambda options: session)
+    with pytest.raises(NotConfigured, match="Set AWS_DEFAULT_REGION and credentials"):
+        client.caller()

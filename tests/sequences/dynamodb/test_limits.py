@@ -1,6 +1,6 @@
 """What is left of the time of a request."""
 
-from sequences.dynamodb.limits import LEAST_SECONDS, _thread, left, within
+from sequences.dynamodb.limits import LEAST_SECONDS, _thread, in_request, left, mark_sent, within
 
 
 def test_what_is_left() -> None:
@@ -22,3 +22,12 @@ def test_one_inside_another() -> None:
             assert left(None) > 5.0
         assert _thread.limit is outer
     assert left("its own") == "its own"
+
+
+def test_what_was_sent() -> None:
+    """A request says whether a part of it was sent; without a limit nobody is asked."""
+    with within(5.0) as limit:
+        assert (limit.sent, in_request()) == (False, True)
+        mark_sent()
+    assert (limit.sent, in_request()) == (True, False)
+    mark_sent()

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from sequences.rows.counter_rows import CounterRows
+from sequences.rows.counter_rows import CounterRows, CounterState
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import counter_of
 from sequences.types import Scope
@@ -42,3 +42,9 @@ def test_many_scopes(rows: CounterRows) -> None:
     assert found.keys() == {"a", "b"}
     assert (found["a"]["last_value"], found["b"]) == (7, {})
     assert send.call_count == 1
+
+
+def test_what_is_known_costs_nothing() -> None:
+    """A counter that was not read cost no read units, and has no row."""
+    known = CounterState(3, 3)
+    assert (known.read_units, known.row, known.frozen) == (0.0, None, None)

@@ -400,3 +400,8 @@ def test_how_much_is_not_given_back(allocator: BlockAllocator, scope: str, monke
     unused = sum(pool.unserved for pool in allocator._held.pools.values())
     monkeypatch.setattr(allocator._held, "_takes_back", lambda *_: False)
     assert allocator._held.give_back(allocator.deadline()) == unused > 9
+
+
+def test_a_scope_without_a_block(allocator: BlockAllocator, scope: str) -> None:
+    """Nothing is held of a scope in which no value was taken."""
+    assert allocator._held.held(scope) == 0

@@ -466,3 +466,13 @@ class TestProcesses:
         size = strategies["block"].option["block_size"]
         assert first in range(9, 9 + 4 * size + 1)  # it held a block of twice the size, and may have fetched another
         assert second == first + 1
+
+
+@pytest.mark.parametrize("kept", ["4:9:1", "5:9:2", "97:102:1", "5:9:1"])
+def test_only_values_of_the_sequence_are_served(kept: str, install: Callable[..., Strategy]) -> None:
+    """Ranges that begin below START, end above MAXIMUM or have another STEP are left where they are."""
+    allocator = install("block", START=5, MAXIMUM=100)
+    assert isinstance(allocator, BlockAllocator)
+    row = {GIVEN_BACK: {"life": "this", "ranges": [kept]}}
+    usable = allocator._held.given_back._usable(row, "this")
+    assert usable == ([range(5, 9)] if kept == "5:9:1" else [])

@@ -56,6 +56,7 @@ class TestKeys:
             ({"START": STARTS}, r"\['STEP'\] is 1; it must be at least 2, as START has so many Regions"),
             ({"START": {EAST: 1, WEST: 3}, "STEP": 2}, r"1 in 'us-east-1' and 3 in 'us-west-2'; by a STEP of 2 both"),
             ({"START": {"eu-west-1": 1}}, r"has 'eu-west-1', and the client 'default' is in 'us-east-1': add its"),
+            ({**STRIPES, "START": {EAST: 1, WEST: 10}, "MAXIMUM": 9}, r"\['MAXIMUM'\] is 9; .* from 10"),
             ({**STRIPES, "MAXIMUM": 1}, r"\['MAXIMUM'\] is 1; it must be a whole number from 2"),
         ],
     )
