@@ -162,6 +162,6 @@ def test_whose_name_cannot_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         client, "shared_client", lambda alias: mock.Mock(meta=mock.Mock(endpoint_url="https://any.amazonaws.com"))
     )
-    monkeypatch.setattr(client.ClientOptions, "session", lambda options: session)
+    monkeypatch.setattr("sequences.dynamodb.configuration.ClientOptions.session", lambda options: session)
     with pytest.raises(NotConfigured, match="Set AWS_DEFAULT_REGION and credentials"):
         client.caller()
