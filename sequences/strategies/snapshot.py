@@ -31,7 +31,8 @@ class ScopeSnapshot:
         self.row = self.read(self.counter.table, self.counter.key(scope)) if self.counter else {}
         self.state = counter_rows.CounterState.of(self.row)
         self.top, _, self.frozen_row = self.layout.top(scope, send)
-        if (self._remembered or 0) > (self.last or 0) and strategy.lives.changed(send):
+        is_lower = self._remembered is not None and (self.last is None or self.last < self._remembered)
+        if is_lower and strategy.lives.changed(send):
             self._remembered = None
         if self.top is None and strategy.option.get("scope_must_exist"):
             raise ScopeNotFound.of(strategy.alias, scope, "create it before you change it")

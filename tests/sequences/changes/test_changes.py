@@ -138,6 +138,13 @@ class TestAdvance:
         with pytest.raises(InvalidChange, match="give 51 or more"):
             changes.advance(name, to=50, scope=scope, **WHO)
 
+    def test_to_the_next_number(self, scope: str) -> None:
+        """The next number is void then, and nothing else is."""
+        put_next("sort-key", {}, scope=scope)
+        changes.advance("sort-key", to=2, scope=scope, **WHO)
+        assert set(stored("sort-key", scope)) == {1, 2}
+        assert put_next("sort-key", {}, scope=scope).value == 3
+
     def test_a_row_below_the_start(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Void rows lie under START and under the value of the advance, and none beside a row that does not count."""
         install("sort-key", START=100)

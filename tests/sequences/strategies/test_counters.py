@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from sequences import changes, dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences import changes, dynamodb, get_last_value, get_next_value, put_next, put_next_many, put_next_together
 from sequences.commit import host_memory
 from sequences.commit.host_lock import hold_host_lock
 from sequences.commit.requests import Pending, PutRequest, Refusal, ReserveRequest
@@ -759,3 +759,10 @@ def test_a_strategy_without_counters() -> None:
     """What needs a counter is refused where numbers come from the items, with what to do in its place."""
     with pytest.raises(OperationNotSupported, match=r"\(SortKeyMaximum\) has no counter to move: .* highest number"):
         counter_strategy.counter_of(make("sort-key"))
+
+
+@pytest.mark.parametrize("name", ["atomic", "block"])
+def test_two_together(name: str, scope: str) -> None:
+    """Two items together have values that follow each other."""
+    first, second = put_next_together(name, [{}, {}], scope=scope)
+    assert second.value == first.value + 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sequences.exceptions import OperationNotSupported
+from sequences import changes, put_next
+from sequences.exceptions import OperationNotSupported, SequenceFrozen
+from sequences.registry import strategies
 from tests.sequences.support import make
 
 pytestmark = pytest.mark.usefixtures("configured")
@@ -35,3 +37,14 @@ def test_a_function_that_cannot_search() -> None:
         scopes.page(None, 10, prefix="a")
     counters, cursor = scopes.page(None, 10)
     assert ([counter.scope for counter in counters], cursor) == (["a", "b"], None)
+
+
+def test_the_free_value(scope: str) -> None:
+    """It is START, then the value after the last one, and none while the scope is frozen."""
+    scopes = strategies["sort-key"].scopes
+    assert scopes.free_value(scope) == 1
+    put_next("sort-key", {}, scope=scope)
+    assert scopes.free_value(scope) == 2
+    changes.freeze("sort-key", scope=scope, by="ada", reason="a test")
+    with pytest.raises(SequenceFrozen, match="ada"):
+        scopes.free_value(scope)

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -278,6 +278,15 @@ class TestStopped:
                 with pytest.raises(AccessRefused):
                     get_next_value("block", scope=scope)
         assert take_some("block", scope, 8) == [3, 4, 5, 6, 7, 8, 9, 10]
+
+    def test_one_look_at_a_time(self, allocator: BlockAllocator, scope: str) -> None:
+        """A look waits for the look of another thread."""
+        watcher = allocator._watch
+        with ThreadPoolExecutor(1) as thread:
+            with watcher._looking:
+                looking = thread.submit(watcher.look)
+                assert not wait([looking], 0.2).done
+            looking.result()
 
     def test_without_a_history(
         self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
