@@ -331,6 +331,13 @@ class TestWithoutTransactions:
                         way()
         assert not WRITES & {*wire.operations}
 
+    @pytest.mark.parametrize("change", [changes.adopt, changes.freeze])
+    def test_a_change_comes_first(self, change: Callable[..., object], about: Mapping[str, Any], scope: str) -> None:
+        """A process that has not looked at the tables yet refuses a guarded change as well."""
+        needs = pytest.raises(SequenceUnsound, match=f"^The change '{change.__name__}' needs a transaction")
+        with described_as(about), needs:
+            change("atomic", scope=scope, by="ana", reason="a test")
+
     @pytest.mark.parametrize("name", SINGLE_WRITES)
     def test_the_others_of_a_call(self, name: str, about: Mapping[str, Any], scope: str) -> None:
         """The requests of one call are each refused or stored."""
