@@ -29,7 +29,8 @@ from sequences import (
     put_next_together,
 )
 from sequences.changes import apply
-from sequences.commit.retries import write_once
+from sequences.commit.retries import new_token, write_once
+from sequences.dynamodb import expressions
 from sequences.exceptions import (
     CancellationReason,
     InvalidChange,
@@ -335,6 +336,13 @@ class TestWriting:
             changes.freeze("sort-key", **{**WHO, field: text})
         assert "TransactWriteItems" not in wire.operations
 
+    @pytest.mark.parametrize(("by", "reason"), [("a", "b"), ("a" * 200, "b" * 500)])
+    def test_the_shortest_and_the_longest(self, by: str, reason: str, scope: str) -> None:
+        """Who and why may be one character, and as long as the refusal of a longer text says."""
+        put_next("sort-key", {}, scope=scope)
+        changes.freeze("sort-key", scope=scope, by=by, reason=reason)
+        assert [(line.by, line.reason) for line in lines("sort-key", scope)] == [(by, reason)]
+
     @pytest.mark.parametrize("value", [-1, True, 1.0, "1", None])
     def test_a_wrong_number(self, value: Any, wire: Wire) -> None:
         """A number that is negative or not whole is refused unsent, and the field is named."""
@@ -448,6 +456,21 @@ class TestRecover:
         assert changes.recover(name, scope=scope, margin=1, **WHO)[0].after == 61
         assert changes.recover(name, scope=scope, margin=1, past=80, **WHO)[0].after == 81
         assert put_next(name, {}, scope=scope).value == 82
+
+    @pytest.mark.parametrize("kind", ["advance", "seed", "recover", "switch", "adopt"])
+    def test_a_line_without_a_counter(self, kind: str, scope: str) -> None:
+        """Whatever change had moved a scope, its line is evidence, and the usual margin is a hundred numbers."""
+        told = {"sequence": "atomic", "scope": scope, "period": "", "at": datetime.now(UTC), "before": None, **WHO}
+        line = strategies["atomic"].history.put(Change(**told, kind=kind, after=500), "token")
+        dynamodb.call("transact_write_items", expressions.transaction([line], request_token=new_token()))
+        (change,) = changes.recover("atomic", scope=scope, **WHO)
+        assert (change.after, get_next_value("atomic", scope=scope)) == (600, 601)
+
+    @pytest.mark.parametrize("past", [-1, True, 1.0, "1"])
+    def test_a_wrong_past(self, past: Any, scope: str) -> None:
+        """What is no whole number is no evidence, and the field is named."""
+        with pytest.raises(InvalidChange, match=r"^past is .*; it must be a whole number from 0"):
+            changes.recover("atomic", scope=scope, past=past, **WHO)
 
     def test_values_taken_with_a_token(self, scope: str) -> None:
         """A marker of many values counts with the last of them."""
