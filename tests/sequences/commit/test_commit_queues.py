@@ -372,6 +372,17 @@ class TestWhoLeads:
         house.queues._leave("s", two)
         assert house.queues._queues == {}
 
+    def test_who_leaves_a_batch(self, house: House) -> None:
+        """A caller that gives up while the leader writes for it is no longer in the queue, and leaves all as it is."""
+        leader, carried, waiting = (Waiter([wanted(name)], house.deadline()) for name in "abc")
+        queue = house.queues._queues["s"] = Queue(leader)
+        queue.batch.waiters.append(carried)
+        queue.waiting.append(waiting)
+        house.queues._leave("s", carried)
+        assert (queue.leader, [*queue.waiting]) == (leader, [waiting])
+        house.queues._leave("s", waiting)
+        assert not queue.waiting
+
     def test_who_is_awake_may_be_woken(self, house: House) -> None:
         """A caller that is woken twice, with its answer and with the lead, is awake."""
         waiter = Waiter([], house.deadline())

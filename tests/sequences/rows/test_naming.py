@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sequences.rows.numbers import LARGEST
 from tests.sequences.support import make
 
 pytestmark = pytest.mark.usefixtures("configured")
@@ -19,3 +20,14 @@ pytestmark = pytest.mark.usefixtures("configured")
 def test_plain(settings_: dict[str, Any], plain: bool) -> None:
     """The scope alone says where a value counts and how it is written, unless there is a FORMAT or a PERIOD."""
     assert make("atomic", **settings_).naming.is_plain is plain
+
+
+@pytest.mark.parametrize(
+    ("options", "padded", "maximum"),
+    [({}, False, LARGEST), ({"key_types": ["S", "S"], "padded_width": 3}, True, 999)],
+    ids=["number", "text"],
+)
+def test_padded_keys(options: dict[str, Any], padded: bool, maximum: int) -> None:
+    """The width of a sort key that is a text bounds the numbers."""
+    numbers = make("atomic", **options).numbers
+    assert (numbers.padded, numbers.maximum) == (padded, maximum)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sequences.commit.requests import Pending, ReserveRequest
-from sequences.exceptions import SequenceExhausted
-from sequences.rows.numbers import Numbers
+from sequences.exceptions import InvalidSequence, SequenceExhausted
+from sequences.rows.numbers import LARGEST, Numbers, whole_number
 
 
 def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041, **more: Any) -> Numbers:
@@ -70,3 +70,16 @@ def test_none_that_fits(last_value: int, count: int) -> None:
     """A first request for which there are not enough values is told that MAXIMUM is reached."""
     with pytest.raises(SequenceExhausted, match="'orders' has reached its maximum 1041: raise MAXIMUM"):
         numbers().fitting([Pending(ReserveRequest(count=count))], last_value)
+
+
+@pytest.mark.parametrize("value", [0, 1001, LARGEST])
+def test_a_whole_number(value: int) -> None:
+    """A number of the settings may have 38 digits."""
+    assert whole_number("START", value, 0) == value
+
+
+@pytest.mark.parametrize("value", [-1, LARGEST + 1, True, 1.0, "1", None])
+def test_no_whole_number(value: Any) -> None:
+    """What is no whole number in the bounds is refused, and the key is named."""
+    with pytest.raises(InvalidSequence, match=r"^START is .*; it must be a whole number from 0 to 38 digits"):
+        whole_number("START", value, 0)

@@ -297,6 +297,19 @@ class TestRefusal:
         strategies.reset()
 
 
+def test_copies_of_a_table() -> None:
+    """A table is global if another Region has a copy of it."""
+    assert [Copies(regions).is_global for regions in ((), ("a",), ("a", "b"))] == [False, False, True]
+
+
+@pytest.mark.usefixtures("configured")
+def test_where_there_are_transactions() -> None:
+    """A table of one Region refuses nothing that needs a transaction."""
+    lives = strategies["atomic"].lives
+    lives.bind(dynamodb.call)
+    lives.require_transactions("The change 'freeze'")
+
+
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("about", [STRONG, ALTERNATOR], ids=["strong", "alternator"])
 class TestWithoutTransactions:
