@@ -54,10 +54,6 @@ class GivenBack:
         """Forget what was taken in every scope."""
         self._taken.clear()
 
-    def forget_scope(self, scope: Scope) -> None:
-        """Forget what was taken in one scope."""
-        self._taken.forget(scope)
-
     def take(self, scope: Scope, deadline: Deadline, *, above: int | None = None) -> Beginning:
         """Take what was given back in a scope and is higher than `above`, in ascending order.
 
@@ -99,7 +95,8 @@ class GivenBack:
 
     def _remember(self, scope: Scope, begun: Beginning) -> None:
         before = self._taken.get(scope)
-        earlier = before.ranges if before and before.life == begun.life else ()
+        same = before if before and (before.life, before.born) == (begun.life, begun.born) else None
+        earlier = same.ranges if same else ()
         self._taken.put(scope, replace(begun, ranges=(*earlier, *begun.ranges)[-MOST_RANGES:]))
 
     def _forget_given(self, scope: Scope, ranges: Sequence[range]) -> None:

@@ -56,9 +56,8 @@ class HeldBlocks:
             self._emptied()
 
     def forget_scope(self, scope: Scope) -> None:
-        """Forget what was handed out and taken in a scope that has no value any more."""
+        """Forget what was handed out in a scope that has no value any more."""
         self._handed_out.forget(scope)
-        self.given_back.forget_scope(scope)
 
     def pool(self, scope: Scope) -> BlockPool:
         """The pool of a scope; a new one drops the one that was used least recently, if there are too many."""

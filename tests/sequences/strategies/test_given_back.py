@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -242,6 +243,20 @@ class TestFaults:
         assert delete_counter(taker, scope)
         stop_after(begin, scope, 3)
         assert taker.next_value(scope) == 4
+
+    def test_a_counter_that_begins_again_elsewhere(self, begin: Begin, scope: str) -> None:
+        """After another process's `delete_counter`, too: what it took from the earlier counter is no evidence."""
+        stop_after(begin, scope, 3)
+        taker = begin()
+        take = partial(taker._held.given_back.take, scope, taker.deadline())
+        assert take().ranges == (range(4, 11),)
+        first = begin()
+        assert delete_counter(first, scope)
+        assert take_some("block", scope, 3) == [1, 2, 3]
+        stop_after(begin, scope, 2)
+        assert take().ranges == (range(13, 21),)
+        first.give_back()
+        assert take().ranges == (range(4, 11),)
 
     def test_taken_between_the_lost_answer_and_the_repeat(self, begin: Begin, scope: str, wire: Wire) -> None:
         """Values that another process took, after their giver lost the answer, are not given back again."""
