@@ -7,6 +7,7 @@ Tests that share tables use different scopes. Where the embedded engine is not i
 all tests but those with the mark `needs_engine`.
 """
 
+import gc
 import os
 import re
 import tempfile
@@ -49,6 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         with_engine = "engine" in item.fixturenames or item.get_closest_marker("needs_engine")
         if not with_engine and not hasattr(item.module, "subprocess"):
             item.add_marker("fast")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave alone what all tests share, such as the thousands of collected tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
