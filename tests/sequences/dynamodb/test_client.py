@@ -132,6 +132,20 @@ class TestSlowMaking:
                     dynamodb.call("list_tables", {}, seconds=30)
         assert "TableNames" in dynamodb.call("list_tables", {}, seconds=30)
 
+    def test_an_error_that_comes_after_a_reset(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It says nothing about the client that is made after the reset, which stays."""
+        after: list[object] = []
+
+        def reset_and_fail(**_: Any) -> None:
+            dynamodb.reset()
+            after.append(client._client("default")._making)
+            raise NoCredentialsError
+
+        monkeypatch.setattr(boto3.session, "Session", reset_and_fail)
+        with pytest.raises(NotConfigured):
+            dynamodb.call("list_tables", {}, seconds=30)
+        assert [client._client("default")._making] == after
+
 
 @pytest.mark.parametrize(
     ("variable", "value"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -401,6 +402,29 @@ class TestRogueWriters:
 
 
 class TestImportedRows:
+    @pytest.mark.parametrize(
+        ("imported", "switching", "warned"), [(20, False, True), (20, True, False), (None, False, False)]
+    )
+    def test_when_it_is_told(
+        self,
+        scope: str,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        imported: int | None,
+        switching: bool,
+        warned: bool,
+    ) -> None:
+        """A counter that moves past a stored item is told of, unless a switch is under way, or it need not move."""
+        put_some("atomic", scope, 2)
+        counter = counter_of("atomic")
+        counter.memory.fell_behind(scope, 2)
+        if imported:
+            import_row("atomic", scope, imported)
+        if switching:
+            monkeypatch.setattr(counter.switch_note, "_following_until", math.inf)
+        counter.standing(scope, dynamodb.call)
+        assert ("moved it to" in caplog.text) == warned
+
     def test_the_counter_moves_past(self, name: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:
         """A counter that is behind imported rows moves past the highest of them, and says so."""
         for n in range(1, 21):

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -27,7 +27,7 @@ from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, 
 from sequences.registry import strategies
 from sequences.rows import history
 from sequences.strategies import BlockAllocator, Strategy, held_blocks, watch
-from sequences.strategies.block_pool import Block
+from sequences.strategies.block_pool import Block, BlockPool
 from sequences.strategies.counter_strategy import reserving
 from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
@@ -512,6 +512,24 @@ class TestThreads:
         assert (threads.begun, threads.ended) == (1, 1)
         take_some("block", scope, 1)
         wait_until(lambda: threads.begun == 2)
+
+    def test_a_scope_that_is_dropped_while_its_first_block_begins(
+        self, allocator: BlockAllocator, scope: str, threads: Threads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody looks when no block is left, however the two meet."""
+        new_pool, dropped = allocator._held.pool, list[Future[None]]()
+
+        def drop_at_once(scope: str) -> BlockPool:
+            pool = new_pool(scope)
+            dropped.append(dropper.submit(allocator._held.drop, scope))
+            wait(dropped, 0.2)
+            return pool
+
+        with ThreadPoolExecutor(1) as dropper:
+            monkeypatch.setattr(allocator._held, "pool", drop_at_once)
+            assert take_some("block", scope, 1) == [1]
+        wait_until(lambda: threads.ended == threads.begun)
+        assert allocator._watch._running is None
 
     def test_forgotten(self, allocator: BlockAllocator, scope: str, threads: Threads) -> None:
         """A strategy that forgets everything looks no more."""
