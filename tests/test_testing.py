@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,28 @@ def test_on_the_engine(sequence_tables_on_engine):
 @pytest.mark.needs_engine
 def test_that_moto_cannot_serve():
     pass
+"""
+AT_ONCE = """
+import datetime, os, sys
+
+import django
+import moto.dynamodb.models.table
+from django.core.management import call_command
+
+os.environ |= {"DJANGO_SETTINGS_MODULE": "settings", "AWS_DEFAULT_REGION": "us-east-1"}
+del os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+django.setup()
+
+from sequences import put_next
+from sequences.strategies import sort_key
+from sequences.testing import moto_engine
+
+made_at = datetime.datetime.fromtimestamp(float(sys.argv[1]), datetime.UTC)
+moto.dynamodb.models.table.utcnow = lambda: made_at  # both processes make their tables in the same millisecond
+sort_key.TAIL_SECONDS = 600.0  # and put one right after the other
+with MOTO:
+    call_command("create_tables", verbosity=0)
+    print([put_next("tickets", {"title": title}, scope="ABC").value for title in "ab"])
 """
 PYTEST = ["-m", "pytest", "--ds=settings", "-p", "no:cacheprovider"]
 DJANGO = ["-m", "django", "test", "--settings=settings", "--verbosity=2"]
@@ -80,6 +103,14 @@ class TestExamples:
         done = run(site, *DJANGO, *workers)
         assert done.returncode == 0, done.stderr
         assert "Ran 6 tests" in done.stderr
+
+    @pytest.mark.parametrize("moto", ["moto_engine()", "moto.mock_aws()"])
+    def test_processes_at_the_same_time(self, site: Path, moto: str) -> None:
+        """Processes that test at the same time, each on its own moto, get the same numbers: 1, 2."""
+        (site / "at_once.py").write_text(AT_ONCE.replace("MOTO", moto))
+        now = str(time.time())
+        told = [run(site, "at_once.py", now) for _ in range(2)]
+        assert [done.stdout for done in told] == ["[1, 2]\n"] * 2, told
 
     def test_the_contract(self, site: Path) -> None:
         """A strategy of one's own is held to the contract by the example."""
