@@ -26,6 +26,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at, sequence_tables
 from sequences.testing.embedded import FALLBACK_WARNING, Engine
+from tests.kept_tables import KeptTables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
 pytest_plugins = ["sequences.testing.plugin"]
@@ -108,11 +109,18 @@ def table_prefix(settings: Settings) -> str:
     return prefix
 
 
+@pytest.fixture(scope="session")
+def _kept(engine: Engine) -> KeptTables:
+    return KeptTables(engine.endpoint)
+
+
 @pytest.fixture
-def tables(endpoint: str, table_prefix: str) -> Iterator[str]:
+def tables(endpoint: str, _kept: KeptTables, settings: Settings) -> Iterator[str]:
     """Empty tables on the engine, for this test alone. The value is their prefix."""
+    settings.TABLE_PREFIX = _kept.prefix
     with sequence_tables():
-        yield table_prefix
+        yield _kept.prefix
+    _kept.empty()
 
 
 @pytest.fixture(scope="module")

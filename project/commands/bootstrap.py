@@ -65,6 +65,7 @@ def main(command: str, arguments: list[str]) -> None:
         sys.exit(130)
     if command == "bench":  # empty: an engine of its own, not the one of `make run`
         os.environ.setdefault(environment.ENDPOINT, "")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # commands start many programs, which would all compile the project
     os.chdir(ROOT)
     python = VENV / "bin" / "python"
     os.execv(python, [str(python), "-m", *COMMANDS[command], *arguments])  # noqa: S606 - no shell

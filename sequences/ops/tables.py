@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .. import dynamodb
 from ..dynamodb import PLAIN, TableOptions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
@@ -24,12 +26,14 @@ def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -
     """
     made = [strategies[alias] for alias in strategies]
     created: dict[tuple[str, str], bool] = {}
+    keys: dict[tuple[str, str], Mapping[str, str]] = {}
     for strategy in made:
         for schema in schemas_of(strategy):
             place = (schema.table, schema.client)
             if place not in created:
                 created[place] = dynamodb.create_table(schema.table, schema.keys, schema.client, options)
-            schema.require(dynamodb.table_keys(schema.table, schema.client), strategy.alias)
+                keys[place] = dynamodb.table_keys(*place)
+            schema.require(keys[place], strategy.alias)
     if any(created.values()):
         strategies.forget()
     for table, client in dict.fromkeys((one.markers.schema.table, one.config.client) for one in made):

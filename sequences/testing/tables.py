@@ -51,12 +51,19 @@ def _make() -> list[str]:
     """Make what is missing. A test may configure something wrong on purpose: its use raises."""
     made: list[str] = []
     with contextlib.suppress(InvalidSequence, StorageRefused):
-        pages = dynamodb.shared_client().get_paginator("list_tables").paginate()
-        existing = {table for page in pages for table in page["TableNames"]}
-        wanted = {schema.table for alias in strategies for schema in schemas_of(strategies[alias])}
-        made += wanted - existing
-        create_tables()
+        wanted = {(schema.table, schema.client) for alias in strategies for schema in schemas_of(strategies[alias])}
+        made += sorted(table for table, client in wanted if not _exists(table, client))
+        if made:
+            create_tables()
     return made
+
+
+def _exists(table: str, client: str) -> bool:
+    try:
+        dynamodb.table_keys(table, client)
+    except TableMissing:
+        return False
+    return True
 
 
 def stored_rows(tables: Sequence[str]) -> Rows:

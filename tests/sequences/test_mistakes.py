@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -36,13 +36,16 @@ def configure(tables: str, settings: Settings) -> Configure:
     return configure
 
 
-def index(name: str) -> None:
-    """Give the table of items an index by this attribute, which is a text."""
-    types = [{"AttributeName": one, "AttributeType": kind} for one, kind in (("pk", "S"), ("sk", "N"), (name, "S"))]
-    keys = [{"AttributeName": name, "KeyType": "HASH"}]
+@pytest.fixture
+def _index_by_name(configure: Configure) -> Iterator[None]:
+    """The table of items has an index by the text `name`. It is deleted at the end, for other tests use it without."""
+    types = [{"AttributeName": one, "AttributeType": kind} for one, kind in (("pk", "S"), ("sk", "N"), ("name", "S"))]
+    keys = [{"AttributeName": "name", "KeyType": "HASH"}]
     create = {"IndexName": "by_name", "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}}
     changes = {"AttributeDefinitions": types, "GlobalSecondaryIndexUpdates": [{"Create": create}]}
     dynamodb.call("update_table", {"TableName": dynamodb.table_name(ITEMS), **changes})
+    yield
+    dynamodb.delete_table(dynamodb.table_name(ITEMS))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -84,11 +87,11 @@ def test_a_large_item(configure: Configure, strategy: str, token: str | None) ->
 
 
 @pytest.mark.needs_engine
+@pytest.mark.usefixtures("_index_by_name")
 @pytest.mark.parametrize("value", [5, ""], ids=repr)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_key_of_an_index(configure: Configure, strategy: str, value: object) -> None:
     """An attribute that cannot be the key of its index is refused as the item's, with the index if it is known."""
-    index("name")
     configure(strategy)
     with pytest.raises(InvalidItem, match=r"^The item cannot be stored: .*[Ii]ndex"):
         put_next("mine", {"name": value})
