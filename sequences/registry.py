@@ -128,12 +128,16 @@ class Registry:
         self.reset()
 
     def reset(self) -> None:
-        """Drop every strategy with all that it remembers, and the DynamoDB client."""
+        """Drop every strategy with all that it remembers, and the DynamoDB clients."""
+        self.drop()
+        dynamodb.reset()
+
+    def drop(self) -> None:
+        """Drop every strategy with all that it remembers. The next call makes a new one from the settings."""
         self._lock = threading.RLock()
         dropped, self._made = self._made, {}
         for strategy in dropped.values():
             strategy.stop()
-        dynamodb.reset()
 
     def forget(self) -> None:
         """Make every strategy forget what it remembers of its tables, because this process made new ones."""
@@ -182,8 +186,10 @@ strategies = Registry()
 
 
 def _settings_changed(*, setting: str, **_: object) -> None:
-    if setting in ("SEQUENCES", "SEQUENCES_CLIENTS", "TABLE_PREFIX"):
+    if setting == "SEQUENCES_CLIENTS":
         strategies.reset()
+    elif setting in ("SEQUENCES", "TABLE_PREFIX"):
+        strategies.drop()
 
 
 setting_changed.connect(_settings_changed)

@@ -37,7 +37,8 @@ class KeptTables:
     def empty(self) -> None:
         """Delete all rows, and what this process and its host remember of them."""
         connection = HTTPConnection(urlsplit(self._endpoint).netloc)
-        if not all([_emptied(connection, table, names) for table, names in self._keys.items()]):
+        emptied = [_emptied(connection, table, names) for table, names in self._keys.items()]
+        if not all(emptied):
             self._make()
         connection.close()
         if memory := host_memory.shared_memory():

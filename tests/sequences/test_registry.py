@@ -15,6 +15,7 @@ import pytest
 from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 from django.test import override_settings
+from pytest_django import Settings
 
 from sequences import dynamodb, registry
 from sequences.exceptions import InvalidSequence, SequenceUnavailable
@@ -231,6 +232,15 @@ class TestRegistry:
             assert strategies["mine"].schema.table == f"a_{DEFAULT_TABLE}"
             with override_settings(TABLE_PREFIX="b_"):
                 assert strategies["mine"].schema.table == f"b_{DEFAULT_TABLE}"
+
+    def test_clients_outlast_settings_that_change(self, endpoint: str, settings: Settings) -> None:
+        """The clients stay when SEQUENCES or TABLE_PREFIX change, as they take longest to make."""
+        client = dynamodb.shared_client()
+        settings.SEQUENCES = {"mine": {"STRATEGY": ATOMIC}}
+        settings.TABLE_PREFIX = "a_"
+        assert dynamodb.shared_client() is client
+        settings.SEQUENCES_CLIENTS = {}
+        assert dynamodb.shared_client() is not client
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
     def test_a_forked_child(self, unconfigured: None) -> None:
