@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +14,10 @@ import pytest
 
 from project import paths
 from project.proof import mutants
+from project.proof.covering import Covering
 from project.proof.mutants import (
     WIDER,
+    Bench,
     BrokenTests,
     Copy,
     Results,
@@ -22,7 +25,6 @@ from project.proof.mutants import (
     core,
     judgements,
     killers,
-    own_tests,
     report,
     stale,
 )
@@ -178,23 +180,13 @@ def test_the_core() -> None:
     assert not {"tickets/timeline/views.py", "tickets/accounts/forms.py", "tickets/api/examples.py"} & set(core())
 
 
-def test_the_tests_of_a_module() -> None:
-    """A module meets the tests of its name and those that are mapped to it; one that has none, its room's."""
-    assert own_tests("sequences/dynamodb/http1.py").arguments == ("tests/sequences/dynamodb/test_http1.py",)
-    assert "tests/sequences/strategies/test_counters.py" in own_tests("sequences/strategies/atomic.py").arguments
-    assert own_tests("sequences/rows/unheard_of.py").arguments == ("tests/sequences/rows",)
-    sales = own_tests("tickets/sales/services.py").arguments
-    assert sales[:2] == ("tests/tickets/sales/test_services.py", "tests/tickets/sales/test_concurrency.py")
-    assert own_tests("tickets/store/lists.py").arguments[0] == "tests/tickets/lists/test_store.py"
-    assert "tests/tickets/lists/test_pages.py" in own_tests("sequences/rest/pages.py").arguments
-
-
 def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a copy the tests see the mutant while it is there; the first that fails is named, and so is a time-out."""
 
     def small_project(folder: Path) -> Path:
         folder.mkdir()
         (folder / "one.py").write_text("a = 1\n")
+        os.utime(folder / "one.py", (0, 0))  # as a project's files, it is older than what is compiled of it
         (folder / "test_one.py").write_text("from one import a\n\ndef test_a():\n    assert a == 1\n")
         return folder
 
@@ -251,7 +243,14 @@ def mutation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutation:
 def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """A function that says which test kills the mutation in a copy. It uses the outcomes stored in the folder."""
 
+    class OwnAlone:
+        """Every line is run by one test file."""
+
+        def tests_of(self, file: str, line: int) -> tuple[str, ...]:
+            return (OWN,)
+
     def killer(copy: Copy, narrow: bool = False) -> str:
+        monkeypatch.setattr(mutants, "Covering", OwnAlone)
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
         return killers([mutation], 1, narrow=narrow)[mutation]
 
@@ -284,6 +283,21 @@ class TestMeeting:
         copy = Played([""], [])
         assert killer(copy, narrow=True) == ""
         assert [suite for _, suite in copy.met] == [(OWN,)]
+
+    def test_what_nothing_runs(self, mutation: Mutation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """A mutant whose line no test runs survives, and no test runs for it."""
+        monkeypatch.setattr(mutants, "RESULTS", tmp_path / "results.jsonl")
+        monkeypatch.setattr(mutants, "Copy", lambda folder: Played([], []))
+        monkeypatch.setattr(mutants, "Covering", lambda: Covering(tmp_path / "nothing"))
+        assert killers([mutation], 1, narrow=True) == {mutation: ""}
+
+    def test_a_test_is_proved_once(self, mutation: Mutation) -> None:
+        """A test that has passed without a mutant is believed when it kills another one."""
+        copy = Played([OWN, OWN], [])
+        bench = Bench([copy], Results(paths.ROOT / "results.jsonl"))
+        other = find("sequences/one.py", b"a = 'b'\n")[0]
+        assert [bench.killer(one, Suite((OWN,))) for one in (mutation, other)] == [OWN, OWN]
+        assert [met for met, _ in copy.met] == [mutation, None, other]
 
     def test_tests_that_fail_without_a_mutant(self, killer: Callable[..., str]) -> None:
         """Tests that fail anyway are an error with what they printed, and no kill."""
@@ -330,6 +344,7 @@ def test_the_exit_status(
     judged = paths.ROOT / "judged.toml"
     judged.write_text("")
     monkeypatch.setattr(mutants, "JUDGED", judged)
+    monkeypatch.setattr(mutants, "measure", lambda: None)
     monkeypatch.setattr(mutants, "killers", killers)
     monkeypatch.setattr(sys, "argv", ["mutants"])
     assert mutants.main() == status

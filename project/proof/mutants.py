@@ -3,8 +3,9 @@
     python -m project.proof.mutants [--per-file 12] [--only sequences/commit/leader.py,...] [--workers 2] [--narrow]
 
 A mutant is a copy of the project with one such change; a failing test kills it, if it passes without the change. First
-the tests of its own module run. If the mutant survives, the wider tests run, and they must fail twice. These take
-minutes for each mutant: `--narrow` leaves them out, and its result is a lower bound. A time-out is a kill.
+those tests run that run its line, and little else. If the mutant survives, the wider tests run, and they must fail
+twice. These take minutes for each mutant: `--narrow` leaves them out, and its result is a lower bound. A time-out is a
+kill. Which tests run a line is measured first, which takes minutes, and again where tests have changed (`covering`).
 Outcomes are kept in `.local/mutants/` until the module or the tests change, so a stopped run can go on; `--fresh`
 forgets them. Mutants that need not be killed are listed with the reason in `mutants_judged.toml`, and do not count.
 The exit status is 1 if less than 95 % of the others are killed, and 2 if a test fails without a mutant.
@@ -15,7 +16,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
@@ -39,8 +39,8 @@ from rich.table import Table
 
 from project import paths
 from project.proof.copies import copy_project
+from project.proof.covering import Covering, measure
 from project.proof.mutations import Mutation, Name, find, sample
-from project.proof.own_tests import OWN_TESTS
 from sequences.testing.processes import ChildProcess
 
 RESULTS = paths.LOCAL / "mutants" / "results.jsonl"
@@ -68,7 +68,7 @@ class Suite:
     @property
     def text(self) -> str:
         """A digest of the tests, and of everything that tests share."""
-        named = [paths.ROOT / argument for argument in self.arguments]
+        named = {paths.ROOT / argument.partition("::")[0] for argument in self.arguments}
         files = sorted((paths.ROOT / "tests").rglob("*.py"))
         faults = sorted((paths.ROOT / "project" / "proof" / "faults").rglob("*.py"))
         ours = (path for path in files if any(path.is_relative_to(place) for place in named))
@@ -97,26 +97,10 @@ def core() -> list[str]:
     return [file for file in files if not NOT_MUTATED.match(file)]
 
 
-def own_tests(file: str) -> Suite:
-    """The tests that run first on a mutant of this module."""
-    path = Path(file)
-    names = (path.stem, *OWN_TESTS.get(file, OWN_TESTS.get(f"{path.parent}/", ())))
-    folder = next(place for place in _folders(file) if (paths.ROOT / place).exists())
-    found = [path for path in dict.fromkeys(_tests_of(file, name) for name in names) if path] or [str(folder)]
-    return Suite((*found, *(FLAGS if "/strategies/" in file else ())))
-
-
-def _folders(file: str) -> list[Path]:
-    """Where the tests of a module may be, the nearest first."""
-    return [Path("tests") / place for place in Path(file).parents[:-1]]
-
-
-def _tests_of(file: str, name: str) -> str:
-    """The file of tests that a name means: in the nearest folder, or anywhere in the room; "" if there is none."""
-    folders, wanted = _folders(file), Path(name).with_name(f"test_{Path(name).name}.py")
-    near = [place / wanted for place in folders if (paths.ROOT / place / wanted).exists()]
-    far = [path.relative_to(paths.ROOT) for path in (paths.ROOT / folders[-1]).rglob(wanted.name)]
-    return os.path.normpath(next(iter((*near, *far)))) if near or far else ""
+def own_tests(mutation: Mutation, covering: Covering) -> Suite:
+    """The tests that run first on a mutant: those that run its line, and little else."""
+    found = covering.tests_of(mutation.file, mutation.number)
+    return Suite((*found, *(FLAGS if "/strategies/" in mutation.file else ())))
 
 
 def judgements(text: str) -> dict[Name, str]:
@@ -158,7 +142,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self._tree = copy_project(folder / "tree")
         self._output = folder / "output"
-        # Two mutants may have the same size and time of change, so compiled files must not be kept.
+        # Two mutants may have the same size and time of change, so their compiled files must not be kept.
         environment = f"PYTHONDONTWRITEBYTECODE=1 TMPDIR={tempfile.mkdtemp(dir=folder)}"
         # The project's options are left out: with --strict-config pytest refuses to run without its cache, and every
         # mutant would look killed.
@@ -166,6 +150,9 @@ class Copy:
         pytest = ("-m", "pytest", "-x", "-q", *slow, "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
         enter = f'cd "$0" && exec env {environment} "$@"'
         self._command = ["/bin/sh", "-c", enter, str(self._tree), sys.executable, *pytest]
+        compile_all = enter.replace("PYTHONDONTWRITEBYTECODE=1", "-u PYTHONDONTWRITEBYTECODE")
+        once = ["/bin/sh", "-c", compile_all, *self._command[3:], "--collect-only"]
+        subprocess.run(once, stdout=subprocess.DEVNULL, check=False)
         self._child: ChildProcess | None = None
 
     @contextmanager
@@ -219,6 +206,7 @@ class Bench:
 
     def __init__(self, copies: Iterable[Copy], results: Results) -> None:
         self._results = results
+        self._sound: set[Suite] = set()  # that have passed without a mutant
         self._free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             self._free.put(copy)
@@ -230,11 +218,16 @@ class Bench:
         return killer
 
     def _meet(self, mutation: Mutation, tests: Suite) -> str:
+        if not tests.arguments:
+            return ""
         with self._copy() as copy:
             with copy.mutated(mutation):
                 failure = copy.failure(tests)
-            if failure and (broken := copy.run(tests.only(failure))):
-                raise BrokenTests(f"{copy.output[-4000:]}\nWithout a mutant: {broken}.")
+            killer = tests.only(failure)
+            if failure and killer not in self._sound:
+                if broken := copy.run(killer):
+                    raise BrokenTests(f"{copy.output[-4000:]}\nWithout a mutant: {broken}.")
+                self._sound.add(killer)
         return failure
 
     @contextmanager
@@ -253,9 +246,11 @@ def killers(mutations: Sequence[Mutation], workers: int, *, narrow: bool = False
         copies = [Copy(Path(folder) / f"{number}") for number in range(workers)]
         bench = Bench(copies, Results(RESULTS))
         try:
-            for tests_of in (own_tests,) if narrow else (own_tests, lambda file: WIDER):
+            covering = Covering()
+            wider = () if narrow else (lambda _: WIDER,)
+            for tests_of in (partial(own_tests, covering=covering), *wider):
                 alive = [mutation for mutation in mutations if not found[mutation]]
-                suites = [tests_of(mutation.file) for mutation in alive]
+                suites = [tests_of(mutation) for mutation in alive]
                 for number, killer in enumerate(threads.map(bench.killer, alive, suites)):
                     found[alive[number]] = killer
                     print(f"{number + 1}/{len(alive)} {alive[number]}: {killer or 'alive'}", file=sys.stderr)
@@ -300,7 +295,7 @@ def main() -> int:
     parser.add_argument("--per-file", type=int, default=12, help="the number of mutants of each module")
     parser.add_argument("--only", default=",".join(known), help="modules, separated by commas")
     parser.add_argument("--workers", type=int, default=2, help="the number of mutants at a time")
-    parser.add_argument("--narrow", action="store_true", help="only a module's own tests, without the wider ones")
+    parser.add_argument("--narrow", action="store_true", help="only the tests of its line, without the wider ones")
     parser.add_argument("--fresh", action="store_true", help="forget the outcomes of earlier runs")
     options = parser.parse_args()
     files = options.only.split(",")
@@ -311,6 +306,7 @@ def main() -> int:
     candidates = {file: find(file, (paths.ROOT / file).read_bytes()) for file in known}
     judged = judgements(JUDGED.read_text(encoding="utf-8"))
     drawn = [mutation for file in files for mutation in sample(candidates[file], options.per_file, options.seed)]
+    measure()
     try:
         killed_by = killers(
             [mutation for mutation in drawn if mutation.name not in judged], options.workers, narrow=options.narrow

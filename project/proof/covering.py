@@ -1,0 +1,138 @@
+"""Which tests run a line of the project: measured by coverage.py, and kept in `.local/mutants/covering/`.
+
+A test counts for what its fixtures run, too; what it runs in other processes is not seen. Only test files that have
+changed since are measured anew. Of a module that has changed since, all tests count that ran any of its lines.
+
+This module is the plugin of pytest that measures, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Generator
+from itertools import chain
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+from coverage import Coverage
+
+from project import paths
+
+__all__ = ["Covering", "measure"]
+
+FOLDER = paths.LOCAL / "mutants" / "covering"
+MEASURED = ("tests/sequences", "tests/tickets", "tests/model", "tests/attacks", "tests/project")
+COVERED = ["sequences/*", "tickets/*", "project/worker.py"]
+MOST_SECONDS = 100.0  # of the tests of a line, as measured: beside others, and slowed down by coverage.py
+BEGAN = "COVERING_BEGAN"
+
+
+class Run(TypedDict):
+    """What one process measured: the seconds of each test, and which lines of each module it ran."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[str, list[int]]]
+
+
+def measure() -> None:
+    """Run the test files that have changed since the last time, and keep which lines each test ran."""
+    measured = Covering().files
+    if changed := [file for file in _test_files() if file not in measured]:
+        print(f"Measuring which lines the tests of {len(changed)} files run ...", file=sys.stderr)
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        options = ["-p", "project.proof.covering", "-n", "4", "--dist", "worksteal", "-q", "--timeout=600"]
+        command = [sys.executable, "-m", "pytest", *options, *changed]
+        subprocess.run(command, cwd=paths.ROOT, env={**os.environ, BEGAN: f"{time.time()}"}, stdout=2, check=False)
+
+
+def _test_files() -> list[str]:
+    found = chain(*((paths.ROOT / place).rglob("test_*.py") for place in MEASURED))
+    return sorted(path.relative_to(paths.ROOT).as_posix() for path in found)
+
+
+class Covering:
+    """What was measured: the tests that run a line, those first that run little else."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self._seconds: dict[str, float] = {}
+        self._ran: dict[str, Counter[str]] = defaultdict(Counter)
+        """How many lines of each module a test ran."""
+        for path in sorted((folder or FOLDER).glob("*.json")):
+            self._add(json.loads(path.read_text()), began=float(path.name.partition("-")[0]))
+
+    def _add(self, run: Run, began: float) -> None:
+
+        def is_known(file: str) -> bool:
+            path = paths.ROOT / file
+            return path.exists() and path.stat().st_mtime <= began
+
+        for test, seconds in run["seconds"].items():
+            if is_known(test.partition("::")[0]):
+                self._seconds[test] = seconds
+        for file, tests in run["lines"].items():
+            for test, lines in tests.items():
+                if test in self._seconds:
+                    self._ran[test][file] = len(lines)
+                    for line in lines if is_known(file) else [0]:
+                        self._lines[file][line].add(test)
+
+    @property
+    def files(self) -> set[str]:
+        """The test files that have not changed since."""
+        return {test.partition("::")[0] for test in self._seconds}
+
+    def tests_of(self, file: str, line: int) -> tuple[str, ...]:
+        """The tests that run a line, or any line of its module if none does, of MOST_SECONDS together."""
+        lines = self._lines[file]
+        found = lines[line] | lines[0] or set[str]().union(*lines.values())
+        chosen, seconds = list[str](), 0.0
+        for test in sorted(found, key=lambda test: -self._ran[test][file] / self._ran[test].total()):
+            seconds += self._seconds[test]
+            if chosen and seconds > MOST_SECONDS:
+                break
+            chosen.append(test)
+        files = list(dict.fromkeys(test.partition("::")[0] for test in chosen))
+        return tuple(sorted(chosen, key=lambda test: files.index(test.partition("::")[0])))
+
+
+# The plugin. It measures in the processes of pytest-xdist.
+
+_coverage = Coverage(data_file=None, config_file=False, include=[f"{paths.ROOT}/{pattern}" for pattern in COVERED])
+_seconds: dict[str, float] = defaultdict(float)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to measure."""
+    if hasattr(config, "workerinput"):
+        _coverage.start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Note the lines and the seconds of one test; all its parameters count as one."""
+    test, began = item.nodeid.partition("[")[0], time.monotonic()
+    _coverage.switch_context(test)
+    result = yield
+    _seconds[test] += time.monotonic() - began
+    return result
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keep what was measured."""
+    if not hasattr(session.config, "workerinput"):
+        return
+    _coverage.stop()
+    data, run = _coverage.get_data(), Run(seconds=_seconds, lines={})
+    for path in data.measured_files():
+        tests = run["lines"][str(Path(path).relative_to(paths.ROOT))] = defaultdict(list)
+        for line, contexts in data.contexts_by_lineno(path).items():
+            for test in filter(None, contexts):
+                tests[test].append(line)
+    (FOLDER / f"{os.environ[BEGAN]}-{os.getpid()}.json").write_text(json.dumps(run))
