@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "project/proof/": {"boto3", "botocore", "mypy_boto3_dynamodb", "rich", "urllib3"},
     "project/proof/fuzz_hooks.py": {"schemathesis"},
     "project/proof/matrix.py": {"nox"},
+    "project/proof/covering.py": {"coverage", "pytest"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
     "project/proof/bare/": {"rest_framework"},
     "project/proof/peers/site/": {"rest_framework"},

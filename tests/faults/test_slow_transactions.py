@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -18,6 +19,14 @@ pytestmark = pytest.mark.needs_engine
 
 SLOW = Rule(fault="delay", operation="TransactWriteItems", seconds=0.2)
 MOST_ATTEMPTS = 8
+
+
+@pytest.fixture(scope="module")
+def hosts(_proxy: Proxy, configured: str) -> Iterator[Processes]:
+    """Four hosts behind the proxy, which serve the sequences one after the other, as hosts do."""
+    hosts = Processes("spawn", 4, _proxy.endpoint, configured)
+    yield hosts
+    hosts.stop()
 
 
 def put_single(name: str, scope: str) -> tuple[list[int], int]:
@@ -39,14 +48,10 @@ def put(name: str, scope: str) -> list[tuple[list[int], int]]:
 
 
 @pytest.mark.parametrize("name", ["one-file", "sort-key", "transactional"])
-def test_beside_single_writes(name: str, configured: str, scope: str, proxy: Proxy) -> None:
+def test_beside_single_writes(name: str, hosts: Processes, scope: str, proxy: Proxy) -> None:
     """Four hosts put items together beside single ones, though every transaction is slow, and none loses for long."""
-    hosts = Processes("spawn", 4, proxy.endpoint, configured)
     proxy.follow(SLOW)
-    try:
-        told = [one for each in hosts.run(put, name, scope) for one in each]
-    finally:
-        proxy.calm()
-        hosts.stop()
+    told = [one for each in hosts.run(put, name, scope) for one in each]
+    proxy.calm()
     judge_items(name, scope, [values for values, _ in told])
     assert max(attempts for _, attempts in told) <= MOST_ATTEMPTS
