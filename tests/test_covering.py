@@ -29,18 +29,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("a = 1\n")
         os.utime(tmp_path / name, (BEGAN, BEGAN))
     lines = {MODULE: {FIRST: [1, 2], SECOND: [2, 3]}, OTHER: {SECOND: [1, 2]}}
-    (tmp_path / f"{BEGAN}-1.json").write_text(json.dumps({"seconds": {FIRST: 60.0, SECOND: 50.0}, "lines": lines}))
+    (tmp_path / f"{BEGAN}-1.json").write_text(json.dumps({"tests": [FIRST, SECOND], "lines": lines}))
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     return tmp_path
 
 
 class TestChoosing:
     def test_tests_of_a_line(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """They are those that run it, those first that run little else, for so many seconds."""
+        """They are those that run it, those first that run little else, and at most so many."""
         assert Covering(folder).tests_of(MODULE, 3) == (SECOND,)
-        assert Covering(folder).tests_of(MODULE, 2) == (FIRST,)
-        monkeypatch.setattr(covering, "MOST_SECONDS", 110.0)
         assert Covering(folder).tests_of(MODULE, 2) == (FIRST, SECOND)
+        monkeypatch.setattr(covering, "MOST_TESTS", 1)
+        assert Covering(folder).tests_of(MODULE, 2) == (FIRST,)
 
     def test_a_line_that_no_test_runs(self, folder: Path) -> None:
         """It is one that runs when its module is imported: what runs another line of it may see a change."""
@@ -50,7 +50,7 @@ class TestChoosing:
     def test_a_module_that_has_changed(self, folder: Path) -> None:
         """Nobody knows its lines any more: every test of it counts."""
         os.utime(folder / MODULE, (BEGAN + 1, BEGAN + 1))
-        assert Covering(folder).tests_of(MODULE, 3) == (FIRST,)
+        assert Covering(folder).tests_of(MODULE, 3) == (FIRST, SECOND)
         assert Covering(folder).tests_of(OTHER, 1) == (SECOND,)
 
     def test_tests_that_have_changed(self, folder: Path) -> None:
@@ -87,5 +87,5 @@ def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     covering.pytest_sessionfinish(SimpleNamespace(config=worker))  # type: ignore[arg-type]
     (path,) = tmp_path.glob("1.0-*.json")
     run = json.loads(path.read_text())
-    assert list(run["seconds"]) == [FIRST]
+    assert run["tests"] == [FIRST]
     assert run["lines"]["sequences/formats/digits.py"][FIRST] != []

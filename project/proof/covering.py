@@ -27,16 +27,19 @@ from project import paths
 __all__ = ["Covering", "measure"]
 
 FOLDER = paths.LOCAL / "mutants" / "covering"
-MEASURED = ("tests/sequences", "tests/tickets", "tests/model", "tests/attacks", "tests/project")
+MEASURED = (
+    *(f"tests/{room}/**/test_*.py" for room in ("sequences", "tickets", "model")),
+    "tests/project/test_worker.py",
+)
 COVERED = ["sequences/*", "tickets/*", "project/worker.py"]
-MOST_SECONDS = 100.0  # of the tests of a line, as measured: beside others, and slowed down by coverage.py
+MOST_TESTS = 200  # of a line
 BEGAN = "COVERING_BEGAN"
 
 
 class Run(TypedDict):
-    """What one process measured: the seconds of each test, and which lines of each module it ran."""
+    """What one process measured: its tests, and which lines of each module they ran."""
 
-    seconds: dict[str, float]
+    tests: list[str]
     lines: dict[str, dict[str, list[int]]]
 
 
@@ -52,7 +55,7 @@ def measure() -> None:
 
 
 def _test_files() -> list[str]:
-    found = chain(*((paths.ROOT / place).rglob("test_*.py") for place in MEASURED))
+    found = chain(*(paths.ROOT.glob(pattern) for pattern in MEASURED))
     return sorted(path.relative_to(paths.ROOT).as_posix() for path in found)
 
 
@@ -61,7 +64,7 @@ class Covering:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-        self._seconds: dict[str, float] = {}
+        self._tests: set[str] = set()
         self._ran: dict[str, Counter[str]] = defaultdict(Counter)
         """How many lines of each module a test ran."""
         for path in sorted((folder or FOLDER).glob("*.json")):
@@ -73,12 +76,10 @@ class Covering:
             path = paths.ROOT / file
             return path.exists() and path.stat().st_mtime <= began
 
-        for test, seconds in run["seconds"].items():
-            if is_known(test.partition("::")[0]):
-                self._seconds[test] = seconds
+        self._tests.update(test for test in run["tests"] if is_known(test.partition("::")[0]))
         for file, tests in run["lines"].items():
             for test, lines in tests.items():
-                if test in self._seconds:
+                if test in self._tests:
                     self._ran[test][file] = len(lines)
                     for line in lines if is_known(file) else [0]:
                         self._lines[file][line].add(test)
@@ -86,26 +87,21 @@ class Covering:
     @property
     def files(self) -> set[str]:
         """The test files that have not changed since."""
-        return {test.partition("::")[0] for test in self._seconds}
+        return {test.partition("::")[0] for test in self._tests}
 
     def tests_of(self, file: str, line: int) -> tuple[str, ...]:
-        """The tests that run a line, or any line of its module if none does, of MOST_SECONDS together."""
+        """At most MOST_TESTS that run a line, or any line of its module if none does, by their files."""
         lines = self._lines[file]
         found = lines[line] | lines[0] or set[str]().union(*lines.values())
-        chosen, seconds = list[str](), 0.0
-        for test in sorted(found, key=lambda test: -self._ran[test][file] / self._ran[test].total()):
-            seconds += self._seconds[test]
-            if chosen and seconds > MOST_SECONDS:
-                break
-            chosen.append(test)
-        files = list(dict.fromkeys(test.partition("::")[0] for test in chosen))
-        return tuple(sorted(chosen, key=lambda test: files.index(test.partition("::")[0])))
+        focused = sorted(found, key=lambda test: (-self._ran[test][file] / self._ran[test].total(), test))[:MOST_TESTS]
+        files = list(dict.fromkeys(test.partition("::")[0] for test in focused))
+        return tuple(sorted(focused, key=lambda test: files.index(test.partition("::")[0])))
 
 
 # The plugin. It measures in the processes of pytest-xdist.
 
 _coverage = Coverage(data_file=None, config_file=False, include=[f"{paths.ROOT}/{pattern}" for pattern in COVERED])
-_seconds: dict[str, float] = defaultdict(float)
+_tests: dict[str, None] = {}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -116,12 +112,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Note the lines and the seconds of one test; all its parameters count as one."""
-    test, began = item.nodeid.partition("[")[0], time.monotonic()
+    """Note the lines of one test; all its parameters count as one."""
+    test = item.nodeid.partition("[")[0]
+    _tests[test] = None
     _coverage.switch_context(test)
-    result = yield
-    _seconds[test] += time.monotonic() - began
-    return result
+    return (yield)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -129,7 +124,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         return
     _coverage.stop()
-    data, run = _coverage.get_data(), Run(seconds=_seconds, lines={})
+    data, run = _coverage.get_data(), Run(tests=[*_tests], lines={})
     for path in data.measured_files():
         tests = run["lines"][str(Path(path).relative_to(paths.ROOT))] = defaultdict(list)
         for line, contexts in data.contexts_by_lineno(path).items():
