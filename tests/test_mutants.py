@@ -79,6 +79,7 @@ LEFT_ALONE = [
     "from . import a",
     "assert a == b",
     "if TYPE_CHECKING: a = 1",
+    "@overload\n  def g(a=1): ...",
     "__all__ = ['a']",
     "V = TypeVar('V')",
     "a: Literal['b']",

@@ -1,9 +1,10 @@
 """Changes to a module that a test should notice: found in its syntax tree, and made in its text.
 
 Some parts are left alone, because tests need not notice a change: docstrings, type hints, imports, decorators, asserts
-and `strict=True` (they hold anyway), blocks under `if TYPE_CHECKING`, and what is only for people: the text of log
-lines, the messages of exceptions, what an argument of PROSE says, whether a field is in a `repr`, and sentences (no
-key, unit, number or command is one). Nor need they notice whether the moment at which a time is over belongs to it.
+and `strict=True` (they hold anyway), `@overload`, blocks under `if TYPE_CHECKING`, and what is only for people: the
+text of log lines, the messages of exceptions, what an argument of PROSE says, whether a field is in a `repr`, and
+sentences (no key, unit, number or command is one). Nor need they notice whether the moment at which a time is over
+belongs to it.
 """
 
 import ast
@@ -205,7 +206,7 @@ def _is_left_alone(node: ast.AST) -> bool:
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Assert() | ast.Expr(value=ast.Constant()):
             return True
-        case ast.keyword(arg="strict" | "repr"):
+        case ast.keyword(arg="strict" | "repr") | ast.FunctionDef(decorator_list=[ast.Name(id="overload")]):
             return True
         case ast.keyword(arg=name, value=ast.Constant(value=str())) if name in PROSE:
             return True
