@@ -37,10 +37,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class TestChoosing:
     def test_tests_of_a_line(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """They are those that run it, those first that run little else, and at most so many."""
+        monkeypatch.setattr(covering, "MOST_OF_MODULE", 0)
         assert Covering(folder).tests_of(MODULE, 3) == (SECOND,)
         assert Covering(folder).tests_of(MODULE, 2) == (FIRST, SECOND)
-        monkeypatch.setattr(covering, "MOST_TESTS", 1)
+        monkeypatch.setattr(covering, "MOST_OF_LINE", 1)
         assert Covering(folder).tests_of(MODULE, 2) == (FIRST,)
+
+    def test_tests_of_its_module(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Those that run little else may run a line unseen."""
+        monkeypatch.setattr(covering, "MOST_OF_MODULE", 1)
+        assert Covering(folder).tests_of(MODULE, 3) == (SECOND, FIRST)
 
     def test_a_line_that_no_test_runs(self, folder: Path) -> None:
         """It is one that runs when its module is imported: what runs another line of it may see a change."""

@@ -32,7 +32,7 @@ MEASURED = (
     "tests/project/test_worker.py",
 )
 COVERED = ["sequences/*", "tickets/*", "project/worker.py"]
-MOST_TESTS = 200  # of a line
+MOST_OF_LINE, MOST_OF_MODULE = 80, 30  # so many tests
 BEGAN = "COVERING_BEGAN"
 
 
@@ -90,12 +90,17 @@ class Covering:
         return {test.partition("::")[0] for test in self._tests}
 
     def tests_of(self, file: str, line: int) -> tuple[str, ...]:
-        """At most MOST_TESTS that run a line, or any line of its module if none does, by their files."""
+        """Those that run a line, and those of its module, both the most focused ones; grouped by their files.
+
+        The latter may run the line where coverage.py does not see it, as in another process, or at the import.
+        """
         lines = self._lines[file]
-        found = lines[line] | lines[0] or set[str]().union(*lines.values())
-        focused = sorted(found, key=lambda test: (-self._ran[test][file] / self._ran[test].total(), test))[:MOST_TESTS]
-        files = list(dict.fromkeys(test.partition("::")[0] for test in focused))
-        return tuple(sorted(focused, key=lambda test: files.index(test.partition("::")[0])))
+        every = set[str]().union(*lines.values())
+        focused = sorted(every, key=lambda test: (-self._ran[test][file] / self._ran[test].total(), test))
+        running = [test for test in focused if test in lines[line] | lines[0]]
+        chosen = list(dict.fromkeys(running[:MOST_OF_LINE] + focused[:MOST_OF_MODULE]))
+        files = list(dict.fromkeys(test.partition("::")[0] for test in chosen))
+        return tuple(sorted(chosen, key=lambda test: files.index(test.partition("::")[0])))
 
 
 # The plugin. It measures in the processes of pytest-xdist.
