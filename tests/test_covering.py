@@ -48,6 +48,11 @@ class TestChoosing:
         monkeypatch.setattr(covering, "MOST_OF_MODULE", 1)
         assert Covering(folder).tests_of(MODULE, 3) == (SECOND, FIRST)
 
+    def test_files_take_turns(self, folder: Path) -> None:
+        """The best test of each file comes before the second of any."""
+        tests = [f"{FIRST}{number}" for number in range(2)] + [SECOND]
+        assert covering._in_turn(tests) == [tests[0], SECOND, tests[1]]
+
     def test_a_line_that_no_test_runs(self, folder: Path) -> None:
         """It is one that runs when its module is imported: what runs another line of it may see a change."""
         assert Covering(folder).tests_of(OTHER, 9) == (SECOND,)
