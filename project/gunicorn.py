@@ -14,6 +14,7 @@ from gunicorn.glogging import Logger
 from project import logs
 
 MEASURED_IN = "PROMETHEUS_MULTIPROC_DIR"
+FILE_SIZE = 64 * 1024  # the library's own, from which a file grows
 
 
 class logger_class(Logger):  # type: ignore[misc]  # noqa: N801 - the name of gunicorn's setting
@@ -34,10 +35,24 @@ def on_starting(server: Any) -> None:
     if not os.environ.get("METRICS_TOKEN", "").strip():
         return
     server.made = "" if os.environ.get(MEASURED_IN) else tempfile.mkdtemp(prefix="tickets-metrics-")
-    folder = Path(os.environ.setdefault(MEASURED_IN, server.made))
+    os.environ[MEASURED_IN] = os.environ.get(MEASURED_IN) or server.made
+    folder = Path(os.environ[MEASURED_IN])
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.db"):
         file.unlink()
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """In a new worker: the files in which it will add up, whole at once. The library would make them empty first.
+
+    Whoever reads the sums in that moment would get an error.
+    """
+    for kind in ("counter", "histogram") if os.environ.get("METRICS_TOKEN", "").strip() else ():
+        file = Path(os.environ[MEASURED_IN]) / f"{kind}_{os.getpid()}.db"
+        if not file.exists():
+            draft = file.with_suffix(".draft")
+            draft.write_bytes(bytes(FILE_SIZE))
+            draft.rename(file)
 
 
 def on_exit(server: Any) -> None:

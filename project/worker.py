@@ -114,6 +114,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._drops_until = time.time() + CLOSE_SECONDS
             self._shut_down()
 
+    def write_soon(self, data: Any) -> int:
+        """Take a part of an answer. If all before it is sent, only now the client has something to read."""
+        if not self.total_outbufs_len:
+            self.last_activity = time.time()
+        written: int = super().write_soon(data)
+        return written
+
     def received(self, data: bytes) -> bool:
         """Take in what has arrived, or drop it after the last answer."""
         return not self._drops_until and super().received(data)

@@ -1,12 +1,15 @@
 """The test kit under test runners of its own: the examples of docs/testing.md, and runs without the embedded engine."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -60,8 +63,55 @@ with MOTO:
     call_command("create_tables", verbosity=0)
     print([put_next("tickets", {"title": title}, scope="ABC").value for title in "ab"])
 """
-PYTEST = ["-m", "pytest", "--ds=settings", "-p", "no:cacheprovider"]
+# Runs Python again and again, each time in a process of its own, as `python -m module` or `python file.py` does. Such a
+# process begins with libraries that take a second to load, but not with the app, nor with moto, which patches botocore.
+RUNNER = """
+import gc, json, os, runpy, sys
+
+import boto3, django.db.models, django.forms, django.http, django.test, django.urls, flask_cors, pytest, responses
+
+def become(folder, arguments):
+    os.chdir(folder)
+    for number, name in enumerate((os.devnull, "stdout", "stderr")):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+    is_module = arguments[0] == "-m"
+    sys.argv, sys.path[0] = arguments[is_module:], folder
+    if is_module:
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+
+gc.collect()
+gc.freeze()
+for line in sys.stdin:
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    else:
+        become(*json.loads(line))
+        break
+"""
+WITHOUT = "-p no:anyio -p no:cacheprovider -p no:hypothesispytest -p no:schemathesis"
+PYTEST = ["-m", "pytest", "--ds=settings", *WITHOUT.split()]
 DJANGO = ["-m", "django", "test", "--settings=settings", "--verbosity=2"]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Runs Python in a folder, where no engine is found and every request to a real one would fail."""
+    known = {name: value for name, value in os.environ.items() if not re.match("AWS_|DJANGO_|PYTEST_|DYNOXIDE", name)}
+    environment = {**known, "PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"}
+    command = [sys.executable, "-c", RUNNER]
+    with subprocess.Popen(command, env=environment, stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as runner:
+
+        def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+            print(json.dumps([str(folder), arguments]), file=runner.stdin)
+            assert runner.stdout
+            code = int(runner.stdout.readline())
+            told = [(folder / name).read_text() for name in ("stdout", "stderr")]
+            return subprocess.CompletedProcess(arguments, code, *told)
+
+        yield run
 
 
 @pytest.fixture
@@ -74,14 +124,6 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, where no engine is found and every request to a real one would fail."""
-    known = {name: value for name, value in os.environ.items() if not re.match("AWS_|DJANGO_|PYTEST_|DYNOXIDE", name)}
-    environment = {**known, "PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
     """The last line that a run printed."""
     return done.stdout.strip().splitlines()[-1]
@@ -89,14 +131,14 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 class TestExamples:
     @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
-    def test_under_pytest(self, site: Path, workers: tuple[str, ...]) -> None:
+    def test_under_pytest(self, run: Run, site: Path, workers: tuple[str, ...]) -> None:
         """The examples pass under pytest, alone and in parallel."""
         done = run(site, *PYTEST, *workers)
         assert done.returncode == 0, done.stdout
         assert re.search(r"\b4 passed in", last_line(done))
 
     @pytest.mark.parametrize("workers", [(), ("--parallel=2",)], ids=["alone", "parallel"])
-    def test_under_django(self, site: Path, workers: tuple[str, ...]) -> None:
+    def test_under_django(self, run: Run, site: Path, workers: tuple[str, ...]) -> None:
         """The test case passes under Django's runner, alone and in parallel."""
         (site / "test_other.py").write_text((site / "test_case.py").read_text())  # a process for each test case
         (site / "test_fixture.py").unlink()
@@ -105,14 +147,14 @@ class TestExamples:
         assert "Ran 6 tests" in done.stderr
 
     @pytest.mark.parametrize("moto", ["moto_engine()", "moto.mock_aws()"])
-    def test_processes_at_the_same_time(self, site: Path, moto: str) -> None:
+    def test_processes_at_the_same_time(self, run: Run, site: Path, moto: str) -> None:
         """Processes that test at the same time, each on its own moto, get the same numbers: 1, 2."""
         (site / "at_once.py").write_text(AT_ONCE.replace("MOTO", moto))
         now = str(time.time())
         told = [run(site, "at_once.py", now) for _ in range(2)]
         assert [done.stdout for done in told] == ["[1, 2]\n"] * 2, told
 
-    def test_the_contract(self, site: Path) -> None:
+    def test_the_contract(self, run: Run, site: Path) -> None:
         """A strategy of one's own is held to the contract by the example."""
         (site / "numbers_of_mine.py").write_text((ROOT / "tests/sequences/one_file.py").read_text())
         (site / "test_contract.py").write_text(CONTRACT)
@@ -120,7 +162,7 @@ class TestExamples:
         assert done.returncode == 0, done.stdout
         assert "2 passed" in last_line(done)
 
-    def test_a_strategy_that_breaks_the_contract(self, site: Path) -> None:
+    def test_a_strategy_that_breaks_the_contract(self, run: Run, site: Path) -> None:
         """A strategy that remembers a value, and never looks again, does not pass."""
         broken = (ROOT / "tests/sequences/one_file.py").read_text()
         broken = broken.replace("highest, read_units =", "highest, read_units = self.__dict__.setdefault(scope, ")
@@ -141,7 +183,7 @@ class TestWithoutEngine:
         return site
 
     @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
-    def test_what_did_not_run_fails_the_run(self, needing: Path, workers: tuple[str, ...]) -> None:
+    def test_what_did_not_run_fails_the_run(self, run: Run, needing: Path, workers: tuple[str, ...]) -> None:
         """The last line says how many tests did not run and why, and the exit status is 1."""
         done = run(needing, *PYTEST, *workers, "test_engine.py")
         assert done.returncode == 1
@@ -151,26 +193,28 @@ class TestWithoutEngine:
             "--without-engine accepts that."
         )
 
-    def test_it_can_be_accepted(self, needing: Path) -> None:
+    def test_it_can_be_accepted(self, run: Run, needing: Path) -> None:
         """With `--without-engine` the last line is there too, and the exit status is 0."""
         done = run(needing, *PYTEST, "--without-engine", "test_engine.py")
         assert done.returncode == 0
         assert last_line(done) == ("2 tests DID NOT RUN: the embedded engine is not installed (see docs/testing.md).")
 
-    def test_failures_keep_their_status(self, needing: Path) -> None:
+    def test_failures_keep_their_status(self, run: Run, needing: Path) -> None:
         """A run without tests keeps its exit status: what did not run hides nothing else."""
         assert run(needing, *PYTEST, "test_engine.py", "-k", "nothing").returncode == 5
 
-    def test_a_run_that_needs_no_engine(self, needing: Path) -> None:
+    def test_a_run_that_needs_no_engine(self, run: Run, needing: Path) -> None:
         """A run in which nothing needs the engine says nothing of it, and succeeds."""
         done = run(needing, *PYTEST, "test_engine.py", "-k", "on_moto")
         assert done.returncode == 0
         assert "DID NOT RUN" not in done.stdout
 
-    def test_ours_run_on_moto(self, tmp_path: Path) -> None:
+    def test_ours_run_on_moto(self, run: Run, tmp_path: Path) -> None:
         """Where the engine is missing, tests of ours run on moto's server, and those that need it are counted."""
-        for name in ("project", "sequences", "templates", "tests", "tickets"):
+        for name in ("project", "sequences"):  # they look for the engine beside themselves
             shutil.copytree(ROOT / name, tmp_path / name)
+        for name in ("templates", "tests", "tickets"):
+            (tmp_path / name).symlink_to(ROOT / name)
         shutil.copy(ROOT / "pyproject.toml", tmp_path)
         done = run(
             tmp_path, "-m", "pytest", "tests/tickets/test_samples.py", "tests/sequences/testing/test_embedded.py"

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import django
 from django.conf import settings
@@ -43,10 +44,9 @@ def main() -> int:
             if in_development:
                 call_command("load_samples", verbosity=0)
             if password:
-                make_demo_administrator(password)
-                make_sample_people(password)
+                make_sample_people(make_demo_administrator(password))
         if settings.STATIC_ROOT and STATIC in sys.argv:
-            call_command("collectstatic", verbosity=0, interactive=False)
+            collect_static(settings.STATIC_ROOT)
     except (CommandError, ImproperlyConfigured, OperationalError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -68,19 +68,32 @@ def one_at_a_time() -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(hashtext('project.commands.prepare'))")
 
 
-def make_demo_administrator(password: str) -> None:
-    """Give the demo administrator this password. Make the account if it is missing."""
+def collect_static(folder: Path) -> None:
+    """Collect the static files, unless all are there already: to compress them takes longer than all the rest."""
+    complete, kind = folder.with_suffix(".complete"), settings.STORAGES["staticfiles"]["BACKEND"]
+    said = io.StringIO()
+    call_command("collectstatic", interactive=False, dry_run=True, stdout=said)
+    if said.getvalue().strip().startswith("0 static files") and complete.exists() and complete.read_text() == kind:
+        return
+    complete.unlink(missing_ok=True)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    complete.write_text(kind)
+
+
+def make_demo_administrator(password: str) -> str:
+    """Give the demo administrator this password. Make the account if it is missing. Returns the hash."""
     from django.contrib.auth.models import User
 
     demo, _ = User.objects.get_or_create(username=DEMO)
     demo.is_staff = demo.is_superuser = demo.is_active = True
-    if not demo.check_password(password):  # a new hash of the same password would end all sessions
+    if not demo.password or not demo.check_password(password):  # a new hash of it would end all sessions
         demo.set_password(password)
     demo.save()
+    return demo.password
 
 
-def make_sample_people(password: str) -> None:
-    """Give Ann and Ben this password. Ann may make projects, sell and bill; Ben files tickets in her project."""
+def make_sample_people(hashed: str) -> None:
+    """Give Ann and Ben this hash of a password. Ann may make projects, sell and bill; Ben files tickets in hers."""
     from django.contrib.auth.models import Permission, User
 
     from tickets.access import members
@@ -88,7 +101,7 @@ def make_sample_people(password: str) -> None:
 
     for name in (ANN, BEN):
         person, is_new = User.objects.get_or_create(username=name)
-        person.set_password(password)
+        person.password = hashed
         person.save()
         if is_new and name == ANN:
             person.user_permissions.set(

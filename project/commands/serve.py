@@ -51,12 +51,12 @@ def main() -> int:
 def run(stopping: threading.Event) -> int:
     """Start the engine if it is needed, then the web server. Stop them in the opposite order."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", environment.DEVELOPMENT)
-    port = int(environment.port())
+    command = web.program()  # a number that is none is refused before anything starts
     password = stored_secret(DEMO_PASSWORD, 12) if environment.has_own_database() else ""
     with ExitStack() as stack:
         engine = stack.enter_context(running_engine()) if environment.needs_own_engine() else None
         prepare(password)
-        server = start_web(port, stopping)
+        server = start_web(command, stopping)
         stack.callback(server.stop, web.stop_seconds() + WEB_STOP_SECONDS)
         if not stopping.is_set():
             say_where(password, engine)
@@ -88,9 +88,9 @@ def prepare(password: str) -> None:
         raise ServerError("the databases could not be prepared (see above).")
 
 
-def start_web(port: int, stopping: threading.Event) -> ChildProcess:
+def start_web(command: list[str], stopping: threading.Event) -> ChildProcess:
     """Start gunicorn and wait until it answers."""
-    server = ChildProcess(web.program())
+    port, server = int(environment.port()), ChildProcess(command)
     deadline = time.monotonic() + WEB_START_SECONDS
     while not stopping.is_set() and not answers(port, _reached_at()):
         if not server.is_running or time.monotonic() > deadline:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
@@ -15,6 +14,7 @@ from project.proof.faults.control import Proxy
 from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
+from tests.sequences.support import fresh_processes
 
 PREFIX = "faults_"
 
@@ -45,8 +45,7 @@ def behind_proxy(proxy: Proxy, _behind_proxy: None) -> Proxy:
 @pytest.fixture(scope="module")
 def other_process(engine: Engine, _behind_proxy: None) -> Iterator[ProcessPoolExecutor]:
     """Another process of the same application. It uses the engine without the proxy."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, initializer=begin, initargs=(engine.endpoint, PREFIX)) as pool:
+    with ProcessPoolExecutor(1, fresh_processes(), initializer=begin, initargs=(engine.endpoint, PREFIX)) as pool:
         yield pool
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import chain
@@ -16,13 +15,13 @@ from project.proof.faults.plans import Rule
 from sequences import get_last_value
 from sequences.registry import strategies
 from tests.faults.conftest import PREFIX
+from tests.sequences.support import fresh_processes
 
 
 @pytest.fixture(scope="module")
 def four_processes(_proxy: Proxy, _behind_proxy: None) -> Iterator[ProcessPoolExecutor]:
     """Four processes of the application. They use the engine through the proxy."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(4, context, initializer=begin, initargs=(_proxy.endpoint, PREFIX)) as pool:
+    with ProcessPoolExecutor(4, fresh_processes(), initializer=begin, initargs=(_proxy.endpoint, PREFIX)) as pool:
         yield pool
 
 

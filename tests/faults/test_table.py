@@ -13,18 +13,20 @@ Then the request is repeated with the same idempotency token. The flags of the s
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.utils.module_loading import import_string
-from mypy_boto3_dynamodb import DynamoDBClient
 
-from project.proof.faults.clients import bare_client
 from project.proof.faults.control import Proxy
 from project.proof.faults.elsewhere import SEQUENCES, put_elsewhere
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
@@ -43,6 +45,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
+from tests.kept_tables import SIGNED
 
 CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]
 PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded"}
@@ -55,6 +58,13 @@ CERTAIN = ["ThrottlingException", "cancel-TransactionConflict"]
 BESIDE = {"lose-close", "late", "delay", *CERTAIN}
 """The faults of `transactional-beside`: it is `transactional` with another key for its counter, so few are enough."""
 WRITES = {"PutItem", "UpdateItem", "TransactWriteItems"}
+QUERY = {
+    "X-Amz-Target": "DynamoDB_20120810.Query",
+    "Authorization": SIGNED,
+    "Content-Type": "application/x-amz-json-1.0",
+    "X-Amz-Date": "20260101T000000Z",
+}
+"""The headers of a query, which goes over plain HTTP: every case makes some, and boto3 takes longer than the engine."""
 SECONDS = {"late": 0.02, "late-hang": 0.2, "delay": 0.02, "duplicate": 0.02}
 """The length of a fault in seconds. Hangs last longer than the client waits."""
 
@@ -91,9 +101,9 @@ class Row:
 
 @dataclass
 class Case:
-    """One call under a fault, in a scope of its own. `client` uses the engine without the proxy."""
+    """One call under a fault, in a scope of its own. `engine` is a connection to the engine without the proxy."""
 
-    client: DynamoDBClient
+    engine: HTTPConnection
     proxy: Proxy
     sequence: str
     fault: str
@@ -123,15 +133,17 @@ class Case:
     def rows_now(self) -> list[Row]:
         """The stored items of the scope now, without waiting for late requests."""
         strategy = strategies[self.sequence]
-        answer = self.client.query(
-            TableName=strategy.schema.table,
-            KeyConditionExpression="pk = :scope",
-            ExpressionAttributeValues={":scope": {"S": strategy.layout.partition(self.scope)}},
-            ConsistentRead=True,
-        )
+        request = {
+            "TableName": strategy.schema.table,
+            "KeyConditionExpression": "pk = :scope",
+            "ExpressionAttributeValues": {":scope": {"S": strategy.layout.partition(self.scope)}},
+            "ConsistentRead": True,
+        }
+        self.engine.request("POST", "/", json.dumps(request), QUERY)
+        answer = json.load(self.engine.getresponse())
         return [Row(int(i["sk"]["N"]), i["token"]["S"], i["title"]["S"]) for i in answer["Items"]]
 
-    def judge(self, told: list[int]) -> None:
+    def judge(self, told: list[int]) -> list[int]:
         """Assert that the stored values are the answered ones, with the order and without gaps as promised."""
         values = [row.value for row in self.rows()]
         assert sorted(told) == values
@@ -140,19 +152,21 @@ class Case:
             assert told == values
         if strategy.gapless:
             assert values == list(range(1, len(values) + 1))
+        return values
 
 
 @pytest.fixture(scope="module")
-def client(engine: Engine) -> DynamoDBClient:
-    """A client that uses the engine without the proxy."""
-    return bare_client(engine.endpoint)
+def connection(engine: Engine) -> Iterator[HTTPConnection]:
+    """A connection to the engine without the proxy."""
+    with closing(HTTPConnection(urlsplit(engine.endpoint).netloc)) as connection:
+        yield connection
 
 
 @pytest.fixture
-def cases(client: DynamoDBClient, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
+def cases(connection: HTTPConnection, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
     """A case for each place of a call, without end. The test stops when the call has no request at the place."""
     strategies[sequence].lives.bind(dynamodb.call)  # a process asks once: whichever test comes first would meet it
-    return (Case(client, behind_proxy, sequence, fault, f"{scope}-{n}") for n in itertools.count())
+    return (Case(connection, behind_proxy, sequence, fault, f"{scope}-{n}") for n in itertools.count())
 
 
 def attempt(case: Case, token: str | None) -> Allocation | SequenceError:
@@ -191,8 +205,8 @@ def _strike_every_place(cases: Iterator[Case], token: str | None) -> None:
             case.judge([case.put(token).value, case.put("another token", "the next").value])
         else:
             assert not answer.replayed
-            case.judge([answer.value, case.put("another token", "the next").value])
-            assert [row.value for row in case.rows()] == [1, 2]  # a lost answer costs no value
+            values = case.judge([answer.value, case.put("another token", "the next").value])
+            assert values == [1, 2]  # a lost answer costs no value
     assert struck
 
 

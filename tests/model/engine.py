@@ -7,16 +7,17 @@ embedded engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 from sequences.dynamodb import unmarshal
 from sequences.exceptions import CancellationReason, StorageRefused, WriteCancelled
 
 __all__ = ["Engine"]
 
+T = TypeVar("T")
 Row = dict[str, Any]
 _PART = re.compile(r"\s*([#:]\w+(?:\.#\w+)*|\w+|<>|<=|>=|[-+=<>(),])")
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -47,11 +48,11 @@ class Engine:
 
     def serve(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one request. Raises WriteCancelled with the old rows."""
-        answer: dict[str, Any] = getattr(self, f"_{operation}")(request)
-        return deepcopy(answer)
+        answer: dict[str, Any] = _copied(getattr(self, f"_{operation}")(request))
+        return answer
 
     def _place(self, table: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-        return tuple(next(iter(row[name].values())) for name in self.keys[table])
+        return tuple([value for name in self.keys[table] for value in row[name].values()])
 
     def _describe_table(self, request: Mapping[str, Any]) -> dict[str, Any]:
         return {"Table": {"TableArn": request["TableName"], "TableId": "the only life"}}
@@ -99,9 +100,8 @@ class Engine:
         if len(set(places)) < len(places):
             raise StorageRefused("Transaction request cannot include multiple operations on one item")
         reasons, results = [], []
-        for kind, action in actions:
-            table = self.tables[action["TableName"]]
-            place = self._place(action["TableName"], _key_of(action))
+        for (kind, action), (name, place) in zip(actions, places, strict=True):
+            table = self.tables[name]
             old = table.get(place)
             try:
                 holds = _holds(action, old or {})
@@ -124,7 +124,7 @@ class Engine:
                 table.pop(place, None)
             elif kind != "ConditionCheck":
                 assert new is not None
-                table[place] = deepcopy(new)
+                table[place] = _copied(new)
 
 
 def _hidden(reason: CancellationReason) -> CancellationReason:
@@ -143,29 +143,70 @@ def _plain(value: Mapping[str, Any] | None) -> Any:
     return Decimal(plain) if kind == "N" else plain
 
 
+def _copied(value: Any) -> Any:
+    """A copy that shares nothing with the value. What goes over the wire is made of dicts and lists alone."""
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list) else value
+
+
 def _holds(action: Mapping[str, Any], row: Row) -> bool:
     expression = action.get("ConditionExpression")
-    return expression is None or _Reader(expression, action, row).condition()
+    return expression is None or _condition(expression)(_given(action, row))
 
 
 def _new(kind: str, action: Mapping[str, Any], old: Row | None) -> Row | None:
     if kind == "Put":
         return dict(action["Item"])
     if kind == "Update":
-        return _Reader(action["UpdateExpression"], action, old or {}).updated(action["Key"])
+        new = {**action["Key"], **_copied(old or {})}
+        given = _given(action, old or {})
+        for change in _update(action["UpdateExpression"]):
+            change(given, new)
+        return new
     return None
 
 
-class _Reader:
-    """Reads one expression against one row."""
+class _Given(NamedTuple):
+    """What an expression is about: a row, and what the names and values in its text stand for."""
 
-    def __init__(self, text: str, action: Mapping[str, Any], row: Row) -> None:
+    row: Row
+    names: Mapping[str, str]
+    values: Mapping[str, Any]
+
+
+def _given(action: Mapping[str, Any], row: Row) -> _Given:
+    return _Given(row, action.get("ExpressionAttributeNames", {}), action.get("ExpressionAttributeValues", {}))
+
+
+_Test = Callable[[_Given], bool]
+_Value = Callable[[_Given], Any]
+_Change = Callable[[_Given, Row], None]
+
+
+@cache
+def _condition(text: str) -> _Test:
+    return _Parser(text).whole(_Parser.condition)
+
+
+@cache
+def _update(text: str) -> Sequence[_Change]:
+    return _Parser(text).whole(_Parser.update)
+
+
+class _Parser:
+    """Makes functions of one expression. There are few texts, and each is asked of thousands of rows."""
+
+    def __init__(self, text: str) -> None:
         self.parts = _PART.findall(text)
         assert "".join(self.parts) == re.sub(r"\s", "", text), text
         self.at = 0
-        self.row = row
-        self.names = action.get("ExpressionAttributeNames", {})
-        self.values = action.get("ExpressionAttributeValues", {})
+
+    def whole(self, read: Callable[[_Parser], T]) -> T:
+        """What is read from the whole text."""
+        found = read(self)
+        assert not self._peek(), (self.parts, self.at)
+        return found
 
     def _peek(self) -> str:
         return self.parts[self.at] if self.at < len(self.parts) else ""
@@ -177,90 +218,129 @@ class _Reader:
         self.at += 1
         return part
 
-    def condition(self) -> bool:
-        holds = self._all_of()
-        while self._peek() == "OR":
-            self._take()
-            holds = self._all_of() or holds
-        return holds
+    def condition(self) -> _Test:
+        return self._joined("OR", self._all_of, any)
 
-    def _all_of(self) -> bool:
-        holds = self._one()
-        while self._peek() == "AND":
-            self._take()
-            holds = self._one() and holds
-        return holds
+    def _all_of(self) -> _Test:
+        return self._joined("AND", self._one, all)
 
-    def _one(self) -> bool:
+    def _joined(self, word: str, read: Callable[[], _Test], join: Callable[[Iterable[bool]], bool]) -> _Test:
+        tests = [read()]
+        while self._peek() == word:
+            self._take()
+            tests.append(read())
+        return tests[0] if len(tests) == 1 else lambda given: join([test(given) for test in tests])
+
+    def _one(self) -> _Test:
         if self._peek() == "(":
             self._take()
-            holds = self.condition()
+            test = self.condition()
             self._take(")")
-            return holds
+            return test
         if self._peek() in ("attribute_exists", "attribute_not_exists"):
             wanted = self._take() == "attribute_exists"
             self._take("(")
-            found = self._value(self._take()) is not None
+            value = _value(self._take())
             self._take(")")
-            return found is wanted
-        left, compare, right = self._value(self._take()), _COMPARE[self._take()], self._value(self._take())
-        if left is None or right is None:
-            return False
-        alike = next(iter(left)) == next(iter(right))
-        return alike and compare(_plain(left), _plain(right))
+            return lambda given: (value(given) is not None) is wanted
+        left, compare, right = _value(self._take()), _COMPARE[self._take()], _value(self._take())
+        return lambda given: _compared(left(given), compare, right(given))
 
-    def _value(self, part: str) -> Any:
-        """The attribute value of `:value`, or of a path; None where the row has none."""
-        if part.startswith(":"):
-            return self.values[part]
-        found: Any = {"M": self.row}
-        for step in part.split("."):
-            name = self.names[step] if step.startswith("#") else step
-            found = found.get("M", {}).get(name) if found else None
-        return found
-
-    def updated(self, key: Row) -> Row:
-        new, clause = {**key, **deepcopy(self.row)}, ""
+    def update(self) -> Sequence[_Change]:
+        changes, clause = [], ""
         while self._peek():
             if self._peek() in ("SET", "REMOVE", "ADD", ","):
                 part = self._take()
                 clause = clause if part == "," else part
-                continue
-            *path, name = self._path(self._take())
-            target = new
-            for step in path:
-                target = target[step]["M"]
-            if clause == "REMOVE":
-                target.pop(name, None)
-            elif clause == "ADD":
-                target[name] = _sum(target.get(name, {"N": "0"}), self._value(self._take()), 1)
             else:
-                self._take("=")
-                target[name] = self._sum()
-        return new
+                changes.append(self._change(clause))
+        return changes
 
-    def _path(self, part: str) -> Iterator[str]:
-        return (self.names[step] if step.startswith("#") else step for step in part.split("."))
+    def _change(self, clause: str) -> _Change:
+        path = self._take().split(".")
+        if clause == "REMOVE":
+            return lambda given, new: _remove(given, new, path)
+        if clause == "ADD":
+            added = _value(self._take())
+            return lambda given, new: _add(given, new, path, added(given))
+        self._take("=")
+        total = self._sum()
+        return lambda given, new: _set(given, new, path, total(given))
 
-    def _sum(self) -> Any:
-        total = self._term()
+    def _sum(self) -> _Value:
+        first, more = self._term(), []
         while self._peek() in ("+", "-"):
-            sign = 1 if self._take() == "+" else -1
-            total = _sum(total, self._term(), sign)
-        if total is None:
-            raise _Invalid("an attribute in the expression does not exist")
-        return total
+            more.append((1 if self._take() == "+" else -1, self._term()))
+        return lambda given: _total(first(given), [(sign, term(given)) for sign, term in more])
 
-    def _term(self) -> Any:
+    def _term(self) -> _Value:
         part = self._take()
         if part != "if_not_exists":
-            return self._value(part)
+            return _value(part)
         self._take("(")
-        found = self._value(self._take())
+        found = _value(self._take())
         self._take(",")
         otherwise = self._term()
         self._take(")")
-        return found or otherwise
+        return lambda given: found(given) or otherwise(given)
+
+
+def _value(part: str) -> _Value:
+    """The attribute value of `:value`, or of a path; None where the row has none."""
+    if part.startswith(":"):
+        return lambda given: given.values[part]
+    path = part.split(".")
+    return lambda given: _at(given, path)
+
+
+def _at(given: _Given, path: Sequence[str]) -> Any:
+    found: Any = {"M": given.row}
+    for name in _names(given, path):
+        found = found.get("M", {}).get(name) if found else None
+    return found
+
+
+def _names(given: _Given, path: Sequence[str]) -> list[str]:
+    return [given.names[step] if step.startswith("#") else step for step in path]
+
+
+def _compared(left: Any, compare: Callable[[Any, Any], bool], right: Any) -> bool:
+    if left is None or right is None:
+        return False
+    alike = next(iter(left)) == next(iter(right))
+    return alike and compare(_plain(left), _plain(right))
+
+
+def _target(given: _Given, new: Row, path: Sequence[str]) -> tuple[Row, str]:
+    """The row or the map in it that a path leads to, and the name there."""
+    *steps, name = _names(given, path)
+    for step in steps:
+        new = new[step]["M"]
+    return new, name
+
+
+def _remove(given: _Given, new: Row, path: Sequence[str]) -> None:
+    target, name = _target(given, new, path)
+    target.pop(name, None)
+
+
+def _add(given: _Given, new: Row, path: Sequence[str], added: Any) -> None:
+    target, name = _target(given, new, path)
+    target[name] = _sum(target.get(name, {"N": "0"}), added, 1)
+
+
+def _set(given: _Given, new: Row, path: Sequence[str], value: Any) -> None:
+    target, name = _target(given, new, path)
+    target[name] = value
+
+
+def _total(first: Any, more: Sequence[tuple[int, Any]]) -> Any:
+    total = first
+    for sign, term in more:
+        total = _sum(total, term, sign)
+    if total is None:
+        raise _Invalid("an attribute in the expression does not exist")
+    return total
 
 
 def _sum(left: Any, right: Any, sign: int) -> dict[str, str]:

@@ -11,6 +11,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -37,7 +38,7 @@ from sequences.exceptions import (
 from sequences.registry import parse_config
 from sequences.strategies import Strategy
 from sequences.strategies.block import BlockAllocator
-from sequences.types import Allocation
+from sequences.types import Allocation, SequenceConfig
 from tests.model.engine import Engine
 
 __all__ = ["FATES", "KEYS", "OWN_KEYS", "STRATEGIES", "TAKES_FIRST", "Scenario", "World", "violations"]
@@ -103,6 +104,11 @@ class Scenario:
     holds_at_first: bool = True
 
 
+@cache
+def _config(path: str) -> SequenceConfig:
+    return parse_config("items", {"STRATEGY": path, "TABLE": "items"})
+
+
 @dataclass
 class _Clock:
     now: float = 1_000_000.0
@@ -146,9 +152,8 @@ class World:
 
     def _new_strategy(self) -> Strategy:
         path = STRATEGIES[self.scenario.strategy]
-        config = parse_config("items", {"STRATEGY": path, "TABLE": "items"})
         timing = Timing(clock=self.clock, sleep=self.clock.sleep, uniform=lambda low, high: high)
-        strategy: Strategy = import_string(path)(config, timing=timing, wall=self.clock)
+        strategy: Strategy = import_string(path)(_config(path), timing=timing, wall=self.clock)
         strategy.lives.bind = lambda send, deadline=None: None  # type: ignore[method-assign]  # there is one life
         strategy.lives.current = (TableLife(self.place, "", 0),)
         strategy.item_writer.line = None

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -22,6 +23,7 @@ from sequences.testing.processes import port_is_free
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 ANSWER_SECONDS = 60.0
+PYTHON = str(Path(sys.executable).resolve())  # not by a name for which a shim would search
 NO_PROXY = urllib.request.ProxyHandler({})
 # The variables that a run reads. They are removed, so that the run starts with the defaults.
 READ_BY_RUN = re.compile(
@@ -45,6 +47,11 @@ class Site:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def is_running(self) -> bool:
+        """Whether it was started, and has not ended."""
+        return self._process.poll() is None
+
+    @property
     def text(self) -> str:
         """Everything that it printed, as one text."""
         return "".join(self.said)
@@ -57,7 +64,7 @@ class Site:
         self._process = subprocess.Popen(
             ["make", "run"],
             cwd=self.folder,
-            env={**inherited, **self.environment, "PORT": str(self.port)},
+            env={**inherited, "PYTHON": PYTHON, **self.environment, "PORT": str(self.port)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -104,7 +111,7 @@ def running_site(site: Site) -> Iterator[Site]:
     try:
         yield site
     finally:
-        if site._process.poll() is None:
+        if site.is_running:
             site.stop()
 
 

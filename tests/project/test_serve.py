@@ -1,4 +1,8 @@
-"""`make run` as people use it: served over HTTP, stopped and started, and its engine killed under load."""
+"""`make run` as people use it: served over HTTP, stopped and started, and its engine killed under load.
+
+A start takes seconds, so tests share three of them: a run in a folder, the same run after Ctrl-C and a new start, and
+another one with all that the environment can ask for.
+"""
 
 import os
 import re
@@ -8,8 +12,10 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,16 +37,66 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(folder: Path) -> Iterator[Site]:
-    """The running site; a test that stops it starts it again."""
+def shared(folder: Path) -> Iterator[Site]:
+    """The site, which a test may stop."""
     with running_site(Site(folder, free_port())) as site:
         yield site
+
+
+@pytest.fixture
+def site(shared: Site) -> Site:
+    """The running site."""
+    if not shared.is_running:
+        shared.start()
+    return shared
 
 
 @pytest.fixture(scope="module")
 def engine_file(folder: Path) -> str:
     """The data file of the run's engine. It is in the command line of the engine's process."""
     return str(folder / ".local" / "data" / "engine.db")
+
+
+@dataclass(frozen=True)
+class Restart:
+    """What was so before Ctrl-C, after it, and after a new start."""
+
+    password: str
+    browser: Browser
+    before: list[dict[str, Any]]
+    """All projects."""
+    left: list[object]
+    after: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def restart(shared: Site, engine_file: str) -> Restart:
+    """The site, with three tickets of the project LATER and somebody signed in, is stopped and started."""
+    if not shared.is_running:
+        shared.start()
+    browser, program = Browser(shared), Program(shared)
+    browser.sign_in()
+    make_project(program, "LATER")
+    assert [file_ticket(program, "LATER", f"Before, {n}") for n in (1, 2, 3)] == [1, 2, 3]
+    password, before = shared.password, projects(program)
+    left = stopped(shared, engine_file, signal.SIGINT)
+    shared.start()
+    return Restart(password, browser, before, left, projects(Program(shared)))
+
+
+def stopped(site: Site, engine_file: str, by: signal.Signals) -> list[object]:
+    """Stop a run, and return what is left of it: processes, the address of its engine, and a stack trace."""
+    assert len(processes(engine_file)) == 1
+    site.stop(by)
+    address = site.folder / ".local" / "engine" / "endpoint"
+    left = [*processes(engine_file), *processes(f"127.0.0.1:{site.port}"), *([address] if address.exists() else [])]
+    return [*left, site.text] if "Traceback" in site.text else left
+
+
+def projects(program: Program) -> list[dict[str, Any]]:
+    """All projects, as REST lists them."""
+    found: list[dict[str, Any]] = program.get("/api/projects/").content["results"]
+    return found
 
 
 def make_project(program: Program, key: str) -> None:
@@ -79,36 +135,29 @@ def test_sample_projects_are_there_to_look_at(site: Site) -> None:
     """A fresh folder shows three projects with some twenty tickets."""
     program = Program(site)
     samples = {"APP", "OPS", "SHOP"}
-    assert samples <= {project["key"] for project in program.get("/api/projects/").content["results"]}
+    assert samples <= {project["key"] for project in projects(program)}
     assert 15 <= sum(len(program.numbers(key)) for key in samples) <= 30
 
 
-def test_numbers_go_on_after_a_stop_and_a_start(site: Site) -> None:
+def test_numbers_go_on_after_a_stop_and_a_start(restart: Restart, site: Site) -> None:
     """What was filed is there after Ctrl-C and a new start, and the next ticket takes the next number."""
-    program = Program(site)
-    make_project(program, "LATER")
-    assert [file_ticket(program, "LATER", f"Before, {n}") for n in (1, 2, 3)] == [1, 2, 3]
-    samples = program.get("/api/projects/").content["results"]
-
-    site.stop()
-    site.start()
-
     program = Program(site)
     assert file_ticket(program, "LATER", "After") == 4
     assert program.numbers("LATER") == [4, 3, 2, 1]
-    assert program.get("/api/projects/").content["results"] == samples
+    assert restart.after == restart.before
 
 
-def test_a_start_keeps_the_password_and_the_sessions(site: Site) -> None:
+def test_a_start_keeps_the_password_and_the_sessions(restart: Restart, site: Site) -> None:
     """After a new start, the password is the same, only its owner can read its file, and who signed in still is."""
-    before, browser = site.password, Browser(site)
-    browser.sign_in()
-    site.stop()
-    site.start()
     kept = site.folder / ".local" / "demo_password"
-    assert site.password == before == kept.read_text()
+    assert site.password == restart.password == kept.read_text()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert browser.get("/").url == f"{site.address}/"
+    assert restart.browser.get("/").url == f"{site.address}/"
+
+
+def test_nothing_is_left_after_ctrl_c(restart: Restart) -> None:
+    """Ctrl-C ends web server and engine, without a stack trace, and leaves no address behind."""
+    assert restart.left == []
 
 
 def test_every_request_is_one_line_of_the_log(site: Site) -> None:
@@ -214,18 +263,6 @@ def test_two_runs_do_not_share_an_engine(site: Site, folder: Path) -> None:
     assert Program(site).get("/api/projects/").status == 200
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_nothing_is_left_of_a_stopped_run(site: Site, engine_file: str, folder: Path, by: signal.Signals) -> None:
-    """Ctrl-C and SIGTERM end web server and engine, without a stack trace, and leave no address behind."""
-    assert len(processes(engine_file)) == 1
-    site.stop(by)
-    assert processes(engine_file) == []
-    assert processes(f"127.0.0.1:{site.port}") == []
-    assert not (folder / ".local" / "engine" / "endpoint").exists()
-    assert "Traceback" not in site.text
-    site.start()
-
-
 def test_a_killed_run_leaves_nothing_in_the_way(site: Site, engine_file: str) -> None:
     """After kill -9 of the run itself, its children end too, and the next start finds port and data free."""
     (run,) = processes(f"{site.folder}/.local/venv/bin/python\0-m\0project.commands.serve")
@@ -236,44 +273,60 @@ def test_a_killed_run_leaves_nothing_in_the_way(site: Site, engine_file: str) ->
     assert Program(site).get("/api/projects/").status == 200
 
 
-def test_another_engine_is_used_where_one_is_named(site: Site, tmp_path: Path) -> None:
-    """With AWS_ENDPOINT_URL_DYNAMODB no engine is started, and tickets go to the one that it names."""
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for runs without an engine of their own."""
+    return copy_project(tmp_path_factory.mktemp("bare") / "project")
+
+
+@pytest.fixture(scope="module")
+def other(bare: Path) -> Iterator[Site]:
+    """A running site of which the environment says everything: its engine, its address, and what it does at once."""
     with Engine() as engine:
-        environment = {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "TABLE_PREFIX": "other_"}
-        other = Site(copy_project(tmp_path / "project"), free_port(), environment)
-        with running_site(other):
-            program = Program(other)
-            make_project(program, "OTHER")
-            assert file_ticket(program, "OTHER", "Elsewhere") == 1
-            assert not (other.folder / ".local" / "data").exists()
-            assert Program(site).get("/api/projects/OTHER/").status == 404
+        numbers = {"WEB_WORKERS": "1", "WEB_THREADS": "3"}
+        named = {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "TABLE_PREFIX": "other_", "BIND": "0.0.0.0", **numbers}
+        with running_site(Site(bare, free_port(), named)) as site:
+            yield site
 
 
-def test_its_address_and_workers_are_those_of_the_environment(tmp_path: Path) -> None:
+def test_another_engine_is_used_where_one_is_named(site: Site, other: Site) -> None:
+    """With AWS_ENDPOINT_URL_DYNAMODB no engine is started, and tickets go to the one that it names."""
+    program = Program(other)
+    make_project(program, "OTHER")
+    assert file_ticket(program, "OTHER", "Elsewhere") == 1
+    assert not (other.folder / ".local" / "data").exists()
+    assert Program(site).get("/api/projects/OTHER/").status == 404
+
+
+def test_its_address_and_workers_are_those_of_the_environment(other: Site) -> None:
     """BIND opens the site to other machines, WEB_WORKERS and WEB_THREADS say how much it does at once."""
-    asked = {"BIND": "0.0.0.0", "WEB_WORKERS": "1", "WEB_THREADS": "3"}
-    with running_site(Site(copy_project(tmp_path / "project"), free_port(), asked)) as site:
-        assert f"http://0.0.0.0:{site.port}/" in site.text
-        (master, _worker) = processes(f"--bind=0.0.0.0:{site.port}")
-        assert b"--threads=3\0" in Path(f"/proc/{master}/cmdline").read_bytes()
+    assert f"http://0.0.0.0:{other.port}/" in other.text
+    (master, _worker) = processes(f"--bind=0.0.0.0:{other.port}")
+    assert b"--threads=3\0" in Path(f"/proc/{master}/cmdline").read_bytes()
 
 
 @pytest.mark.parametrize("asked", [{"WEB_WORKERS": "0"}, {"WEB_THREADS": "many"}])
-def test_a_number_that_is_none_is_one_line(tmp_path: Path, asked: dict[str, str]) -> None:
-    """A wrong number is said by the name of its variable, with what to set."""
-    site = Site(copy_project(tmp_path / "project"), free_port(), asked)
+def test_a_number_that_is_none_is_one_line(bare: Path, asked: dict[str, str]) -> None:
+    """A wrong number is said by the name of its variable, with what to set, before anything is made or started."""
+    site = Site(bare, free_port(), asked)
     with pytest.raises(AssertionError, match=f"{next(iter(asked))} is .*: set it to a whole number, 1 or more"):
         site.start()
     assert "Traceback" not in site.text
+    assert not (bare / ".local" / "data").exists()
 
 
-def test_production_without_its_settings_is_one_line(tmp_path: Path) -> None:
+def test_production_without_its_settings_is_one_line(bare: Path) -> None:
     """Under the settings for production a missing SECRET_KEY is said, and nothing is made up or started."""
-    site = Site(copy_project(tmp_path / "project"), free_port(), {"DJANGO_SETTINGS_MODULE": PRODUCTION})
+    site = Site(bare, free_port(), {"DJANGO_SETTINGS_MODULE": PRODUCTION})
     with pytest.raises(AssertionError, match="SECRET_KEY is not set"):
         site.start()
     assert "Traceback" not in site.text
-    assert not (site.folder / ".local" / "data").exists()
+    assert not (bare / ".local" / "data").exists()
+
+
+def test_nothing_is_left_after_sigterm(site: Site, engine_file: str) -> None:
+    """SIGTERM ends web server and engine as Ctrl-C does."""
+    assert stopped(site, engine_file, signal.SIGTERM) == []
 
 
 def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:

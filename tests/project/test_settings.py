@@ -1,9 +1,11 @@
 """The settings: what they require, what they generate, and what pages must not show."""
 
+import json
 import os
 import stat
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,15 +33,40 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+SETTINGS = ("--settings", environment.PRODUCTION)
+DEMANDED = {
+    "SECRET_KEY": "".join(chr(33 + n % 90) for n in range(60)),
+    "ALLOWED_HOSTS": "example.com",
+    "DATABASE_URL": "postgres://somebody:secret@nowhere/tickets",
+}
+
+
+@dataclass(frozen=True)
+class Started:
+    """A process with the settings for production: what was chosen for it, and what it told."""
+
+    log_format: str
+    measures: bool
+    log: str
+    origins: list[str]
+    has_metrics: bool
+
+
+@pytest.fixture(scope="module", params=[("", "", False), ("json", " ", False), ("text", "a token of a monitor", True)])
+def started(request: pytest.FixtureRequest) -> Started:
+    """A process with a choice of the log's format and of the metrics' token, of which neither touches the other."""
+    log_format, token, measures = request.param
+    program = (
+        "import json, logging, sys; from django.conf import settings; logging.getLogger('tickets').info('well');"
+        "print(json.dumps([settings.CSRF_TRUSTED_ORIGINS, 'prometheus_client' in sys.modules]))"
+    )
+    origins = "https://a.example.com, https://b.example.com"
+    chosen = {"LOG_FORMAT": log_format, "METRICS_TOKEN": token, "TRUSTED_ORIGINS": origins}
+    done = manage("shell", *SETTINGS, "-v0", "-c", program, **DEMANDED, **chosen)
+    return Started(log_format, measures, done.stderr, *json.loads(done.stdout))
+
+
 class TestProduction:
-    SETTINGS = ("--settings", environment.PRODUCTION)
-
-    DEMANDED = {
-        "SECRET_KEY": "".join(chr(33 + n % 90) for n in range(60)),
-        "ALLOWED_HOSTS": "example.com",
-        "DATABASE_URL": "postgres://somebody:secret@nowhere/tickets",
-    }
-
     @pytest.mark.parametrize(
         ("name", "remedy"),
         [
@@ -50,47 +77,38 @@ class TestProduction:
     )
     def test_it_demands(self, name: str, remedy: str) -> None:
         """Without one of these nothing starts, and the message says what to set."""
-        done = manage("check", *self.SETTINGS, **{**self.DEMANDED, name: " "})
+        done = manage("check", *SETTINGS, **{**DEMANDED, name: " "})
         assert done.returncode != 0
         assert done.stderr.strip().endswith(f"{name} is not set: {remedy}")
 
     def test_it_passes_the_deployment_checks(self) -> None:
         """With all of them set, check --deploy has nothing to say."""
-        done = manage("check", "--deploy", "--fail-level", "INFO", *self.SETTINGS, **self.DEMANDED)
+        done = manage("check", "--deploy", "--fail-level", "INFO", *SETTINGS, **DEMANDED)
         assert done.stderr == ""
         assert done.returncode == 0
 
-    def test_it_takes_the_forms_of_trusted_origins(self) -> None:
+    def test_it_takes_the_forms_of_trusted_origins(self, started: Started) -> None:
         """Behind a proxy that changes the host, its origin can be named."""
-        program = "from django.conf import settings; print(settings.CSRF_TRUSTED_ORIGINS)"
-        origins = {"TRUSTED_ORIGINS": "https://a.example.com, https://b.example.com"}
-        done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, **origins)
-        assert done.stdout.strip() == "['https://a.example.com', 'https://b.example.com']"
+        assert started.origins == ["https://a.example.com", "https://b.example.com"]
 
-    @pytest.mark.parametrize(("chosen", "begin"), [("", "{"), ("json", "{"), ("text", "2")])
-    def test_its_log_is_json(self, chosen: str, begin: str) -> None:
+    def test_its_log_is_json(self, started: Started) -> None:
         """A line is a JSON object, unless the environment wants text."""
-        program = "import logging; logging.getLogger('tickets').info('well')"
-        done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, LOG_FORMAT=chosen)
-        assert done.stderr.startswith(begin)
-        assert "well" in done.stderr
+        assert started.log.startswith({"": "{", "json": "{", "text": "2"}[started.log_format])
+        assert "well" in started.log
+
+    def test_nothing_is_measured_without_a_token(self, started: Started) -> None:
+        """The library of metrics is loaded by a site alone whose metrics can be read."""
+        assert started.has_metrics is started.measures
 
     def test_a_wrong_format_of_the_log_is_refused(self) -> None:
         """The message names the variable, and what it may be."""
-        done = manage("check", *self.SETTINGS, **self.DEMANDED, LOG_FORMAT="xml")
+        done = manage("check", *SETTINGS, **DEMANDED, LOG_FORMAT="xml")
         assert done.stderr.strip().endswith("LOG_FORMAT is 'xml': set it to text or json.")
-
-    @pytest.mark.parametrize(("token", "on"), [("", False), (" ", False), ("a token for the monitor", True)])
-    def test_nothing_is_measured_without_a_token(self, token: str, on: bool) -> None:
-        """The library of metrics is loaded by a site alone whose metrics can be read."""
-        program = "import sys; print('prometheus_client' in sys.modules)"
-        done = manage("shell", *self.SETTINGS, "-v0", "-c", program, **self.DEMANDED, METRICS_TOKEN=token)
-        assert done.stdout.strip() == str(on)
 
     def test_it_makes_nothing_up(self, tmp_path: Path) -> None:
         """A loopback engine gets no placeholder credentials in production."""
         program = "import os, project.settings.production; print(sorted(n for n in os.environ if n.startswith('AWS_')))"
-        environment = {"PATH": os.environ["PATH"], **self.DEMANDED}
+        environment = {"PATH": os.environ["PATH"], **DEMANDED}
         done = subprocess.run(
             [sys.executable, "-c", program],
             cwd=paths.ROOT,

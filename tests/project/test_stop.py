@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
-from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 
@@ -23,17 +23,32 @@ pytestmark = pytest.mark.needs_engine
 CLIENTS = 32
 
 
-@pytest.fixture
-def stack(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """The running product, started as a container starts it, with these variables."""
-    with running_stack(tmp_path) as stack:
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The product, to be started by each test as a container starts it."""
+    with running_stack(tmp_path_factory.mktemp("stack")) as stack:
         stack.stop_web()
         stack.command = [sys.executable, "-m", "project.commands.web"]
-        own = {"PORT": str(urlsplit(stack.address).port), "WEB_THREADS": "16", **getattr(request, "param", {})}
-        stack.environment = {**stack.environment, **own}
-        stack.start_web()
-        assert stack.ask("POST", "/api/projects/", {"key": "STOP", "name": "Stop"}).status == 201
         yield stack
+
+
+@pytest.fixture
+def stack(product: Stack, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    """The running product with these variables, and without tickets of another test."""
+    own = {"PORT": str(urlsplit(product.address).port), "WEB_THREADS": "16", **getattr(request, "param", {})}
+    monkeypatch.setattr(product, "environment", {**product.environment, **own})
+    product.start_web()
+    yield product
+    product.proxy.calm()
+    product.stop_web()
+
+
+@pytest.fixture
+def project(stack: Stack) -> str:
+    """The key of an empty project."""
+    key = f"STOP{uuid4().hex[:5].upper()}"
+    assert stack.ask("POST", "/api/projects/", {"key": key, "name": "Stop"}).status == 201
+    return key
 
 
 @dataclass
@@ -41,6 +56,7 @@ class Clients:
     """Clients that file tickets until their site is gone. Every second one keeps its connection."""
 
     stack: Stack
+    project: str
     answered: list[tuple[str, int, int]] = field(default_factory=list)
     """Title, status and number of each answer."""
     unanswered: list[str] = field(default_factory=list)
@@ -70,7 +86,7 @@ class Clients:
                 connection = connected(self.stack)
             title = f"Client {client}, ticket {number}"
             try:
-                connection.request("POST", "/api/projects/STOP/tickets/", json.dumps({"title": title}), self._headers)
+                connection.request("POST", path(self.project), json.dumps({"title": title}), self._headers)
                 answer = connection.getresponse()
                 content = json.loads(answer.read())
             except (OSError, http.client.HTTPException):
@@ -85,6 +101,11 @@ class Clients:
     @property
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Token {self.stack.token}", "Content-Type": "application/json"}
+
+
+def path(project: str) -> str:
+    """Where the tickets of a project are."""
+    return f"/api/projects/{project}/tickets/"
 
 
 def connected(stack: Stack) -> HTTPConnection:
@@ -117,23 +138,23 @@ def get(stack: Stack, path: str) -> tuple[int, str]:
     return answer.status, json.loads(answer.read())["status"]
 
 
-def stored(stack: Stack) -> dict[int, str]:
+def stored(stack: Stack, project: str) -> dict[int, str]:
     """The titles of all tickets by their numbers."""
-    path: str | None = "/api/projects/STOP/tickets/"
+    next_page: str | None = path(project)
     found: dict[int, str] = {}
-    while path:
-        page = stack.ask("GET", path).content
+    while next_page:
+        page = stack.ask("GET", next_page).content
         found |= {ticket["number"]: ticket["title"] for ticket in page["results"]}
-        path = page["next"]
+        next_page = page["next"]
     return found
 
 
-def test_a_stop_under_load_loses_nothing(stack: Stack) -> None:
+def test_a_stop_under_load_loses_nothing(stack: Stack, project: str) -> None:
     """SIGTERM under the load of 32 clients: what was read is answered, without an error, and nothing else is stored."""
     stack.proxy.follow(
         *(Rule(fault="delay", operation=write, seconds=0.1) for write in ("PutItem", "TransactWriteItems"))
     )
-    clients = Clients(stack)
+    clients = Clients(stack, project)
     clients.wait_for(200)
     stack.web.terminate()
     clients.join()
@@ -141,7 +162,7 @@ def test_a_stop_under_load_loses_nothing(stack: Stack) -> None:
 
     stack.start_web()
     assert {status for _, status, _ in clients.answered} == {201}
-    tickets = stored(stack)
+    tickets = stored(stack, project)
     assert sorted(tickets) == list(range(1, len(tickets) + 1))
     assert all(count == 1 for count in Counter(tickets.values()).values())
     assert {number: title for title, _, number in clients.answered} == tickets
@@ -160,11 +181,11 @@ def test_it_says_so_before_it_closes(stack: Stack) -> None:
     assert stack.web.wait(60) == 0
 
 
-def test_nobody_waits_at_a_closed_door(stack: Stack) -> None:
+def test_nobody_waits_at_a_closed_door(stack: Stack, project: str) -> None:
     """While it answers what is under way, it refuses new connections, so that clients go elsewhere at once."""
     stack.proxy.follow(Rule(fault="delay", operation="PutItem", seconds=2.5))
     with ThreadPoolExecutor(1) as client:
-        answer = client.submit(stack.ask, "POST", "/api/projects/STOP/tickets/", {"title": "Under way"})
+        answer = client.submit(stack.ask, "POST", path(project), {"title": "Under way"})
         wait_for_a_fault(stack)
         stack.web.terminate()
         while not is_closed(stack):
@@ -175,14 +196,14 @@ def test_nobody_waits_at_a_closed_door(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("stack", [{"STOP_SECONDS": "3"}], indirect=True)
-def test_it_ends_though_the_engine_hangs(stack: Stack) -> None:
+def test_it_ends_though_the_engine_hangs(stack: Stack, project: str) -> None:
     """After STOP_SECONDS it ends, whatever is under way; a repeat of that request tells what became of it."""
     stack.proxy.follow(Rule(fault="lose-hang", operation="TransactWriteItems", seconds=60))
     asked, token = {"title": "Once"}, {"Idempotency-Key": "one-request"}
 
     def ask() -> None:
         with pytest.raises(Exception, match="onnection"):
-            stack.ask("POST", "/api/projects/STOP/tickets/", asked, token)
+            stack.ask("POST", path(project), asked, token)
 
     client = threading.Thread(target=ask)
     client.start()
@@ -193,6 +214,6 @@ def test_it_ends_though_the_engine_hangs(stack: Stack) -> None:
 
     stack.proxy.calm()
     stack.start_web()
-    again = stack.ask("POST", "/api/projects/STOP/tickets/", asked, token)
+    again = stack.ask("POST", path(project), asked, token)
     assert (again.status, again.content["number"]) == (201, 1)
-    assert stored(stack) == {1: "Once"}
+    assert stored(stack, project) == {1: "Once"}

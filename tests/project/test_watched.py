@@ -82,8 +82,11 @@ def workers(site: Site) -> set[int]:
 
 
 def parent(pid: int) -> int:
-    """The id of the process that started this one."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    """The id of the process that started this one; 0 if it has ended meanwhile."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def lines(site: Site) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,8 +15,11 @@ import pytest
 from django.test import Client
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
+from prometheus_client.mmap_dict import MmapedDict
 
+import project.gunicorn
 import project.worker
+from project.gunicorn import MEASURED_IN
 from project.proof.faults.stack import Stack, running_stack
 from project.worker import LARGEST_HEAD, BufferingWorker
 from sequences.exceptions import SequenceUnsound
@@ -184,14 +188,13 @@ class TestServer:
         assert json.loads(content)["status"] == status
         assert connection.closed
 
-    def test_it_stops_beside_slow_clients(self, tmp_path: Path) -> None:
-        """Unfinished requests do not keep a server from stopping."""
-        with running_stack(tmp_path, workers=1, threads=2, through_proxy=False) as stack:
-            slow = [Connection(stack) for _ in range(8)]
-            for connection in slow:
-                connection.send("Content-Length: 1000")
-            stack.stop_web()
-            assert stack.web.returncode == 0
+    def test_it_stops_beside_slow_clients(self, stack: Stack) -> None:
+        """Unfinished requests, of more clients than there are threads, do not keep a server from stopping."""
+        slow = [Connection(stack) for _ in range(SLOW_CLIENTS)]
+        for connection in slow:
+            connection.send("Content-Length: 1000")
+        stack.stop_web()  # no test after this one uses it
+        assert stack.web.returncode == 0
 
 
 def test_a_large_body_is_refused_on_any_server(client: Client, db: None) -> None:
@@ -293,6 +296,23 @@ class TestConnections:
         assert read(running.connect(CLOSE)).endswith(b"served")
         stalled.close()
 
+    def test_an_answer_that_took_long(self, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is sent, though the connection was without progress until then: nobody could read it yet."""
+        client = running.connect(GET)
+        read_until(client, b"served")
+        (connection,) = running.worker._server.active_channels.values()
+        connection.last_activity, send = 0.0, connection.send
+
+        def looked_at(data: bytes, do_close: bool) -> int:
+            connection.look(time.time())
+            sent: int = send(data, do_close)
+            return sent
+
+        monkeypatch.setattr(connection, "send", looked_at)
+        connection.write_soon(b"late")
+        assert client.recv(4) == b"late"
+        client.close()
+
     def test_a_connection_ends_when_its_client_has_closed_it(self, running: Running) -> None:
         """What a client still sends after its last answer is dropped, and resets nothing."""
         client = running.connect(CLOSE)
@@ -339,6 +359,28 @@ class TestConnections:
 
 
 class TestStart:
+    @pytest.fixture
+    def server(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
+        """gunicorn's first process, with metrics, for which the environment names no folder."""
+        monkeypatch.setenv("METRICS_TOKEN", "a token")
+        monkeypatch.setenv(MEASURED_IN, "")
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        return SimpleNamespace()
+
+    def test_the_files_of_a_worker_are_whole_at_once(self, server: SimpleNamespace) -> None:
+        """Before a worker measures, its files can be read; what one of the same number has measured stays."""
+        project.gunicorn.on_starting(server)
+        kinds = ("counter", "histogram")
+        files = [Path(os.environ[MEASURED_IN]) / f"{kind}_{os.getpid()}.db" for kind in kinds]
+        project.gunicorn.post_fork(server, None)
+        assert sorted(Path(os.environ[MEASURED_IN]).iterdir()) == files
+        assert [list(MmapedDict.read_all_values_from_file(str(file))) for file in files] == [[], []]
+        MmapedDict(str(files[0])).write_value("one", 1.0, 0.0)
+        project.gunicorn.post_fork(server, None)
+        ((name, value, _, _),) = MmapedDict.read_all_values_from_file(str(files[0]))
+        assert (name.strip(), value) == ("one", 1.0)
+        project.gunicorn.on_exit(server)
+
     def test_a_stop_before_it_serves(self) -> None:
         """A worker that is asked to stop while it still starts ends at once."""
         worker = object.__new__(BufferingWorker)

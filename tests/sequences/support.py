@@ -11,6 +11,7 @@ import io
 import json
 import multiprocessing
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,9 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
+from multiprocessing.context import BaseContext
 from multiprocessing.synchronize import Barrier
+from multiprocessing.util import get_temp_dir
 from typing import Any, TypeVar
 from unittest import mock
 from uuid import uuid4
@@ -391,12 +394,28 @@ class Meeting(str):
         return super().__hash__()
 
 
+def fresh_processes() -> BaseContext:
+    """Where processes come from that share nothing with this one.
+
+    A server forks them, which has imported what they need and has done nothing with it: they need not import it again.
+    Its socket is in /tmp, as the path of a socket must be short, and folders of tests may be gone before it ends.
+    """
+    with mock.patch.object(tempfile, "tempdir", "/tmp"):
+        get_temp_dir()  # which remembers it
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.sequences.preloaded"])
+    return context
+
+
 class Processes:
-    """Other processes of the application. `run` has all of them begin the same task at the same moment."""
+    """Other processes of the application. `run` has all of them begin the same task at the same moment.
+
+    The method is "spawn" for processes that share nothing with this one, and "fork" for copies of it.
+    """
 
     def __init__(self, method: str, count: int, endpoint: str, prefix: str) -> None:
         self.count = count
-        context = multiprocessing.get_context(method)
+        context = fresh_processes() if method == "spawn" else multiprocessing.get_context(method)
         begin, given = (_begin, (endpoint, prefix)) if method == "spawn" else (_join, ())
         self._pool = ProcessPoolExecutor(count, context, begin, (context.Barrier(count), *given))
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django import Settings
@@ -22,11 +23,20 @@ PERMISSIONS += ["view_sequence", "take_value"]
 WRITES = {"put_item", "update_item", "transact_write_items"}
 
 
+@pytest.fixture(scope="package", autouse=True)
+def _one_round() -> Iterator[None]:
+    """Passwords are hashed as on the site, but in one round: a million of them take most of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
+        yield
+
+
 @pytest.fixture
 def ann(db: None) -> User:
     """A person with all permissions that pages and REST ask for; not one of the staff."""
-    user = User.objects.create_user("ann")
-    user.user_permissions.set(Permission.objects.filter(codename__in=PERMISSIONS))
+    user, given = User.objects.create_user("ann"), User.user_permissions.through
+    wanted = Permission.objects.filter(codename__in=PERMISSIONS).values_list("pk", flat=True)
+    given.objects.bulk_create([given(user_id=user.pk, permission_id=permission) for permission in wanted])
     return user
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import product
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -183,18 +184,19 @@ def test_only_its_reader_keeps_a_page(pages: Mapping[str, Any]) -> None:
         assert {"Cookie", "HX-Request"} <= set(re.split(", *", response["Vary"])), path
 
 
-@pytest.mark.parametrize("name", [name for name in TABLE if name.startswith("api:") and name != "api:docs"])
-def test_rest_answers_with_data(name: str, ann: User, browser: Client, ticket: Ticket) -> None:
+def test_rest_answers_with_data(ann: User, browser: Client, ticket: Ticket) -> None:
     """An answer of REST, also an error, loads nothing, is kept by its caller alone, and says what it depends on."""
     text = make_token(ann, name="CI", days=3)[1]
     program = APIClient(headers={"Authorization": f"Bearer {text}"})
-    for client, asked in ((program, set()), (browser, {"Cookie"}), (APIClient(), {"Cookie"})):
+    names = [name for name in TABLE if name.startswith("api:") and name != "api:docs"]
+    asking: list[tuple[Client, set[str]]] = [(program, set()), (browser, {"Cookie"}), (APIClient(), {"Cookie"})]
+    for name, (client, asked) in product(names, asking):
         response = client.get(address(name, "ABC"))
-        assert policy(response) == DATA
-        assert response["Cache-Control"] == "private, no-cache"
+        assert policy(response) == DATA, name
+        assert response["Cache-Control"] == "private, no-cache", name
         without_session = asked if name != "api:token" else set()
-        assert set(re.split(", *", response["Vary"])) == {"Authorization", "Accept"} | without_session
-        assert "Permissions-Policy" not in response
+        assert set(re.split(", *", response["Vary"])) == {"Authorization", "Accept"} | without_session, name
+        assert "Permissions-Policy" not in response, name
 
 
 def test_an_etag_still_spares_the_body(api: APIClient, ticket: Ticket) -> None:

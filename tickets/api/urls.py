@@ -1,7 +1,6 @@
 """The addresses of the API, below /api/."""
 
 from django.urls import include, path, re_path
-from drf_spectacular.views import SpectacularAPIView
 
 from tickets import converters  # noqa: F401 - the import registers the converters of keys
 from tickets.addresses import ANY_SPELLING, other_spelling
@@ -29,7 +28,7 @@ urlpatterns = [
     path("sequences/", sequences.SequenceList.as_view(), name="sequence_list"),
     path("sequences/<str:name>/", sequences.SequenceDetail.as_view(), name="sequence"),
     path("sequences/<str:name>/next/", sequences.SequenceNext.as_view(), name="sequence_next"),
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", docs.ApiDocument.as_view(), name="schema"),
     path("docs/", docs.ApiDocs.as_view(url_name="api:schema"), name="docs"),
     path("", Index.as_view(), name="index"),
     re_path(f"^(?:projects|tickets)/{ANY_SPELLING}$", other_spelling),

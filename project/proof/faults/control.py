@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 from project.paths import ROOT
 from project.proof.faults.plans import Limits, Plan, Rule
@@ -58,7 +60,7 @@ class Proxy:
     def settle(self) -> None:
         """Return when the engine has served every request, including the late ones."""
         while self.log.late:
-            time.sleep(0.005)
+            time.sleep(0.02)
 
     def partition(self) -> None:
         """Refuse connections and reset the open ones, until `heal`."""
@@ -75,9 +77,14 @@ class Proxy:
         return ProxyLog(**{**content, "faults": [tuple(fault) for fault in content["faults"]]})
 
     def _command(self, path: str, body: str = "") -> dict[str, Any]:
-        with urllib.request.urlopen(self.control + path, data=body.encode(), timeout=10) as reply:
-            content: dict[str, Any] = json.load(reply)
-            return content
+        with closing(HTTPConnection(urlsplit(self.control).netloc, timeout=10)) as connection:
+            connection.request("POST", path, body.encode())
+            reply = connection.getresponse()
+            content = reply.read()
+        if reply.status != HTTPStatus.OK:
+            raise ValueError(content.decode())
+        told: dict[str, Any] = json.loads(content)
+        return told
 
 
 @contextmanager

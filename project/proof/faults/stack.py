@@ -3,6 +3,8 @@
 It stores everything in the folder that the caller gives. Clients use it over HTTP (`Stack.ask`). Checks read the engine
 directly (`Stack.engine`), to compare the answers with what is stored. With `under_fire`, gunicorn uses `worker` as its
 configuration, and the engine survives a full disk.
+
+As a program it prepares the databases of a stack.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import django
 import urllib3
+from django.core.management import call_command
 
 from project.commands.web import WORKER
 from project.paths import ROOT
@@ -125,7 +129,7 @@ def running_stack(
     threads: int = 16,
     through_proxy: bool = True,
     under_fire: bool = False,
-    config: str = "",
+    config: str = "project.gunicorn",
 ) -> Iterator[Stack]:
     """The running product, signed in. Its proxy injects no faults yet. All of it is stopped at the end.
 
@@ -138,11 +142,9 @@ def running_stack(
         engine.binary = living_through_a_full_disk(engine.binary, folder)
     with engine, proxy_before(engine.endpoint) as proxy:
         environment = _environment(folder, proxy.endpoint if through_proxy else engine.endpoint)
-        for command in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
-            subprocess.run([sys.executable, "manage.py", *command, "-v0"], cwd=ROOT, env=environment, check=True)
+        subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
         port = free_port()
-        flags = [f"--config=python:{config}"] if config else []
-        gunicorn = [*_gunicorn(port, workers, threads), *flags]
+        gunicorn = [*_gunicorn(port, workers, threads), f"--config=python:{config}"]
         stack = Stack(engine, proxy, folder, gunicorn, environment, f"http://{HOST}:{port}")
         clock.set_offset(stack.clock, 0)
         try:
@@ -159,6 +161,13 @@ def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
     script.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec '{binary}' \"$@\"\n")
     script.chmod(0o700)
     return script
+
+
+def prepare() -> None:
+    """Make the database of the accounts, the tables, and the only user."""
+    django.setup()
+    for name, *options in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
+        call_command(name, *options, verbosity=0)
 
 
 def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
@@ -193,3 +202,7 @@ def _environment(folder: Path, endpoint: str) -> dict[str, str]:
         "THROTTLE": "off",
     }
     return {**os.environ, **own}
+
+
+if __name__ == "__main__":
+    prepare()

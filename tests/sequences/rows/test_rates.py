@@ -24,13 +24,31 @@ from sequences.rows.tallies import tallies_in
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import advance_to, reserving
 from sequences.types import Counter
-from tests.sequences.support import COUNTERS, Clock, Wire, import_row, read_counter, set_counter
+from tests.model.engine import Engine
+from tests.sequences.support import COUNTERS, Clock, Wire, counter_of, import_row, read_counter, set_counter
 
 HOUR, DAY = 3_600, 86_400
 NOON = 20_411 * DAY + 12 * HOUR
 READS = ("BatchGetItem", "DescribeTable", "GetItem", "Query")
 LISTED = [name for name in COUNTERS if name != "transactional-beside"]
 Install = Callable[..., Strategy]
+
+
+@pytest.fixture(scope="module")
+def _keys(configured: str) -> dict[str, tuple[str, ...]]:
+    """The key attributes of each table."""
+    tables = {table for name in LISTED for table in (strategies[name].schema.table, counter_of(name).table)}
+    return {table: tuple(dynamodb.table_keys(table)) for table in tables}
+
+
+@pytest.fixture
+def in_memory(_keys: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model of the engine takes its place, for long histories: what is asserted of them is in their rows alone.
+
+    `tests/model/test_engine.py` holds the model against the engine, which the short histories here use.
+    """
+    engine = Engine(_keys, hides=False)
+    monkeypatch.setattr(dynamodb, "call", lambda operation, request, **_: engine.serve(operation, request))
 
 
 def give(strategy: Strategy, scope: str | None, count: int = 1) -> None:
@@ -63,6 +81,7 @@ def row_size(row: dict[str, Any]) -> int:
 
 
 class TestCounters:
+    @pytest.mark.usefixtures("in_memory")
     @pytest.mark.parametrize("seed", range(3))
     @pytest.mark.parametrize("name", LISTED)
     def test_histories(self, name: str, seed: int, scope: str, install: Install) -> None:
@@ -100,6 +119,7 @@ class TestCounters:
         assert told.last_at == datetime.fromtimestamp(int(given[-1][0]), UTC)
         assert told.since is None
 
+    @pytest.mark.usefixtures("in_memory")
     @pytest.mark.parametrize("name", LISTED)
     @pytest.mark.parametrize("once", [True, False], ids=["a process each", "one process"])
     @pytest.mark.parametrize("seconds", [HOUR // 2, 5 * HOUR, DAY, 7 * DAY, 40 * DAY])
@@ -159,6 +179,7 @@ class TestCounters:
         assert len(writes) in (40, 41)
         assert len(list(tallies_in(read_counter(name, scope)))) <= 12
 
+    @pytest.mark.usefixtures("in_memory")
     @pytest.mark.parametrize("life", [1, 3, 7])
     def test_processes_that_follow_each_other(self, life: int, scope: str, install: Install) -> None:
         """Where processes begin with what others of their machine know, outdated tallies go, too."""
@@ -240,6 +261,7 @@ class TestCounters:
         assert told.days[-3:] == [9, 21, 12]
         assert told.month == 42
 
+    @pytest.mark.usefixtures("in_memory")
     @pytest.mark.parametrize("ahead", [-2 * HOUR, -60, 60, 2 * HOUR, 3 * DAY, 400 * DAY])
     def test_clocks_that_differ(self, ahead: int, scope: str, install: Install) -> None:
         """A process whose clock differs may make figures wrong by what was given in between, and never negative."""

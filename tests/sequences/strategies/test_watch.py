@@ -41,6 +41,13 @@ WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 Install = Callable[..., Strategy]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _young_objects() -> None:
+    """The garbage collector, which these tests call often, looks only at what they make themselves."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
     """Watches that end with their test: a strategy is a circle of objects, which would go on looking for a while."""

@@ -203,21 +203,20 @@ def test_who_comes_in(
     shared: Project,
     hidden: Project,
     program: Callable[[str], APIClient],
-    browser_of: Callable[[str], Client],
+    known_browser_of: Callable[[str], Client],
 ) -> None:
     """An address lets in who has what it takes; who may not see its project is told that there is none."""
     rest, wrong = name.startswith("api:"), []
     for person in ("anonymous", *PEOPLE):
-        client = program(person) if rest else browser_of(person)
+        client = program(person) if rest else known_browser_of(person)
         for project in ("ABC", "NEW", "OLD") if in_project(name) else ("ABC",):
             sees = person in ("staff", "superuser") or (project == "ABC" and person != "stranger")
+            where = address(name, project)
             for method in METHODS:
                 if name == "api:member":
                     give_role("gone", project)
                 kind = {} if rest else {"content_type": "application/json"} if method in ("PUT", "PATCH") else {}
-                answer = getattr(client, method.lower())(
-                    address(name, project), BODIES.get(f"{name} {method}", {}), **kind
-                )
+                answer = getattr(client, method.lower())(where, BODIES.get(f"{name} {method}", {}), **kind)
                 if answer.status_code not in expected(name, method, person, sees=sees):
                     wrong.append(f"{person} {method} {project}: {answer.status_code}")
                 if answer.status_code == 302 and person != "anonymous":
@@ -235,10 +234,10 @@ def give_role(user: str, project: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in TABLE if in_project(name)])
 def test_a_hidden_project_is_as_a_missing_one(
-    name: str, hidden: Project, program: Callable[[str], APIClient], browser_of: Callable[[str], Client]
+    name: str, hidden: Project, program: Callable[[str], APIClient], known_browser_of: Callable[[str], Client]
 ) -> None:
     """The answer about a project that somebody may not see is, but for the key, the one about a missing project."""
-    client = program("stranger") if name.startswith("api:") else browser_of("stranger")
+    client = program("stranger") if name.startswith("api:") else known_browser_of("stranger")
     for method in ("get", "post"):
         unseen, missing = (getattr(client, method)(address(name, key), headers=SAME) for key in ("NEW", "XXX"))
         assert unseen.status_code == missing.status_code == 404
@@ -247,13 +246,12 @@ def test_a_hidden_project_is_as_a_missing_one(
         )
 
 
-@pytest.mark.parametrize("page", ["/", "/ABC/", "/ABC/members/", "/ABC-1/"])
 @pytest.mark.parametrize("person", PEOPLE)
-def test_pages_offer_what_may_be_done(
-    shared: Project, browser_of: Callable[[str], Client], person: str, page: str
-) -> None:
+def test_pages_offer_what_may_be_done(shared: Project, browser_of: Callable[[str], Client], person: str) -> None:
     """No link and no form of a page leads to where its reader is refused."""
-    browser = browser_of(person)
-    offered = set(re.findall('(?:href|action)="(/[^"]*)"', browser.get(page).content.decode())) - {"/logout/"}
-    assert "/" in offered
+    browser, offered = browser_of(person), set[str]()
+    for page in ("/", "/ABC/", "/ABC/members/", "/ABC-1/"):
+        found = set(re.findall('(?:href|action)="(/[^"]*)"', browser.get(page).content.decode()))
+        assert "/" in found
+        offered |= found - {"/logout/"}
     assert [address for address in offered if browser.get(address).status_code == 403] == []
