@@ -271,6 +271,7 @@ def test_json_tells_of_an_error() -> None:
 @every_strategy
 def test_an_allocation_tells_its_cost(with_credentials: None, records: Records, scope: str, name: str) -> None:
     """The line of an allocation has the cost that the caller is told, as text and as fields; a repeat was no group."""
+    dynamodb.shared_client()  # a test before may have dropped it: it would be made within the short deadline
     first, again = [put_next(name, item(), scope=scope, idempotency_token=TOKEN) for _ in range(2)]
     told = [record for record in records.seen if "value" in vars(record)]
     for record, allocation in zip(told, (first, again), strict=True):
