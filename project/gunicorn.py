@@ -45,7 +45,7 @@ def on_starting(server: Any) -> None:
 def post_fork(server: Any, worker: Any) -> None:
     """In a new worker: the files in which it will add up, whole at once. The library would make them empty first.
 
-    Whoever reads the sums in that moment would get an error.
+    A scrape in that moment would fail.
     """
     for kind in ("counter", "histogram") if os.environ.get("METRICS_TOKEN", "").strip() else ():
         file = Path(os.environ[MEASURED_IN]) / f"{kind}_{os.getpid()}.db"
