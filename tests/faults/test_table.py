@@ -13,7 +13,6 @@ Then the request is repeated with the same idempotency token. The flags of the s
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import time
 from collections.abc import Iterator
@@ -45,7 +44,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
-from tests.kept_tables import SIGNED
+from tests.kept_tables import ask
 
 CANCELLED = [f"cancel-{reason}" for reason in CANCELLATIONS]
 PERMANENT = {"AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded"}
@@ -58,13 +57,6 @@ CERTAIN = ["ThrottlingException", "cancel-TransactionConflict"]
 BESIDE = {"lose-close", "late", "delay", *CERTAIN}
 """The faults of `transactional-beside`: it is `transactional` with another key for its counter, so few are enough."""
 WRITES = {"PutItem", "UpdateItem", "TransactWriteItems"}
-QUERY = {
-    "X-Amz-Target": "DynamoDB_20120810.Query",
-    "Authorization": SIGNED,
-    "Content-Type": "application/x-amz-json-1.0",
-    "X-Amz-Date": "20260101T000000Z",
-}
-"""The headers of a query, which goes over plain HTTP: every case makes some, and boto3 takes longer than the engine."""
 SECONDS = {"late": 0.02, "late-hang": 0.2, "delay": 0.02, "duplicate": 0.02}
 """The length of a fault in seconds. Hangs last longer than the client waits."""
 
@@ -139,8 +131,7 @@ class Case:
             "ExpressionAttributeValues": {":scope": {"S": strategy.layout.partition(self.scope)}},
             "ConsistentRead": True,
         }
-        self.engine.request("POST", "/", json.dumps(request), QUERY)
-        answer = json.load(self.engine.getresponse())
+        answer = ask(self.engine, "Query", request)
         return [Row(int(i["sk"]["N"]), i["token"]["S"], i["title"]["S"]) for i in answer["Items"]]
 
     def judge(self, told: list[int]) -> list[int]:
