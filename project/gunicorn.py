@@ -14,7 +14,6 @@ from gunicorn.glogging import Logger
 from project import logs
 
 MEASURED_IN = "PROMETHEUS_MULTIPROC_DIR"
-FILE_SIZE = 64 * 1024  # the library's own, from which a file grows
 
 
 class logger_class(Logger):  # type: ignore[misc]  # noqa: N801 - the name of gunicorn's setting
@@ -40,19 +39,6 @@ def on_starting(server: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.db"):
         file.unlink()
-
-
-def post_fork(server: Any, worker: Any) -> None:
-    """In a new worker: the files in which it will add up, whole at once. The library would make them empty first.
-
-    A scrape in that moment would fail.
-    """
-    for kind in ("counter", "histogram") if os.environ.get("METRICS_TOKEN", "").strip() else ():
-        file = Path(os.environ[MEASURED_IN]) / f"{kind}_{os.getpid()}.db"
-        if not file.exists():
-            draft = file.with_suffix(".draft")
-            draft.write_bytes(bytes(FILE_SIZE))
-            draft.rename(file)
 
 
 def on_exit(server: Any) -> None:

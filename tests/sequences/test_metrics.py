@@ -426,7 +426,11 @@ class TestPrometheus:
         assert [one.name for one, end in endings.items() if one.name.replace(".", "_") + end not in text] == []
 
     def test_the_sums_of_all_processes(self, tmp_path: Path) -> None:
-        """With PROMETHEUS_MULTIPROC_DIR each process answers for all, also for one that has ended."""
+        """With PROMETHEUS_MULTIPROC_DIR each process answers for all, also for one that has ended.
+
+        Another has just made its file, which is still empty.
+        """
+        (tmp_path / "counter_1.db").touch()
         program = (
             "from sequences.metrics.instruments import VALUES; "
             "from sequences.metrics.prometheus import Prometheus, exposition; "
