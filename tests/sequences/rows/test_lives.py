@@ -281,7 +281,7 @@ class TestForgetting:
 
 class TestTheFirstLook:
     @pytest.fixture
-    def unknown(self, endpoint: str) -> TableLives:
+    def unknown(self, configured: str) -> TableLives:
         """Lives that nobody has looked up."""
         dynamodb.forget_lives()
         config = strategies["sort-key"].config
