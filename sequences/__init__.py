@@ -10,6 +10,7 @@ one function:
 
 `put_next_many` stores many items, `put_next_each` says of each whether it was stored, and `put_next_together` stores
 all of them under values that follow each other, or none.
+`get_item` reads an item back by its value, `find` by the text that people type, and `items` gives those of a scope.
 `get_next_value` takes a value before its item is stored, if the strategy can do that. `get_last_value` takes none.
 `format_value` writes a value for people, as "INV-2026-000042", `parse` reads what they type, and `preview` shows what
 comes next.
@@ -50,6 +51,7 @@ from .asynchronous import (
     aput_next_many,
     aput_next_together,
 )
+from .asynchronous.items import afind, aget_item, aitems
 from .services import (
     get_last_value,
     get_next_value,
@@ -59,20 +61,27 @@ from .services import (
     put_next_many,
     put_next_together,
 )
+from .services.items import find, get_item, items
 from .services.texts import format_value, parse, preview
 
 __all__ = [
+    "afind",
+    "aget_item",
     "aget_last_value",
     "aget_next_value",
     "aget_next_values",
+    "aitems",
     "aput_next",
     "aput_next_each",
     "aput_next_many",
     "aput_next_together",
+    "find",
     "format_value",
+    "get_item",
     "get_last_value",
     "get_next_value",
     "get_next_values",
+    "items",
     "parse",
     "preview",
     "put_next",

@@ -1,8 +1,8 @@
 """The values that pass between modules: frozen, keyword-only, without DynamoDB's own types.
 
-`Allocation` and `Reservation` are answers to callers, `Counter` is what a page shows, `Change` is a line of the
-history, and `SequenceConfig` is a checked entry of the setting `SEQUENCES`. This module does not
-know how they are stored.
+`Allocation`, `Reservation` and `StoredItem` are answers to callers, `Counter` is what a page shows, `Change` is a line
+of the history, and `SequenceConfig` is a checked entry of the setting `SEQUENCES`. This module does not know how they
+are stored.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "Reservation",
     "Scope",
     "SequenceConfig",
+    "StoredItem",
     "named_scope",
     "parted",
     "scope_of_text",
@@ -107,6 +108,25 @@ class Reservation:
 
     values: range | list[int]
     replayed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredItem:
+    """An item as it is stored under its value.
+
+    `item` has the attributes that the application gave it, without the key, the token and the text. `text` is the value
+    as FORMAT writes it, or the number alone if that needs a date and the item has no text. `void` says who withdrew the
+    number, when and why (`by`, `at`, `reason`), and `until` if a range of skipped numbers begins with it; else it is
+    None.
+    """
+
+    sequence: str
+    scope: str | None
+    value: int
+    item: Mapping[str, Any]
+    period: str = ""
+    text: str = ""
+    void: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

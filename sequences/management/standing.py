@@ -1,4 +1,4 @@
-"""`manage.py sequences list`, `show` and `doctor`: how sequences stand, and whether their tables are sound."""
+"""`manage.py sequences list`, `show`, `register` and `doctor`: the scopes, and whether the tables are sound."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sequences.ops.audit.results import AuditResult
 from sequences.ops.doctor import Verdict, findings_of, read_facts
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
 from sequences.ops.prices import cost_of_thousand
+from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.services.arguments import check_scope
 from sequences.strategies import Strategy
@@ -63,6 +64,13 @@ class Standing:
         if options["scope"] is not None:
             return iter([_row(strategy, _named(strategy, options), audit=last_audit(strategy))])
         return _every_row(strategy, options["period"] or "")
+
+    def registered(self, options: Options) -> Iterator[Row]:
+        """A row for each scope that is put in the list of its sequence."""
+        named = None if options["scope"] is None else map(named_scope, options["scope"])
+        for listed in register(options["alias"], named, period=options["period"]):
+            scope, period = parted(listed)
+            yield {"sequence": options["alias"], "scope": scope_text(scope), "period": period or None}
 
     def examined(self, options: Options) -> Iterator[Row]:
         """A row for each finding about the tables."""
@@ -142,6 +150,13 @@ def _add_show(parser: ArgumentParser) -> None:
     )
 
 
+def _add_register(parser: ArgumentParser) -> None:
+    parser.add_argument("alias", help="a key of the setting SEQUENCES")
+    about = f"one scope, {scope_text(None)!r} for none; without it, all that the table of its items has, by a scan"
+    parser.add_argument("--scope", action="append", help=about)
+    parser.add_argument("--period", help='with --scope: the period, such as "2026"; without it, the one of today')
+
+
 @dataclass(frozen=True)
 class Reading:
     """One command that reads: what it is for, its rows, its own arguments, and how many columns hold texts."""
@@ -160,5 +175,8 @@ class Reading:
 STANDING: Mapping[str, Reading] = {
     "list": Reading("how every sequence stands, with its first scopes", Standing.listed, 4),
     "show": Reading("how the scopes of a sequence stand", Standing.shown, 4, _add_show),
+    "register": Reading(
+        "list the scopes of a sequence from before it kept a list", Standing.registered, 3, _add_register
+    ),
     "doctor": Reading("whether the tables are sound; exit 1 if one is not", Standing.examined, 6),
 }

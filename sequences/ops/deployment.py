@@ -25,7 +25,7 @@ Json = dict[str, Any]
 READS = ("BatchGetItem", "ConditionCheckItem", "GetItem", "Query")
 FACTS = ("DescribeContinuousBackups", "DescribeTable", "DescribeTimeToLive")
 WRITES = ("PutItem", "UpdateItem")
-SET_UP = ("CreateTable", "TagResource", "UpdateContinuousBackups", "UpdateTimeToLive")
+SET_UP = ("CreateTable", "Scan", "TagResource", "UpdateContinuousBackups", "UpdateTimeToLive")
 NEVER = ("DeleteTable", "PartiQLDelete", "PartiQLInsert", "PartiQLUpdate")
 ROLES: Mapping[str, tuple[str, Sequence[str], bool]] = {
     "Reader": ("Reads numbers and their items: audits, reports.", (*READS, *FACTS), False),

@@ -13,6 +13,7 @@ from ..types import Scope
 from .layout import Send
 from .numbers import Numbers
 from .own_rows import OwnRows
+from .scope_list import ScopeList
 
 __all__ = ["Assigner", "Assignment", "Hint"]
 
@@ -44,6 +45,9 @@ class Assigner(Protocol):
 
     own_rows: OwnRows
     """The rows that are for no caller to write."""
+
+    scope_list: ScopeList
+    """The scopes that have values."""
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values to these requests, or to the first few of them. May read."""

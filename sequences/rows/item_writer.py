@@ -138,6 +138,8 @@ class ItemWriter(Committer):
         if not self.lives.takes_transactions:
             pendings = pendings[:1]
         assignment = self._assign(scope, pendings, deadline)
+        is_new = assignment.values[0] == self.assigner.numbers.start
+        self.assigner.scope_list.add(scope, deadline.send, pendings[0], is_new=is_new)
         self._charge(scope, assignment)
         actions = [assignment.counter] if assignment.counter else []
         roles = [Role("counter")] if assignment.counter else []

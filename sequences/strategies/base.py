@@ -32,10 +32,11 @@ from ..rows.own_rows import OwnRows
 from ..rows.places import history_schema, item_layout, item_schema, marker_schema
 from ..rows.rules import rules_of
 from ..rows.rules_row import RulesRow
+from ..rows.scope_list import ScopeList
 from ..rows.stored_counter import StoredCounter
 from ..rows.switch_note import SwitchNote
 from ..types import Scope, SequenceConfig
-from .scopes import Scopes
+from .scopes import KEPT, Scopes, listing
 
 __all__ = ["COSTS", "FLAGS", "Strategy"]
 
@@ -106,7 +107,11 @@ class Strategy(ABC):
         "marker_seconds": whole(WEEK_SECONDS, 1, "a whole number above 0"),
         "deadline": positive(DEADLINE_SECONDS),
         "group": boolean(True),
-        "scopes": Option(None, lambda v: v is None or isinstance(v, str), "the dotted path of a function"),
+        "scopes": Option(
+            KEPT,
+            lambda v: v in (None, KEPT) or (is_name(v) and "." in v),
+            f"{KEPT!r}, the dotted path of a function, or None",
+        ),
     }
     most_actions: ClassVar[int] = 100
     """How many actions of one transaction items and their markers may use."""
@@ -146,6 +151,8 @@ class Strategy(ABC):
         changes = history_schema(config, self.schema, self.option)
         self.history = History(config.alias, changes, self.schema.table)
         counters = dynamodb.table_name(self.option.get("counter_table", config.table))
+        is_listed = self.option["scopes"] == KEPT and counters == self.schema.table  # a table of counters is a list
+        self.scope_list = ScopeList(self.history, keep=is_listed)
         self.own_rows = OwnRows(config.alias, self.schema, [marks.table, changes.table, counters])
         self.switch_note = SwitchNote(self.history, self.timing.clock)
         self.rules = RulesRow(
@@ -171,7 +178,13 @@ class Strategy(ABC):
             texts=self.naming.format.text,
         )
         self.items = CommitQueues(self.item_writer, joins=joins)
-        self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, listed_by=self.option["scopes"])
+        self.scopes = Scopes(
+            self.naming,
+            self.layout,
+            self.last_value,
+            self.deadline,
+            list_scopes=listing(self.alias, self.option["scopes"], self.scope_list),
+        )
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
 
@@ -233,6 +246,7 @@ class Strategy(ABC):
 
     def forget(self) -> None:
         """Forget everything about every scope."""
+        self.scope_list.forget()
         if self.counter:
             self.counter.memory.forget()
 

@@ -142,6 +142,7 @@ class CounterStrategy(Strategy):
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Take the values of many callers, by one write of the counter; or settle a request with its error."""
         self.lives.bind(deadline.send, deadline)
+        self.scope_list.add(scope, partial(read, deadline=deadline), pendings[0])
         self.reservations.submit(scope, pendings, deadline)
         self.counter.tidy(scope, deadline.send)
 
@@ -152,6 +153,7 @@ class CounterStrategy(Strategy):
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count), deadline)
+        self.scope_list.add(scope, partial(read, deadline=deadline), pending)
         self.reservations.submit(scope, [pending], deadline)
         self.counter.tidy(scope, deadline.send)
         if isinstance(pending.answer, SequenceError):

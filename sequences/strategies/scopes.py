@@ -15,17 +15,33 @@ from ..rows import operator_errors
 from ..rows.course import Course, course_of_counter
 from ..rows.layout import ItemLayout
 from ..rows.naming import Naming
+from ..rows.scope_list import ScopeList, beginning_of
 from ..rows.stored_counter import StoredCounter
 from ..types import Counter, Dated, Scope
 
-__all__ = ["CounterScopes", "Scopes"]
+__all__ = ["KEPT", "CounterScopes", "Scopes", "listing"]
+
+KEPT = "kept"
+"""The option "scopes" of a sequence that keeps a list of its scopes."""
 
 ListScopes = Callable[..., tuple[Sequence[Any], str | None]]
 """What the option "scopes" names: (cursor, limit) -> (scopes, next cursor)."""
 
 
+def listing(alias: str, option: str | None, kept: ScopeList) -> ListScopes | None:
+    """What lists the scopes of a sequence: its own list, or the function that the option "scopes" names."""
+    if option in (None, KEPT):
+        return kept.page if kept.keep else None
+    try:
+        found: ListScopes = import_string(option)
+    except ImportError as error:
+        where = f"SEQUENCES[{alias!r}]['OPTIONS']['scopes']"
+        raise InvalidSequence(f"{where}: cannot import {option!r}: {error}") from error
+    return found
+
+
 class Scopes:
-    """The scopes of a sequence without counters: the function that the option "scopes" names lists them.
+    """The scopes of a sequence without counters: its list has them, or a function of the application.
 
     `last_value` is the strategy's, and `deadline` makes one for a read.
     """
@@ -37,13 +53,12 @@ class Scopes:
         last_value: Callable[[Scope], int | None],
         deadline: Callable[[], Deadline],
         *,
-        listed_by: str | None,
+        list_scopes: ListScopes | None,
     ) -> None:
         self.alias = naming.numbers.alias
         self.naming, self.layout, self.numbers = naming, layout, naming.numbers
         self._last_value, self.deadline = last_value, deadline
-        self._listed_by = listed_by
-        self._list_scopes = _imported(self.alias, listed_by)
+        self._list_scopes = list_scopes
 
     def page(
         self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
@@ -53,16 +68,16 @@ class Scopes:
         With `prefix` only scopes whose names begin with it, and with `period` only those of a period, such as "2026". A
         sequence with a PERIOD needs a period for a prefix. A cursor belongs to the list with the same two.
 
-        Counters in a table of their own are listed by one query. Other scopes come from the function that the option
-        "scopes" names, and each costs one read. It is asked for a prefix and a period by its arguments of these names.
-        Raises OperationNotSupported if there is no such function, or if it has no such argument; InvalidPeriod.
+        One query has the scopes; where they have no counters in a table of their own, each costs one read more. A
+        function that the option "scopes" names is asked for a prefix and a period by its arguments of these names.
+        Raises OperationNotSupported if nothing lists them, or if the function has no such argument; InvalidPeriod.
         """
-        if period:
-            self.naming.period.check(period)
+        self._check(prefix, period)
         if self._list_scopes is None:
             raise OperationNotSupported(
-                f"{self.alias!r} keeps no list of its scopes. Name a function (cursor, limit) -> (scopes, next cursor) "
-                f"in SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'], or name one scope."
+                f"{self.alias!r} keeps no list of its scopes: name one scope. It keeps one if "
+                f"SEQUENCES[{self.alias!r}]['OPTIONS']['scopes'] is {KEPT!r} and its history is in another table than "
+                "its items."
             )
         asked = {name: text for name, text in (("prefix", prefix), ("period", period)) if text}
         for name in asked:
@@ -73,6 +88,12 @@ class Scopes:
                 )
         scopes, following = self._list_scopes(cursor, limit, **asked)
         return [self.one(scope) for scope in scopes], following
+
+    def _check(self, prefix: str, period: str) -> None:
+        if period:
+            self.naming.period.check(period)
+        elif prefix and self.layout.in_periods:
+            raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
 
     def searches(self, name: str) -> bool:
         """Whether `page` takes the argument "prefix", or "period"."""
@@ -113,7 +134,9 @@ class CounterScopes(Scopes):
     """The scopes of a sequence with counters: their rows say everything, and are a list where they have a table."""
 
     def __init__(self, others: Scopes, counter: StoredCounter) -> None:
-        super().__init__(others.naming, others.layout, others._last_value, others.deadline, listed_by=others._listed_by)
+        super().__init__(
+            others.naming, others.layout, others._last_value, others.deadline, list_scopes=others._list_scopes
+        )
         self._counter = counter
 
     def page(
@@ -121,15 +144,8 @@ class CounterScopes(Scopes):
     ) -> tuple[list[Counter], str | None]:
         if self._counter.rows.beside_items:
             return super().page(cursor, limit, prefix=prefix, period=period)
-        if period:
-            self.naming.period.check(period)
-        return self._counter.rows.page(cursor, limit, begin=self._begin(prefix, period))
-
-    def _begin(self, prefix: str, period: str) -> str:
-        """How the stored texts of the scopes begin that have this prefix and period. Raises OperationNotSupported."""
-        if prefix and self.layout.in_periods and not period:
-            raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
-        return f"#{period}#{prefix}" if period else prefix
+        self._check(prefix, period)
+        return self._counter.rows.page(cursor, limit, begin=beginning_of(prefix, period))
 
     def searches(self, name: str) -> bool:
         if self._counter.rows.beside_items:
@@ -142,11 +158,3 @@ class CounterScopes(Scopes):
 
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
         return course_of_counter(counter, self.numbers, now)
-
-
-def _imported(alias: str, path: str | None) -> ListScopes | None:
-    try:
-        return import_string(path) if path else None
-    except ImportError as error:
-        where = f"SEQUENCES[{alias!r}]['OPTIONS']['scopes']"
-        raise InvalidSequence(f"{where}: cannot import {path!r}: {error}") from error

@@ -90,6 +90,7 @@ class SortKeyMaximum(Strategy):
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
 
     def forget(self) -> None:
+        super().forget()
         self.evidence.forget()
         self._tails.clear()
         self._lost_race_at.clear()
@@ -156,7 +157,9 @@ class _TailScopes(Scopes):
     """Scopes whose items are the count: the highest one is the last value, and its row says whether it is frozen."""
 
     def __init__(self, others: Scopes, time_name: str | None) -> None:
-        super().__init__(others.naming, others.layout, others._last_value, others.deadline, listed_by=others._listed_by)
+        super().__init__(
+            others.naming, others.layout, others._last_value, others.deadline, list_scopes=others._list_scopes
+        )
         self._time_name = time_name
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:

@@ -31,6 +31,7 @@ from project.proof.faults.elsewhere import SEQUENCES, put_elsewhere
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
 from sequences import dynamodb, put_next
 from sequences.capabilities import strategy_classes
+from sequences.commit.requests import Pending, PutRequest
 from sequences.commit.retries import new_token
 from sequences.exceptions import (
     IdempotencyMismatch,
@@ -157,7 +158,14 @@ def connection(engine: Engine) -> Iterator[HTTPConnection]:
 def cases(connection: HTTPConnection, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
     """A case for each place of a call, without end. The test stops when the call has no request at the place."""
     strategies[sequence].lives.bind(dynamodb.call)  # a process asks once: whichever test comes first would meet it
-    return (Case(connection, behind_proxy, sequence, fault, f"{scope}-{n}") for n in itertools.count())
+    scopes = (listed(sequence, f"{scope}-{n}") for n in itertools.count())
+    return (Case(connection, behind_proxy, sequence, fault, each) for each in scopes)
+
+
+def listed(sequence: str, scope: str) -> str:
+    """The scope when it is listed, which happens once in its life (see `test_scope_list`)."""
+    strategies[sequence].scope_list.add(scope, dynamodb.call, Pending(PutRequest(item={})), is_new=True)
+    return scope
 
 
 def attempt(case: Case, token: str | None) -> Allocation | SequenceError:
@@ -302,7 +310,7 @@ def hasty(case: Case) -> Case:
     """The same case for the same strategy with a short deadline."""
     sequence = f"hasty-{case.sequence}"
     strategies[sequence].lives.bind(dynamodb.call)
-    return replace(case, sequence=sequence)
+    return replace(case, sequence=sequence, scope=listed(sequence, case.scope))
 
 
 @table("lose-500", "ThrottlingException", "cancel-TransactionConflict")

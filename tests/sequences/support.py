@@ -40,7 +40,7 @@ from sequences.exceptions import TableMissing
 from sequences.ops.audit import results
 from sequences.ops.tables import create_tables
 from sequences.registry import parse_config, strategies
-from sequences.rows import counter_memory, item_writer
+from sequences.rows import counter_memory, item_writer, scope_list
 from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import Strategy, given_back, held_blocks
@@ -295,6 +295,7 @@ def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
     patch.setattr(counter_memory, "SCOPES_CHECKED", scopes)
+    patch.setattr(scope_list, "SCOPES_CHECKED", scopes)
     patch.setattr(held_blocks, "BLOCKS_HELD", scopes)
     patch.setattr(held_blocks, "SCOPES_CHECKED", scopes)
     patch.setattr(given_back, "SCOPES_CHECKED", scopes)
@@ -317,6 +318,18 @@ def stored(name: str, scope: str | None) -> dict[int, dict[str, Any]]:
         if "LastEvaluatedKey" not in page:
             return rows
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+def nth(name: str, n: int) -> int:
+    """The n-th value of a configuration."""
+    numbers = strategies[name].numbers
+    return numbers.start + numbers.step * (n - 1)
+
+
+def mark_listed(name: str, *scopes: str | None) -> None:
+    """Let this process take these scopes for listed, so that a value is one write."""
+    for scope in scopes:
+        strategies[name].scope_list._listed.put(scope, True)
 
 
 def import_row(name: str, scope: str | None, value: int) -> None:

@@ -19,18 +19,12 @@ from sequences.registry import strategies
 from sequences.rows.host_queue import HostQueue
 from sequences.testing.callers import put_some
 from sequences.types import Allocation
-from tests.sequences.support import SEQUENCES, Wire, import_row, names_that, stored, wait_until
+from tests.sequences.support import SEQUENCES, Wire, import_row, mark_listed, names_that, nth, stored, wait_until
 
 TABLE = "sequence_items"
 ABSENT = "attribute_not_exists(pk)"
 GROUPED = [name for name in names_that("writes_together") if name in names_that("gapless")]
 pytestmark = pytest.mark.usefixtures("configured")
-
-
-def nth(name: str, n: int) -> int:
-    """The n-th value of a configuration."""
-    numbers = strategies[name].numbers
-    return numbers.start + numbers.step * (n - 1)
 
 
 def key(scope: str, what: str) -> dict[str, Any]:
@@ -180,6 +174,7 @@ class TestGroups:
 
     def test_the_same_row(self, name: str, scope: str, wire: Wire) -> None:
         """Callers of a group that want the same row get it one after the other: one has it, the others are refused."""
+        mark_listed(name, scope)
         futures = in_one_group(name, scope, wire, [[guard(scope)], [], [guard(scope)]])
         assert isinstance(futures.pop().exception(), AlsoRefused)
         assert len([one for one in wire.operations if one in ("PutItem", "TransactWriteItems")]) == 4

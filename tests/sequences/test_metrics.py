@@ -46,7 +46,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at
 from sequences.types import Allocation
-from tests.sequences.support import Processes, import_row, wait_until
+from tests.sequences.support import Processes, import_row, mark_listed, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -209,6 +209,7 @@ class TestFailures:
     )
     def test_an_attempt_that_fails(self, book: Book, behind: Proxy, scope: str, fault: str, reason: str) -> None:
         """Two failures of a write are counted with their reason, and the value once."""
+        mark_listed("sort-key", scope)
         behind.follow(Rule(fault=fault, operation="PutItem", contains=scope, count=2))
         put_next("sort-key", {}, scope=scope)
         assert book.sums("failed.attempts", "sort-key") == {reason: 2}
@@ -250,6 +251,7 @@ class TestFailures:
     ) -> None:
         """A call that gives up is an answer of its kind, and hands out nothing."""
         install("sort-key").option["deadline"] = 0.05
+        mark_listed("sort-key", scope)
         behind.follow(Rule(fault=fault))
         with pytest.raises(error):
             put_next("sort-key", {}, scope=scope)

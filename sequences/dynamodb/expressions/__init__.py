@@ -36,9 +36,11 @@ from .items import (
     read_many,
     read_rest,
     read_tables,
+    scan_partitions,
     single_write,
     transaction,
     update_version,
+    whole_items,
 )
 from .key_schema import KeySchema, KeyType, shown
 from .lines import give_place_back, take_place
@@ -74,11 +76,13 @@ __all__ = [
     "read_many",
     "read_rest",
     "read_tables",
+    "scan_partitions",
     "shown",
     "single_write",
     "take_place",
     "transaction",
     "update_version",
+    "whole_items",
     "with_own_keys",
     "with_tally",
 ]

@@ -30,9 +30,11 @@ __all__ = [
     "read_many",
     "read_rest",
     "read_tables",
+    "scan_partitions",
     "single_write",
     "transaction",
     "update_version",
+    "whole_items",
 ]
 
 Wire = Mapping[str, Any]
@@ -114,6 +116,24 @@ def query_numbers(
     if above is not None:
         request["KeyConditionExpression"] += f" AND {list(aliases)[1]} > :above"
         request["ExpressionAttributeValues"][":above"] = schema.sort_value(above)
+    return {**request, "ExclusiveStartKey": after} if after else request
+
+
+def whole_items(query: Wire) -> dict[str, Any]:
+    """A query of numbers with all attributes of its items."""
+    names = {"#partition": query["ExpressionAttributeNames"]["#partition"]}
+    kept = {name: part for name, part in query.items() if name != "ProjectionExpression"}
+    return {**kept, "ExpressionAttributeNames": names}
+
+
+def scan_partitions(schema: KeySchema, *, after: Wire | None = None) -> dict[str, Any]:
+    """One page of the partition keys of a whole table, in no order."""
+    aliases = _numbered([schema.partition_name])
+    request = {
+        "TableName": schema.table,
+        "ProjectionExpression": ", ".join(aliases),
+        "ExpressionAttributeNames": aliases,
+    }
     return {**request, "ExclusiveStartKey": after} if after else request
 
 

@@ -33,7 +33,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "OPTIONS": {"scopes": "tests.sequences.admin.test_admin.three_scopes"},
     },
-    "letters": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"},
+    "letters": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "OPTIONS": {"scopes": None}},
 }
 
 
@@ -360,10 +360,10 @@ class TestCounters:
         assert seen == ["A/1", "B&amp;2", "C 3", "D#4", "É5"]
 
     def test_a_sequence_that_lists_no_scopes_says_what_to_do(self, staff: Client) -> None:
-        """Without the option "scopes" the page says so, and still shows what is guaranteed."""
+        """Where the option "scopes" is None the page says so, and still shows what is guaranteed."""
         page = staff.get(f"{LIST}letters/")
         assert page.status_code == 200
-        assert "Name a function (cursor, limit)" in shown(page)
+        assert "keeps no list of its scopes" in shown(page)
         assert "What SortKeyMaximum guarantees" in shown(page)
 
     def test_the_configuration_is_shown(self, staff: Client) -> None:

@@ -50,7 +50,7 @@ from sequences.exceptions import (
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.types import Allocation
-from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, names_that, stored, wait_until
+from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, mark_listed, names_that, stored, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -403,6 +403,7 @@ class TestGroups:
 
     def test_busy_scopes(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
         """Scopes that are short of threads take turns: after each group the next one of another scope is served."""
+        mark_listed("sort-key", f"{scope} busy", f"{scope} other")
 
         async def callers() -> list[int]:
             with Held(wire, "PutItem") as request:
@@ -677,6 +678,7 @@ class TestDeadlines:
     ) -> None:
         """Of a group that loses every race, the caller whose deadline passes gives up, and the others go on."""
         strategy = install("sort-key", deadline=0.3)
+        mark_listed("sort-key", scope)
         lost = WriteCancelled("Somebody was faster.", (CancellationReason("TransactionConflict"),))
         clear, send = threading.Event(), Deadline.send
 
@@ -710,6 +712,7 @@ class TestDeadlines:
     def test_lost_answers(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """If no answer arrives until the deadline, the item may be stored, and each caller is told so."""
         install(name, deadline=0.2)
+        mark_listed(name, scope)
         for operation in ("PutItem", "TransactWriteItems"):
             wire.lose(operation, times=10_000)
 

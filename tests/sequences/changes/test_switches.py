@@ -251,9 +251,10 @@ class TestSteps:
         with pytest.raises(OperationNotSupported, match=r"set OPTIONS\['marker_table'\] to the same table"):
             switch(name, to=to, counter_table="marks", **WHO)
 
-    def test_counters_beside_the_items(self, scope: str) -> None:
+    def test_counters_beside_the_items(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Counters that are not listed may be past their items: a switch to sort keys wants the name of each scope."""
         name = "transactional-beside"
+        install(name, scopes=None)
         put(strategies[name], scope)
         changes.advance(name, to=10, scope=scope, **WHO)
         with pytest.raises(OperationNotSupported, match="keeps no list of its scopes"):

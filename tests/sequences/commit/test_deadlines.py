@@ -30,7 +30,7 @@ from sequences.commit.retries import GRACE_SECONDS, Deadline
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
 from sequences.registry import Registry, strategies
 from sequences.strategies import Strategy
-from tests.sequences.support import Impostor, make, wait_until
+from tests.sequences.support import Impostor, make, mark_listed, wait_until
 
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 RESERVING = ["atomic", "optimistic-update", "block"]
@@ -231,6 +231,7 @@ class TestGroups:
     ) -> None:
         """A caller keeps its own deadline in a write whose leader has a later one."""
         strategy, busy = hasty("sort-key"), threading.Event()
+        mark_listed("sort-key", scope)
 
         def engine(
             operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
@@ -261,6 +262,7 @@ class TestGroups:
     def test_the_write_goes_on_for_the_others(self, scope: str, hasty: Callable[[str], Strategy]) -> None:
         """When the leader's deadline passes with its answer lost, the others of its write still get their numbers."""
         strategy = hasty("sort-key")
+        mark_listed("sort-key", scope)
         send, lost, first_is_told = dynamodb.call, threading.Event(), threading.Event()
 
         def engine(

@@ -27,7 +27,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"padded_width": 4},
+        "OPTIONS": {"padded_width": 4, "scopes": None},
     },
     "transactional": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter"},
     "tens": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "START": 11, "STEP": 10},
@@ -567,11 +567,12 @@ class TestCommand:
     def test_a_sequence_that_lists_no_scopes_is_named(self) -> None:
         """All sequences are audited; the one whose scopes cannot be listed is named, with what to do."""
         fill("atomic", 1)
+        fill("sorted", 1)
         output = StringIO()
         with pytest.raises(CommandError) as failure:
             call_command("sequences", "audit", stdout=output, no_color=True)
         assert "atomic ABC (AtomicCounter)" in output.getvalue()
-        assert "sequences audit sorted --scope SCOPE" in str(failure.value)
+        assert "sorted ABC (SortKeyMaximum)" in output.getvalue()
         assert "sequences audit padded --scope SCOPE" in str(failure.value)
 
     @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
 SEQUENCES: dict[str, Any] = {
     "orders": {"STRATEGY": ATOMIC, "START": 1001, "MAXIMUM": 2000},
-    "letters": {"STRATEGY": SORT_KEY},
+    "letters": {"STRATEGY": SORT_KEY, "OPTIONS": {"scopes": None}},
     "yearly": {"STRATEGY": ATOMIC, "PERIOD": "year"},
 }
 NAMES = [
@@ -67,7 +67,7 @@ class TestList:
         assert found[0]["ends_on"] is not None
         assert found[0]["note"] == "there are more scopes"
         assert found[0]["audit_verdict"] is None
-        assert "Name a function" in found[3]["note"]
+        assert "keeps no list of its scopes" in found[3]["note"]
 
     def test_the_formats_say_the_same(self) -> None:
         """Lines of JSON, and lines with tabs, have what the list of JSON has; what is not known is empty."""
@@ -154,7 +154,7 @@ class TestShow:
         ("arguments", "said"),
         [
             (["nothing"], "There is no sequence 'nothing'"),
-            (["letters"], "Name a function"),
+            (["letters"], "keeps no list of its scopes"),
             (["orders", "--scope", "#a"], "reserved"),
             (["orders", "--period", "2026"], "2026"),
             (["yearly", "--scope", "A", "--period", "x"], "The period is 'x'"),

@@ -43,7 +43,9 @@ from tests.sequences.support import (
     import_row,
     lock_name,
     make,
+    mark_listed,
     names_that,
+    nth,
     read_counter,
     remember_at_most,
     set_counter,
@@ -78,12 +80,6 @@ def put_until_refused(name: str, scope: str, told: list[int]) -> None:
         (value,) = put_some(name, scope, 1)
         assert value not in told, "a value was handed out twice"
         told.append(value)
-
-
-def nth(name: str, n: int) -> int:
-    """The nth value of a sequence."""
-    config = strategies[name].config
-    return config.start + config.step * (n - 1)
 
 
 class TestRogueWriters:
@@ -345,6 +341,7 @@ class TestRogueWriters:
         if seen:
             counter_of(name).evidence.note(scope, nth(name, seen))
         strategies[name].lives.bind(dynamodb.call)
+        mark_listed(name, scope)
         wire.clear()
         assert put_some(name, scope, 1) == [nth(name, 4)]
         assert wire.operations == ["Query", "TransactWriteItems"]
@@ -711,9 +708,9 @@ class TestLists:
         assert listed[scope].percent_used == 0
 
     def test_counters_beside_the_items(self) -> None:
-        """Counters beside the items cannot be listed without the option that names the scopes."""
-        with pytest.raises(OperationNotSupported, match="scopes"):
-            strategies["transactional-beside"].scopes.page(None, 10)
+        """Counters beside the items cannot be listed where the sequence keeps no list."""
+        with pytest.raises(OperationNotSupported, match="keeps no list of its scopes"):
+            make("transactional-beside", scopes=None).scopes.page(None, 10)
 
     def test_scopes_from_a_function(self, scope: str) -> None:
         """With the option that names the scopes, counters beside the items are listed, by one read each."""

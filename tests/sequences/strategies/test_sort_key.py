@@ -11,7 +11,6 @@ from sequences import dynamodb, get_last_value, put_next, put_next_many
 from sequences.commit.host_lock import hold_host_lock
 from sequences.exceptions import (
     InvalidSequence,
-    OperationNotSupported,
     ScopeNotFound,
     SequenceExhausted,
     StorageRefused,
@@ -21,7 +20,7 @@ from sequences.rows import host_queue
 from sequences.strategies import Strategy
 from sequences.strategies.sort_key import TAIL_SECONDS
 from sequences.testing.callers import put_some
-from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, stored
+from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, mark_listed, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -54,6 +53,7 @@ class TestWhatIsRemembered:
     ) -> None:
         """A writer that knows nothing, or knew it TAIL_SECONDS ago, needs one query of one item more."""
         install(name, clock=clock).rules.enforced = False
+        mark_listed(name, scope)
         put_some(name, scope, 1)
         clock.now += TAIL_SECONDS + 0.001
         assert put_some(name, scope, 1) == [2]
@@ -117,6 +117,7 @@ class TestLostAnswers:
     def test_one_item(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """An item whose answers are lost is stored once, and its write is sent again unchanged."""
         operation = "TransactWriteItems" if token else "PutItem"
+        mark_listed(name, scope)
         wire.lose(operation, times=3)
         allocation = put_next(name, {}, scope=scope, idempotency_token=token)
         assert (allocation.value, allocation.attempts, allocation.replayed) == (1, 4, False)
@@ -176,11 +177,6 @@ class TestScopes:
         """A STEP is refused, because the highest sort key has no steps."""
         with pytest.raises(InvalidSequence, match="STEP"):
             make(name, STEP=2)
-
-    def test_listing_needs_a_function(self, name: str) -> None:
-        """Without the option that names the scopes they cannot be listed."""
-        with pytest.raises(OperationNotSupported, match="scopes"):
-            strategies[name].scopes.page(None, 10)
 
 
 class TestPadded:

@@ -1,0 +1,82 @@
+"""Reads stored items back by their values: one, or those of a scope in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import dynamodb
+from ..dynamodb import expressions
+from ..exceptions import OperationNotSupported
+from ..types import Scope, StoredItem, parted
+from .layout import ItemLayout, Send, signed_void
+from .naming import Naming
+
+__all__ = ["ItemReader"]
+
+ITEMS_A_PAGE = 100
+
+
+class ItemReader:
+    """The stored items of one sequence. Each read is consistent."""
+
+    def __init__(self, layout: ItemLayout, naming: Naming) -> None:
+        self._layout = layout
+        self._naming = naming
+
+    def one(self, scope: Scope, value: int, send: Send) -> StoredItem | None:
+        """The item under a value; None if there is none. One request.
+
+        Raises OperationNotSupported for items under keys of their own, and ValueError for what is no value.
+        """
+        schema, key = self._layout.schema, self._layout.key(scope, self._naming.numbers.checked(value))
+        if not key:
+            raise OperationNotSupported(
+                f"The items of {self._layout.alias!r} have keys of their own: read them by these keys."
+            )
+        if len(key) == len(schema.names):
+            row = send("get_item", expressions.read_item(schema.table, key)).get("Item")
+        else:  # the item has brought its sort key
+            (partition,) = key[schema.partition_name].values()
+            query = expressions.query_numbers(schema, partition, newest_first=False, limit=1)
+            row = next(iter(send("query", expressions.whole_items(query))["Items"]), None)
+        return None if row is None else self._stored(scope, value, dynamodb.unmarshal(row))
+
+    def pages(self, scope: Scope, after: int | None, send: Send, *, newest_first: bool) -> Iterator[list[StoredItem]]:
+        """The items of a scope after this value in their order, page by page. One request for each.
+
+        Raises OperationNotSupported for items that are not in the order of their values.
+        """
+        layout, schema, numbers = self._layout, self._layout.schema, self._naming.numbers
+        if not layout.in_collections:
+            raise OperationNotSupported(f"The items of {layout.alias!r} are not in the order of their values.")
+        partition, found = layout.partition(scope), True
+        key: Mapping[str, Any] | None = None if after is None else schema.key(partition, numbers.checked(after))
+        while found:
+            query = expressions.query_numbers(
+                schema, partition, newest_first=newest_first, limit=ITEMS_A_PAGE, after=key
+            )
+            answer = send("query", expressions.whole_items(query))
+            rows = [(schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"])]
+            yield [
+                self._stored(scope, value, row) for value, row in rows if value is not None and self._is_value(value)
+            ]
+            key = answer.get("LastEvaluatedKey")
+            found = bool(key)
+
+    def _is_value(self, number: int) -> bool:
+        """Whether a number is a value of the sequence: rows below START are the application's own."""
+        return not self._naming.numbers.problem(number) or self._naming.numbers.is_of_others(number)
+
+    def _stored(self, scope: Scope, value: int, row: Mapping[str, Any]) -> StoredItem:
+        layout, (plain, period), void = self._layout, parted(scope), signed_void(row)
+        ours = {*layout.key_names, layout.token_name, layout.text_name, *(["void"] if void else [])}
+        return StoredItem(
+            sequence=layout.alias,
+            scope=plain,
+            period=period,
+            value=value,
+            text=row.get(layout.text_name or "") or self._naming.text_or_number(value, scope),
+            item={name: attribute for name, attribute in row.items() if name not in ours},
+            void=void or None,
+        )

@@ -1,0 +1,110 @@
+"""The public functions that read stored items back: by value, by the text that people type, or all of a scope."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from ..commit.retries import read
+from ..exceptions import InvalidPeriod
+from ..registry import strategies
+from ..rows.item_reader import ItemReader
+from ..strategies.base import Strategy
+from ..types import Scope, StoredItem
+from .arguments import check_scope
+from .texts import parse
+
+__all__ = ["find", "found_place", "get_item", "items", "one", "pages_of", "place_of"]
+
+
+def get_item(
+    sequence: str,
+    value: int,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> StoredItem | None:
+    """Return the item that is stored under a value, or None if there is none.
+
+    A number that was withdrawn or skipped has an item, too: its `void` says by whom, when and why. With a PERIOD it is
+    the item of the period of `date`, which is today unless you give one, or of a `period` such as "2026".
+    Cost: one consistent read, 1 read unit for each 4 KB of the item.
+    Raises OperationNotSupported for items under keys of their own, ValueError for a value that is never given,
+    InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
+    """
+    return one(strategies[sequence], place_of(sequence, scope, date, period), value)
+
+
+def find(
+    text: str,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> StoredItem | None:
+    """Return the item whose number people write like this, such as "inv 2026 42", or None if there is none.
+
+    What FORMAT does not say (the scope, the period) is given besides. Cost: as `get_item`.
+    Raises InvalidText for a text of another form, InvalidPeriod where neither the text nor the call says which period,
+    and what `get_item` raises.
+    """
+    place, value = found_place(text, sequence, scope, date, period)
+    return one(strategies[sequence], place, value)
+
+
+def items(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+    after: int | None = None,
+    newest_first: bool = False,
+) -> Iterator[StoredItem]:
+    """Give the stored items of a scope one after another, in the order of their values, or the newest first.
+
+    They begin after the value `after`, which may be the last one of an earlier call. Void numbers are among them (see
+    `get_item`). The items are read in pages of a hundred while they are taken, so `itertools.islice` bounds the reads.
+    Cost: one consistent query for a page, 1 read unit for each 4 KB of it.
+    Raises OperationNotSupported for items that are not in the order of their values (those under keys of their own, or
+    whose partition key is the value), and what `get_item` raises.
+    """
+    place = place_of(sequence, scope, date, period)
+    return chain.from_iterable(pages_of(strategies[sequence], place, after, newest_first=newest_first))
+
+
+def place_of(sequence: str, scope: str | None, date: datetime.date | None, period: str | None) -> Scope:
+    """The scope in its period, checked."""
+    check_scope(scope)
+    return strategies[sequence].naming.dated(scope, date, period)[0]
+
+
+def found_place(
+    text: str, sequence: str, scope: str | None, date: datetime.date | None, period: str | None
+) -> tuple[Scope, int]:
+    """The scope and the value that a text tells, together with what is told besides."""
+    parsed = parse(text, sequence)
+    told = period if parsed.period is None else parsed.period
+    if told is None and date is None:
+        raise InvalidPeriod(f"{text!r} does not say of which period it is: give the date or the period.")
+    named = scope if parsed.scope is None else parsed.scope
+    return place_of(sequence, named, None if told else date, told or None), parsed.value
+
+
+def one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:
+    """The item under a value."""
+    return ItemReader(strategy.layout, strategy.naming).one(scope, value, partial(read, deadline=strategy.deadline()))
+
+
+def pages_of(strategy: Strategy, scope: Scope, after: int | None, *, newest_first: bool) -> Iterator[list[StoredItem]]:
+    """The items of a scope, page by page."""
+
+    def send(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return read(operation, request, deadline=strategy.deadline())  # each page has a deadline of its own
+
+    return ItemReader(strategy.layout, strategy.naming).pages(scope, after, send, newest_first=newest_first)
