@@ -6,7 +6,7 @@
     ])
 
 `VALUE` stands for the value that the item gets, `TEXT` for that value as FORMAT writes it, and
-`value_text("ABC-{value}")` for a text with it; all may stand wherever a value may.
+`value_text("ABC-{value}")` for a text with it; all may stand wherever a value may, also in the item itself.
 """
 
 from __future__ import annotations
@@ -16,37 +16,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
-from .dynamodb import item_size, marshal, table_name
+from .dynamodb import Blank, filled, item_size, marshal, table_name
 from .dynamodb.expressions import OLD_ITEM
 from .exceptions import InvalidItem
+from .formats.template import text_problems
 
 __all__ = ["TEXT", "VALUE", "Action", "Check", "Delete", "Put", "Update", "check_actions", "value_text"]
 
 _PLACEHOLDER = re.compile(r"[#:]\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class _ValueText:
-    """A text in which "{value}" and "{text}" stand for the value and its text; empty for the value as a number."""
-
-    template: str
-
-
-VALUE = _ValueText("")
+VALUE = Blank("")
 """The value that the item gets, as a number."""
 
-TEXT = _ValueText("{text}")
+TEXT = Blank("{text}")
 """The text of that value, as FORMAT writes it."""
 
 
-def value_text(template: str) -> _ValueText:
-    """A text with the value that the item gets in the place of "{value}", and its text in the place of "{text}".
+def value_text(template: str) -> Blank:
+    """A text with the value that the item gets: the template has "{value}", and what else FORMAT may have.
 
-    Raises InvalidItem if neither is in it.
+    So "{value:010d}" is the value with zeros before it, and "{scope}" and "{period}" say where it counts. "{text}" is
+    the value as FORMAT writes it. A brace itself is written twice.
+    Raises InvalidItem, which names what is wrong with the template.
     """
-    if not isinstance(template, str) or ("{value}" not in template and "{text}" not in template):
-        raise InvalidItem(f"value_text({template!r}) has no '{{value}}' in it: add it, or give the text itself.")
-    return _ValueText(template)
+    for problem in text_problems(template):
+        raise InvalidItem(f"value_text({template!r}): {problem}.")
+    return Blank(template)
 
 
 @dataclass(frozen=True)
@@ -70,15 +66,18 @@ class Action:
     needs: ClassVar[str] = ""
     """Which expression it must have."""
 
-    def wire(self, value: int, text: str) -> dict[str, Any]:
-        """The action of a `TransactWriteItems`, for an item with this value and text. Raises InvalidItem."""
+    def wire(self, value: int = 0, write: Callable[[str], str] = str) -> dict[str, Any]:
+        """The action of a `TransactWriteItems`, for an item with this value, whose texts `write` makes of templates.
+
+        Raises InvalidItem.
+        """
         expressions = {
             "UpdateExpression": self.update,
             "ConditionExpression": self.condition,
             "ExpressionAttributeNames": dict(self.names),
-            "ExpressionAttributeValues": marshal(_with_value(self.values, value, text)),
+            "ExpressionAttributeValues": filled(marshal(self.values), value, write),
         }
-        row = marshal(_with_value(self.row, value, text))
+        row = filled(marshal(self.row), value, write)
         given = {name: expression for name, expression in expressions.items() if expression}
         return {self.kind: {"TableName": table_name(self.table), self.row_name: row, **given, **OLD_ITEM}}
 
@@ -146,10 +145,13 @@ class Delete(Action):
     kind = "Delete"
 
 
-def check_actions(actions: Sequence[Action], own_row: Callable[[Mapping[str, Any]], str]) -> int:
+def check_actions(
+    actions: Sequence[Action], own_row: Callable[[Mapping[str, Any]], str], write: Callable[[str], str]
+) -> int:
     """The size of the actions in bytes. Raises InvalidItem, which names the wrong action and the remedy.
 
     `own_row` says why an action, as it is sent, must leave its row to the sequence; it is empty for any other row.
+    `write` makes samples of the texts of the sequence.
     """
     if isinstance(actions, Action | str | Mapping) or not isinstance(actions, Sequence):
         raise InvalidItem(f"also is {actions!r}; it must be a list of Put, Update, Check and Delete.")
@@ -158,7 +160,7 @@ def check_actions(actions: Sequence[Action], own_row: Callable[[Mapping[str, Any
         if not isinstance(action, Action) or type(action) is Action:
             raise InvalidItem(f"also[{index}] is {action!r}; it must be a Put, Update, Check or Delete.")
         try:
-            if problem := action.problem() or own_row(wire := action.wire(0, "")):
+            if problem := action.problem() or own_row(wire := action.wire(0, write)):
                 raise InvalidItem(f"{problem}.")
             if (action.table, action.row) in rows:
                 raise InvalidItem("an action before it has the same row, which one transaction cannot have twice.")
@@ -167,16 +169,3 @@ def check_actions(actions: Sequence[Action], own_row: Callable[[Mapping[str, Any
         except InvalidItem as error:
             raise InvalidItem(f"{action.named(index)}: {error}") from error
     return size
-
-
-def _with_value(member: Any, value: int, text: str) -> Any:
-    """The same structure with the value in the place of `VALUE`, `TEXT` and `value_text`."""
-    match member:
-        case _ValueText(template):
-            return template.replace("{value}", str(value)).replace("{text}", text) if template else value
-        case Mapping():
-            return {name: _with_value(part, value, text) for name, part in member.items()}
-        case list() | tuple():
-            return [_with_value(part, value, text) for part in member]
-        case _:
-            return member

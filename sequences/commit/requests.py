@@ -47,7 +47,7 @@ class PutRequest:
     repeat must have the same `digest`. An item with an `own_key` is stored under that key. `more` has the items that
     are stored with it under the following values, each with its own key: `count` counts them, too. `also` has the
     actions that ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence
-    needs one.
+    needs one. It `has_blanks` if its items tell their values (see `actions.VALUE`).
     """
 
     item: Mapping[str, Any] | None
@@ -59,6 +59,7 @@ class PutRequest:
     digest: str = ""
     also: tuple[Action, ...] = ()
     day: datetime.date | None = None
+    has_blanks: bool = False
 
     @property
     def marked(self) -> bool:

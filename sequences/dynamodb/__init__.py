@@ -52,13 +52,26 @@ from .tables import (
     table_keys,
     table_name,
 )
-from .values import fingerprint, item_size, marshal, unmarshal, used_units, write_units
+from .values import (
+    BLANK,
+    Blank,
+    filled,
+    fingerprint,
+    has_blanks,
+    item_size,
+    marshal,
+    unmarshal,
+    used_units,
+    write_units,
+)
 
 __all__ = [
+    "BLANK",
     "DEFAULT_CLIENT",
     "ERROR_FATES",
     "INVALID",
     "PLAIN",
+    "Blank",
     "Budget",
     "ClientNotMade",
     "Copies",
@@ -77,8 +90,10 @@ __all__ = [
     "create_table",
     "delete_table",
     "expire_items",
+    "filled",
     "fingerprint",
     "forget_lives",
+    "has_blanks",
     "in_request",
     "is_about_keys",
     "item_size",

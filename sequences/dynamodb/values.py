@@ -6,6 +6,7 @@ import hashlib
 import json
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,28 @@ from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSeriali
 
 from ..exceptions import InvalidItem
 
-__all__ = ["fingerprint", "item_size", "marshal", "unmarshal", "used_units", "write_units"]
+__all__ = [
+    "BLANK",
+    "Blank",
+    "filled",
+    "fingerprint",
+    "has_blanks",
+    "item_size",
+    "marshal",
+    "unmarshal",
+    "used_units",
+    "write_units",
+]
+
+BLANK = "blank"
+"""In the place of a type of DynamoDB: what stands there is filled in before it is sent (see `filled`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """What is filled in when the number of an item is known: a text by a template, or the number, without one."""
+
+    template: str
 
 
 # What the serializer, decimal's traps and too deep a value raise. No base classes: a signal handler may raise its own
@@ -28,7 +50,7 @@ class _ToWire(TypeSerializer):
     def serialize(self, value: Any) -> Any:
         if type(value) is str:  # most values are; boto3 would ask for five other types first
             return {"S": self._serialize_s(value)}
-        return super().serialize(value)
+        return {BLANK: value.template} if type(value) is Blank else super().serialize(value)
 
     def _serialize_s(self, value: str) -> str:
         if not value.isascii():
@@ -95,6 +117,31 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
         except REFUSALS as error:
             raise InvalidItem(f"The attribute {name!r} cannot be stored: {_remedied(error)}") from error
     return wire
+
+
+def has_blanks(wire: Mapping[str, Any]) -> bool:
+    """Whether something in these attribute values must be filled in before they are sent."""
+    return any(map(_is_blank, wire.values()))
+
+
+def _is_blank(value: Mapping[str, Any]) -> bool:
+    """Whether something in one attribute value must be filled in."""
+    if "S" in value or "N" in value:  # most are
+        return False
+    return BLANK in value or has_blanks(value.get("M", {})) or any(map(_is_blank, value.get("L", ())))
+
+
+def filled(wire: Mapping[str, Any], number: int, write: Callable[[str], str]) -> dict[str, Any]:
+    """The attribute values with this number in their blanks, and with what `write` makes of the templates in them."""
+
+    def fill(value: Mapping[str, Any]) -> Mapping[str, Any]:
+        if BLANK in value:
+            return {"S": write(value[BLANK])} if value[BLANK] else {"N": str(number)}
+        if "M" in value:
+            return {"M": filled(value["M"], number, write)}
+        return {"L": [fill(member) for member in value["L"]]} if "L" in value else value
+
+    return {name: fill(value) for name, value in wire.items()}
 
 
 def _remedied(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
@@ -13,7 +13,7 @@ from unicodedata import normalize
 from .dates import DATE_FIELDS
 from .digits import CROCKFORD, DECIMAL, MOST_DIGITS, Digits, digits_in
 
-__all__ = ["FIELDS", "Piece", "Template", "problems"]
+__all__ = ["FIELDS", "Piece", "Template", "problems", "text_problems"]
 
 FIELDS = ("value", "scope", *DATE_FIELDS, "check")
 """What may stand in braces in FORMAT."""
@@ -93,26 +93,51 @@ def problems(template: Template, *, in_periods: bool) -> Iterator[str]:
         yield from _check_problems(template, fields)
 
 
+def text_problems(text: str) -> Iterator[str]:
+    """What makes a text unusable that has a value in it, and perhaps the text of the value. Only the first counts."""
+    template = Template(text)
+    try:
+        fields = [piece.field for piece in template.pieces if piece.field]
+    except (TypeError, ValueError):
+        yield "it must be a text with a field in each pair of braces; a brace itself is written twice, as '{{'"
+        return
+    if not {"value", "text"} & set(fields):
+        yield "it must have {value} or {text}"
+    known = (*FIELDS, "text")
+    yield from (_unknown(field, known) for field in fields if field not in known)
+    yield from _spec_problems(template)
+    if "check" in fields:
+        yield from _check_problems(template, fields)
+
+
+def _unknown(field: str, known: Iterable[str]) -> str:
+    return f"it has the unknown field {{{field.strip()}}}; known are {', '.join(known)}"
+
+
 def _field_problems(template: Template, fields: list[str], *, in_periods: bool) -> Iterator[str]:
     for field in fields:
         if field not in FIELDS:
-            yield f"it has the unknown field {{{field.strip()}}}; known are {', '.join(FIELDS)}"
+            yield _unknown(field, FIELDS)
         if fields.count(field) > 1:
             yield f"it must have {{{field}}} once"
     if "value" not in fields:
         yield "it must have {value}"
     if "period" in fields and not in_periods:
         yield "{period} has no meaning without PERIOD"
+    yield from _spec_problems(template)
+
+
+def _spec_problems(template: Template) -> Iterator[str]:
     for field, spec in template.specs.items():
         pattern, wanted = _SPECS.get(field, ("", f"{{{field}}}"))
         if not re.fullmatch(pattern, spec):
             yield f"{{{field}:{spec}}} must be {wanted}"
-    if template.digits.width > MOST_DIGITS:
+    if "value" in template.specs and template.digits.width > MOST_DIGITS:
         yield f"a value has up to {MOST_DIGITS} digits"
 
 
 def _check_problems(template: Template, fields: list[str]) -> Iterator[str]:
-    if not {"scope"}.issuperset(fields[fields.index("check") + 1 :]):
+    if "value" not in fields or not {"scope", "text"}.issuperset(fields[fields.index("check") + 1 :]):
         yield "{check} must stand after the value and the parts of the date, which it covers"
     if template.digits.alphabet is CROCKFORD and template.specs["check"] == "damm":
         yield "{check:damm} is for decimal digits; {check:luhn} can check Crockford's"

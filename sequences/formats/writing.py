@@ -17,10 +17,10 @@ _Write = Callable[[int, str | None, date, str], str]
 
 
 class Writer:
-    """Writes the values of a sequence, piece by piece."""
+    """Writes the values of a sequence, piece by piece. `text` writes what the field {text} stands for."""
 
-    def __init__(self, template: Template, period: Period, values: range) -> None:
-        self.template, self.period, self.values = template, period, values
+    def __init__(self, template: Template, period: Period, values: range, *, text: _Write | None = None) -> None:
+        self.template, self.period, self.values, self._text = template, period, values, text
         self.dates = Dates(template.dates, period)
         self._writers = [self._writer(piece) for piece in template.pieces]
         self._covered = [
@@ -58,5 +58,7 @@ class Writer:
                 return lambda value, scope, day, name: scope or ""
             case "period":
                 return lambda value, scope, day, name: name
+            case "text" if self._text:
+                return self._text
         part, period = DATE_PARTS[piece.field], self.period
         return lambda value, scope, day, name: part(period, day)

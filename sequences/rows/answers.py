@@ -10,23 +10,21 @@ from typing import Any
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..exceptions import IdempotencyMismatch
+from ..formats import Format
 from ..types import Allocation, Dated, Scope, parted
 from .assignments import Assigner
 from .markers import Markers
 
-__all__ = ["Answers", "Texts"]
-
-Texts = Callable[[int, str | None, datetime.date | None, str], str]
-"""The text of a value, with its scope, the document's date and its period."""
+__all__ = ["Answers"]
 
 
 class Answers:
     """The answers of one sequence."""
 
-    def __init__(self, assigner: Assigner, markers: Markers, texts: Texts) -> None:
+    def __init__(self, assigner: Assigner, markers: Markers, format: Format) -> None:  # noqa: A002 - the key FORMAT
         self._assigner = assigner
         self._markers = markers
-        self._texts = texts
+        self._format = format
 
     def value(self, first: int, place: int) -> int:
         """The value of an item, from the value of the first item of its request."""
@@ -35,7 +33,12 @@ class Answers:
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
         """A value as FORMAT writes it."""
         plain, period = parted(scope)
-        return self._texts(value, plain, day, period)
+        return self._format.text(value, plain, day, period)
+
+    def writing(self, value: int, scope: Scope, day: datetime.date | None) -> Callable[[str], str]:
+        """What writes the other texts of a value, each by its template (see `actions.value_text`)."""
+        plain, period = parted(scope)
+        return lambda template: self._format.write(template, value, plain, day, period)
 
     def allocate(
         self,

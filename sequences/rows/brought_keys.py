@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..dynamodb import expressions
+from ..dynamodb import BLANK, expressions
 from ..exceptions import InvalidItem
 from .layout import SIGNATURE
 from .layout_options import LayoutOptions
@@ -57,6 +57,11 @@ class BroughtKeys:
         wanted = schema.types[schema.names.index(name)]
         if value is None:
             raise InvalidItem(f"The item has no {name!r}, which is in the key of {schema.table!r}: add it.")
+        if BLANK in value:
+            raise InvalidItem(
+                f"The item's {name!r} is in its key, so that its value must be known before: leave VALUE and TEXT out "
+                "of it, or give the sequence the option 'value_in'."
+            )
         if wanted not in value:
             kind = "a number" if wanted == "N" else "a text"
             raise InvalidItem(f"The item's {name!r} must be {kind}, as in the key of {schema.table!r}.")

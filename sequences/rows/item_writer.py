@@ -11,23 +11,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .. import dynamodb
 from ..actions import Action
 from ..commit.host_lock import hold_host_lock
 from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack
+from ..formats import Format
 from ..metrics import metrics
 from ..metrics.instruments import TURN
 from ..types import Scope, parted
-from .answers import Answers, Texts
+from .answers import Answers
 from .assignments import Assigner, Assignment, Hint
 from .brought_keys import BroughtKeys
 from .host_queue import HostQueue, Turn
 from .layout import ItemLayout
 from .lives import TableLives
 from .markers import Markers
-from .put_requests import in_transactions, put_request, reservation
+from .put_requests import Checks, in_transactions, put_request, reservation
 from .refusals import Refusals
 
 __all__ = ["ItemWriter"]
@@ -46,7 +48,7 @@ class ItemWriter(Committer):
         most_actions: int,
         line: HostQueue | None,
         clock: Callable[[], float],
-        texts: Texts,
+        format: Format,  # noqa: A002 - the key FORMAT
     ) -> None:
         self.assigner = assigner
         self.layout = layout
@@ -55,8 +57,13 @@ class ItemWriter(Committer):
         self.most_actions = most_actions
         self.line = line
         self.clock = clock
-        self._brought_keys = BroughtKeys(layout)
-        self.answers = Answers(assigner, markers, texts)
+        self._checks = Checks(
+            own_key=BroughtKeys(layout).of,
+            own_row=assigner.own_rows.problem,
+            digest=markers.digest,
+            sample=format.sample,
+        )
+        self.answers = Answers(assigner, markers, format)
         self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
         """The turns in the queue of hosts that are not paid for yet."""
@@ -73,16 +80,7 @@ class ItemWriter(Committer):
 
         `more` has the items that are stored with it.
         """
-        request = put_request(
-            item,
-            token,
-            more=more,
-            also=also,
-            day=day,
-            own_key=self._brought_keys.of,
-            own_row=self.assigner.own_rows.problem,
-            digest=self.markers.digest,
-        )
+        request = put_request(item, token, self._checks, more=more, also=also, day=day)
         if more:
             self._check_together(request)
         elif request.actions > self.most_actions:
@@ -146,7 +144,7 @@ class ItemWriter(Committer):
         signs = [new_token() for _ in assignment.pendings]
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             request, sign = pending.request, signs[index]
-            text = self.answers.text(value, scope, request.day) if request.also or self.layout.text_name else ""
+            text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
             if request.item is not None:
                 actions.append(
                     expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text, sign))
@@ -159,7 +157,8 @@ class ItemWriter(Committer):
                 actions.append(self.markers.put(scope, request, value, sign))
                 roles.append(Role("marker", index))
             if request.also:
-                actions += [action.wire(value, text) for action in request.also]
+                write = self.answers.writing(value, scope, request.day)
+                actions += [action.wire(value, write) for action in request.also]
                 roles += [Role("also", index, rider) for rider in range(len(request.also))]
         single = len(actions) == 1
         token = assignment.token or new_token()
@@ -196,6 +195,8 @@ class ItemWriter(Committer):
         self, scope: Scope, request: PutRequest, value: int, text: str, sign: str, place: int = 0
     ) -> dict[str, Any]:
         item, own_key = request.items[place]
+        if request.has_blanks:
+            item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
         return {**item, **self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)}
 
     def _following(self, scope: Scope, request: PutRequest, value: int, sign: str) -> Iterator[Mapping[str, Any]]:

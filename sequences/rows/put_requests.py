@@ -4,44 +4,60 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..actions import Action, check_actions
 from ..commit.requests import MOST_BYTES, Pending, PutRequest
-from ..dynamodb import item_size, marshal
+from ..dynamodb import filled, has_blanks, item_size, marshal
 from ..exceptions import InvalidItem
 
-__all__ = ["in_transactions", "own_places", "put_request", "reservation"]
+__all__ = ["Checks", "in_transactions", "own_places", "put_request", "reservation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What a sequence asks of its requests.
+
+    `own_key` gives the key that an item brings, `own_row` says why an action must leave its row alone (see `own_rows`),
+    `digest` gives what a repeat must have alike, and `sample` writes a text by its template. They raise InvalidItem.
+    """
+
+    own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None]
+    own_row: Callable[[Mapping[str, Any]], str]
+    digest: Callable[[Mapping[str, Any]], str]
+    sample: Callable[[str], str]
 
 
 def put_request(
     item: Mapping[str, Any],
     token: str | None,
+    checks: Checks,
     *,
     more: Sequence[Mapping[str, Any]] = (),
     also: Sequence[Action] = (),
     day: datetime.date | None = None,
-    own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None],
-    own_row: Callable[[Mapping[str, Any]], str],
-    digest: Callable[[Mapping[str, Any]], str],
 ) -> PutRequest:
     """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
 
-    `more` has the items that follow it. `own_key` gives the key that an item brings, `own_row` says why an action must
-    leave its row alone (see `own_rows`), and `digest` gives what a repeat must have alike.
+    `more` has the items that follow it.
     """
     wire = _wire(item)
-    key, size = own_key(wire), item_size(wire)
+    key, size = checks.own_key(wire), item_size(wire)
     if also != ():
-        size += check_actions(also, own_row)
+        size += check_actions(also, checks.own_row, checks.sample)
     request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
     if more:
-        request.more = tuple((wire, own_key(wire)) for wire in map(_wire, more))
+        request.more = tuple((wire, checks.own_key(wire)) for wire in map(_wire, more))
         request.count += len(request.more)
         request.size += sum(item_size(wire) for wire, _ in request.more)
+    for one, _ in request.items:
+        if has_blanks(one):
+            request.has_blanks = True
+            filled(one, 0, checks.sample)  # a template that does not fit the sequence is refused at once
     if token is not None:
         request.token = token
-        request.digest = digest(wire) if not more else _digest_of_all(request, digest)
+        request.digest = checks.digest(wire) if not more else _digest_of_all(request, checks.digest)
     return request
 
 

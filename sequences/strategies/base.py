@@ -175,7 +175,7 @@ class Strategy(ABC):
             most_actions=self.most_actions,
             line=_host_queue(self) if joins else None,
             clock=self.timing.clock,
-            texts=self.naming.format.text,
+            format=self.naming.format,
         )
         self.items = CommitQueues(self.item_writer, joins=joins)
         self.scopes = Scopes(

@@ -200,7 +200,7 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
         names={f"#{name}": name for name in ("invoice", "version", "draft")},
         values={":one": 1, ":text": invoice.key.text},
     )
-    actions = [action.wire(0, "") for action in (struck, opened)]
+    actions = [action.wire() for action in (struck, opened)]
     request = transaction(actions, request_token=new_token())
     try:
         write_once("transact_write_items", request, token="")
@@ -213,7 +213,7 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
         stored = void_from_row(old["void"])
         if stored != void:
             with suppress(WriteCancelled):  # the order is open, or has another invoice
-                write_once("update_item", opened.wire(0, "")["Update"], token="")
+                write_once("update_item", opened.wire()["Update"], token="")
         return Stored(value=stored, replayed=stored != void)
     return Stored(value=void, replayed=False)
 

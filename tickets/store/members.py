@@ -105,7 +105,7 @@ def change_members(access: Access, members: Mapping[str, Role], *, user: str, at
     )
     theirs = entry(of_person(user), access.partition)
     listed = Put(TABLE, theirs) if user in members else Delete(TABLE, {"pk": theirs["pk"], "sk": theirs["sk"]})
-    request = transaction([action.wire(PROJECT_ROW, "") for action in (row, listed)], request_token=change)
+    request = transaction([action.wire() for action in (row, listed)], request_token=change)
     try:
         write_once("transact_write_items", request, token=change)
     except WriteCancelled as cancelled:
@@ -190,7 +190,7 @@ def index_project(row: Row) -> None:
         setting(REGISTER, place_in_register(row["key"]), {"open": Opening.FILE.value}),
         listing(partition, Opening.FILE),
     ]
-    request = transaction([action.wire(PROJECT_ROW, "") for action in actions], request_token=change)
+    request = transaction([action.wire() for action in actions], request_token=change)
     try:
         write_once("transact_write_items", request, token=change)
     except WriteCancelled as cancelled:

@@ -131,7 +131,7 @@ def change_project(old: Project, new: Project, *, at: datetime, by: str) -> None
     change = new_token()
     signed = to_row({"updated_by": by, "updated_at": at, "change": change})
     actions = renames.in_partition(old.key, lambda partition: _changes(partition, old, new, signed))
-    request = transaction([action.wire(PROJECT_ROW, "") for action in actions], request_token=change)
+    request = transaction([action.wire() for action in actions], request_token=change)
     try:
         write_once("transact_write_items", request, token=change)
     except WriteCancelled as cancelled:
