@@ -40,6 +40,7 @@ from .lives import Copies, TableLife, copies_in
 from .remedies import INVALID, is_about_keys
 from .tables import (
     PLAIN,
+    Indexes,
     TableOptions,
     ask_again,
     create_table,
@@ -76,6 +77,7 @@ __all__ = [
     "ClientNotMade",
     "Copies",
     "Fate",
+    "Indexes",
     "TableLife",
     "TableOptions",
     "account",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from .lives import TableLife, copies_in
 
 __all__ = [
     "PLAIN",
+    "Indexes",
     "TableOptions",
     "ask_again",
     "create_table",
@@ -35,6 +36,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 ASK_AGAIN_SECONDS = 60.0
+INDEX_SECONDS = 120.0
 # Without a life nothing is known of what other processes of the host have given: an engine that comes back tells it.
 SOON_SECONDS = 1.0
 
@@ -109,6 +111,10 @@ def forget_lives(alias: str = DEFAULT_CLIENT) -> None:
     client.lives(alias).forget()
 
 
+Indexes = Mapping[str, Mapping[str, Literal["S", "N"]]]
+"""The key attributes of each index with their types, the partition key first, as `create_table` takes keys."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableOptions:
     """What an on-demand table has beside its keys. The defaults are those of DynamoDB."""
@@ -124,6 +130,8 @@ class TableOptions:
     kms_key: str | None = None
     """The key of KMS that encrypts the table; None: one that DynamoDB owns."""
     tags: Mapping[str, str] = field(default_factory=dict)
+    indexes: Indexes = field(default_factory=dict)
+    """Its global secondary indexes, each with all attributes."""
 
 
 PLAIN = TableOptions()
@@ -132,15 +140,18 @@ PLAIN = TableOptions()
 def create_table(
     name: str, keys: Mapping[str, Literal["S", "N"]], alias: str = DEFAULT_CLIENT, options: TableOptions = PLAIN
 ) -> bool:
-    """Create one on-demand table, and wait until it is ready; False if it exists.
+    """Create one on-demand table, and wait until it is ready; False if it exists. Then it gets its missing indexes.
 
-    `keys` has the names of one or two key attributes and their types, "S" or "N".
+    `keys` has the names of one or two key attributes and their types, "S" or "N". Raises NotWritten while an index is
+    still being made: from a table with many items that takes its time.
     """
     with translate_errors("create_table"):
         dynamodb = client.shared_client(alias)
         try:
             dynamodb.create_table(**_request(name, keys, options))
         except dynamodb.exceptions.ResourceInUseException:
+            for index, index_keys in options.indexes.items():
+                _add_index(dynamodb, name, index, index_keys)
             return False
         dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
         if options.recoverable:
@@ -151,23 +162,54 @@ def create_table(
     return True
 
 
+def _add_index(dynamodb: Any, table: str, index: str, keys: Mapping[str, str]) -> None:
+    """Make an index of a table that exists, and wait until it is ready. DynamoDB makes one at a time."""
+    until = time.monotonic() + INDEX_SECONDS
+    while True:
+        about = dynamodb.describe_table(TableName=table)["Table"]
+        stands = {one["IndexName"]: one["IndexStatus"] for one in about.get("GlobalSecondaryIndexes", ())}
+        if stands.get(index) == "ACTIVE":
+            return
+        if index not in stands:
+            defined = [_attribute(*one) for one in {**keys_in(about), **keys}.items()]
+            made = {"Create": _index(index, keys)}
+            dynamodb.update_table(TableName=table, AttributeDefinitions=defined, GlobalSecondaryIndexUpdates=[made])
+        elif time.monotonic() > until:
+            raise NotWritten(f"The index {index!r} of {table!r} is still being made: run `create_tables` again later.")
+        else:
+            time.sleep(1)
+
+
 def _request(name: str, keys: Mapping[str, Literal["S", "N"]], options: TableOptions) -> Any:
     most = {"MaxReadRequestUnits": options.most_reads, "MaxWriteRequestUnits": options.most_writes}
     throughput = {unit: count for unit, count in most.items() if count is not None}
     kms = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": options.kms_key} if options.kms_key else {}
     tags = [{"Key": name, "Value": value} for name, value in options.tags.items()]
+    defined = dict(one for index_keys in (keys, *options.indexes.values()) for one in index_keys.items())
+    indexes = [_index(*index) for index in options.indexes.items()]
     return {
         "TableName": name,
-        "KeySchema": [
-            {"AttributeName": name, "KeyType": "RANGE" if index else "HASH"} for index, name in enumerate(keys)
-        ],
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()],
+        "KeySchema": _key_schema(keys),
+        "AttributeDefinitions": [_attribute(*one) for one in defined.items()],
         "BillingMode": "PAY_PER_REQUEST",
+        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
         **({"OnDemandThroughput": throughput} if throughput else {}),
         **({"DeletionProtectionEnabled": True} if options.protected else {}),
         **({"SSESpecification": kms} if kms else {}),
         **({"Tags": tags} if tags else {}),
     }
+
+
+def _key_schema(keys: Iterable[str]) -> list[dict[str, str]]:
+    return [{"AttributeName": name, "KeyType": "RANGE" if place else "HASH"} for place, name in enumerate(keys)]
+
+
+def _attribute(name: str, kind: str) -> dict[str, str]:
+    return {"AttributeName": name, "AttributeType": kind}
+
+
+def _index(name: str, keys: Mapping[str, str]) -> dict[str, Any]:
+    return {"IndexName": name, "KeySchema": _key_schema(keys), "Projection": {"ProjectionType": "ALL"}}
 
 
 def table_keys(table: str, alias: str = DEFAULT_CLIENT) -> dict[str, str]:

@@ -7,16 +7,17 @@ partitions in the setting SEQUENCES_DELETABLE, as `{"tickets": ["#open"]}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
 
 from .. import dynamodb
+from ..dynamodb import Indexes
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..registry import strategies
-from .tables import schemas_of
+from .tables import indexes_of, schemas_of
 
 __all__ = ["Table", "tables", "template"]
 
@@ -54,6 +55,7 @@ class Table:
     name: str
     schema: KeySchema
     expires: bool
+    indexes: Indexes = field(default_factory=dict)
 
     @property
     def resource(self) -> str:
@@ -68,7 +70,12 @@ def tables(client: str = dynamodb.DEFAULT_CLIENT) -> list[Table]:
     expiring = {strategy.markers.schema.table for strategy in made}
     prefix = dynamodb.table_name("")
     return [
-        Table(name=schema.table.removeprefix(prefix), schema=schema, expires=schema.table in expiring)
+        Table(
+            name=schema.table.removeprefix(prefix),
+            schema=schema,
+            expires=schema.table in expiring,
+            indexes=indexes_of(made, schema.table, client),
+        )
         for schema in schemas
     ]
 
@@ -103,6 +110,7 @@ PARAMETERS = {
     "AlarmTopicArn": _parameter("The SNS topic that hears of alarms; empty for none.", ""),
     "LogGroupName": _parameter("The log group of the application, for alarms about used-up values.", ""),
 }
+MOST = {"MaxReadRequestUnits": {"Ref": "MostReads"}, "MaxWriteRequestUnits": {"Ref": "MostWrites"}}
 CONDITIONS = {"HasKey": "KmsKeyArn", "HasTopic": "AlarmTopicArn", "HasLog": "LogGroupName"}
 
 
@@ -111,7 +119,8 @@ def _if(condition: str, then: Any) -> Json:
 
 
 def _table(table: Table) -> Json:
-    keys = table.schema.keys
+    keys, indexes = table.schema.keys, [_index(*index) for index in table.indexes.items()]
+    defined = {**keys, **{name: kind for index in table.indexes.values() for name, kind in index.items()}}
     key = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"Ref": "KmsKeyArn"}}
     expiry = {"AttributeName": MARKER_EXPIRY, "Enabled": True}
     return {
@@ -120,15 +129,11 @@ def _table(table: Table) -> Json:
         "UpdateReplacePolicy": "Retain",
         "Properties": {
             "TableName": {"Fn::Sub": f"${{TablePrefix}}{table.name}"},
-            "KeySchema": [
-                {"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, ("HASH", "RANGE"), strict=False)
-            ],
-            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()],
+            "KeySchema": _key_schema(keys),
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in defined.items()],
+            **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
             "BillingMode": "PAY_PER_REQUEST",
-            "OnDemandThroughput": {
-                "MaxReadRequestUnits": {"Ref": "MostReads"},
-                "MaxWriteRequestUnits": {"Ref": "MostWrites"},
-            },
+            "OnDemandThroughput": MOST,
             "DeletionProtectionEnabled": True,
             "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
             "ContributorInsightsSpecification": {"Enabled": True, "Mode": "THROTTLED_KEYS"},
@@ -139,9 +144,19 @@ def _table(table: Table) -> Json:
     }
 
 
+def _index(name: str, keys: Iterable[str]) -> Json:
+    projected = {"Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": MOST}
+    return {"IndexName": name, "KeySchema": _key_schema(keys), **projected}
+
+
+def _key_schema(keys: Iterable[str]) -> list[Json]:
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, ("HASH", "RANGE"), strict=False)]
+
+
 def _policy(role: str, found: Sequence[Table]) -> Json:
     about, actions, deletes = ROLES[role]
-    arns = [{"Fn::GetAtt": [f"{table.resource}Table", "Arn"]} for table in found]
+    arns: list[Any] = [{"Fn::GetAtt": [f"{table.resource}Table", "Arn"]} for table in found]
+    arns += [{"Fn::Sub": f"${{{table.resource}Table.Arn}}/index/*"} for table in found if table.indexes]
     statements: list[Any] = [_statement("Allow", actions, arns)]
     if deletes:
         statements += [_deletion(table) for table in found if table.name in _deletable()]

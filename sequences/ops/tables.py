@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from .. import dynamodb
-from ..dynamodb import PLAIN, TableOptions
+from ..dynamodb import PLAIN, Indexes, TableOptions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
-from ..exceptions import StorageRefused
+from ..exceptions import InvalidSequence, StorageRefused
 from ..registry import strategies
 from ..strategies.base import Strategy
 
-__all__ = ["create_tables", "schemas_of"]
+__all__ = ["create_tables", "indexes_of", "schemas_of"]
 
 
 def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -> dict[str, bool]:
     """Create the tables that are missing, and return whether each was created, by its name. Safe to run again.
 
-    New tables have the `options`; existing ones stay as they are.
+    New tables have the `options`; existing ones stay as they are, but get the indexes that sequences have besides.
 
     Markers expire by an attribute that items cannot have. A table that deletes items by another attribute is refused;
     with `move_expiry` that is turned off first. Raises StorageRefused for such a table, and for one with other keys
@@ -31,7 +33,8 @@ def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -
         for schema in schemas_of(strategy):
             place = (schema.table, schema.client)
             if place not in created:
-                created[place] = dynamodb.create_table(schema.table, schema.keys, schema.client, options)
+                having = replace(options, indexes=indexes_of(made, *place))
+                created[place] = dynamodb.create_table(schema.table, schema.keys, schema.client, having)
                 keys[place] = dynamodb.table_keys(*place)
             schema.require(keys[place], strategy.alias)
     if any(created.values()):
@@ -51,6 +54,17 @@ def schemas_of(strategy: Strategy) -> list[KeySchema]:
     schemas = [counter.rows.schema] if counter else []
     schemas += [history.schema] if history.is_apart else []
     return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
+
+
+def indexes_of(made: Sequence[Strategy], table: str, client: str) -> Indexes:
+    """The indexes of a table, of all sequences whose items are in it. Raises InvalidSequence where two disagree."""
+    found: dict[str, Mapping[str, Literal["S", "N"]]] = {}
+    for strategy in (one for one in made if (one.schema.table, one.schema.client) == (table, client)):
+        for name, keys in strategy.option["indexes"].items():
+            if list(found.setdefault(name, keys).items()) != list(keys.items()):
+                where = f"SEQUENCES[{strategy.alias!r}]['OPTIONS']['indexes'][{name!r}]"
+                raise InvalidSequence(f"{where} has other keys than another sequence gives it in {table!r}.")
+    return found
 
 
 def _expire_markers(table: str, client: str, *, move: bool) -> None:

@@ -20,6 +20,7 @@ class BroughtKeys:
         self._schema, names = options.schema, options.key_names
         system = [options.token_name, expressions.MARKER_EXPIRY, *([options.text_name] if options.text_name else [])]
         whole_key = (names, (*system, options.value_name))
+        self._indexes = [(index, *key) for index, keys in options.indexes.items() for key in keys.items()]
         self._own = whole_key if options.may_own_key else None
         """Which key attributes an item with a key of its own brings, and which attributes the sequence writes."""
         match options.value_in:
@@ -49,6 +50,8 @@ class BroughtKeys:
                 )
         for name in brought:
             self._check(name, item.get(name))
+        for index, name, kind in self._indexes:
+            _check_index(index, name, kind, item.get(name))
         return {name: item[name] for name in names} if len(brought) == len(names) else None
 
     def _check(self, name: str, value: Any) -> None:
@@ -67,6 +70,17 @@ class BroughtKeys:
             raise InvalidItem(f"The item's {name!r} must be {kind}, as in the key of {schema.table!r}.")
         if name == schema.partition_name and value.get("S", "").startswith("#"):
             raise InvalidItem(f"The item's {name!r} begins with '#', which is reserved: begin it otherwise.")
+
+
+def _check_index(index: str, name: str, kind: str, value: Mapping[str, Any] | None) -> None:
+    """Refuse what cannot be a key of an index. An item without the attribute is not in the index."""
+    if value is None or kind == ("S" if value.get(BLANK) else "N" if BLANK in value else ""):
+        return
+    if kind not in value:
+        wanted = "a number" if kind == "N" else "a text"
+        raise InvalidItem(f"The item's {name!r} must be {wanted}, as it is a key of the index {index!r}.")
+    if value[kind] == "":
+        raise InvalidItem(f"The item's {name!r} is empty, but it is a key of the index {index!r}: leave it out.")
 
 
 def _check_void(about: Mapping[str, Any]) -> None:

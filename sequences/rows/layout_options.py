@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..dynamodb import expressions
+from ..dynamodb import Indexes, expressions
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import InvalidSequence
 
@@ -39,6 +39,7 @@ class LayoutOptions:
     own_keys: bool
     text_name: str | None = None
     in_periods: bool = False
+    indexes: Indexes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for option, wanted in self._problems():
@@ -78,6 +79,10 @@ class LayoutOptions:
             yield "key_names", "must be two names, as ('pk', 'sk'): the value is in the sort key"
         if not self.schema.sorts_numbers:
             yield "key_types", "must end with 'S' if there is a 'padded_width', otherwise with 'N'"
+        if self.schema.sort_prefix and not self.schema.padded_width:
+            yield "sort_prefix", "needs a 'padded_width': texts sort as numbers do when they have as many digits"
+        if self.schema.sort_prefix[-1:].isdigit():
+            yield "sort_prefix", "must not end with a digit, which would be read as the number's"
         if "{scope}" not in self.template:
             yield "partition", 'must be a text with "{scope}" in it'
         if self.template.startswith("#"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ..exceptions import InvalidSequence
 from ..types import SequenceConfig
 
-__all__ = ["Option", "boolean", "checked_options", "is_name", "is_names", "one_of", "positive", "whole"]
+__all__ = ["Option", "boolean", "checked_options", "is_indexes", "is_name", "is_names", "one_of", "positive", "whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,19 @@ def is_name(value: Any) -> bool:
 def is_names(value: Any) -> bool:
     """Whether a value is a list of names."""
     return isinstance(value, list | tuple) and all(map(is_name, value))
+
+
+def is_indexes(value: Any) -> bool:
+    """Whether a value has one or two key attributes, with the types "S" or "N", for each name of an index."""
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str)
+        and re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name)
+        and isinstance(keys, Mapping)
+        and len(keys) in (1, 2)
+        and all(map(is_name, keys))
+        and {*keys.values()} <= {"S", "N"}
+        for name, keys in value.items()
+    )
 
 
 def checked_options(known: Mapping[str, Option], config: SequenceConfig) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
         partition_name=names[0],
         sort_name=names[1] if len(names) == 2 else "",
         padded_width=width or 0,
+        sort_prefix=option["sort_prefix"] if option["value_in"] == "sort_key" else "",
         partition_type=types[0],
         sort_type=types[-1],
         client=config.client,
@@ -77,6 +78,7 @@ def item_layout(
         value_name=option["value_name"],
         token_name=option["token_name"],
         text_name=option["text_name"],
+        indexes=option["indexes"],
         own_keys=takes_own_keys,
         in_periods=in_periods,
     )

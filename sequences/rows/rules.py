@@ -87,6 +87,7 @@ RULES: Mapping[str, Rule] = {
     "key_types": Rule(UNSOUND, "the items stay under the former keys"),
     "value_in": Rule(UNSOUND, "the items stay under the former keys"),
     "padded_width": Rule(UNSOUND, "texts of different widths do not sort as numbers do"),
+    "sort_prefix": Rule(UNSOUND, "the items stay under the former keys"),
     "marker_table": Rule(UNSOUND, "repeats of requests from before are not recognised, and store a second item"),
     "history_table": Rule(CAREFUL, "the history and the reasons of gaps stay in the former table"),
     "FORMAT": Rule(CAREFUL, "former texts look different, and may not be read back"),
@@ -103,6 +104,7 @@ RULES: Mapping[str, Rule] = {
     "deadline": Rule(GOOD, "no row depends on it"),
     "group": Rule(GOOD, "no row depends on it"),
     "scopes": Rule(GOOD, "it only lists"),
+    "indexes": Rule(GOOD, "an index is made of the items as they are"),
     "check_items": Rule(GOOD, "it only looks for evidence"),
     "write": Rule(GOOD, "both ways write the same row"),
     "block_size": Rule(GOOD, "each block is taken from the counter, whatever its size"),
@@ -142,6 +144,8 @@ def rules_of(
         rules["FISCAL_NAMED_BY"] = period.fiscal_named_by
     if schema.padded_width:
         rules["padded_width"] = schema.padded_width
+    if schema.sort_prefix:
+        rules["sort_prefix"] = schema.sort_prefix
     if history.is_apart:
         rules["history_table"] = _plain(history.schema.table)
     if counters:

@@ -27,7 +27,7 @@ from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.markers import Markers
 from ..rows.naming import Naming
-from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
+from ..rows.options import Option, boolean, checked_options, is_indexes, is_name, is_names, one_of, positive, whole
 from ..rows.own_rows import OwnRows
 from ..rows.places import history_schema, item_layout, item_schema, marker_schema
 from ..rows.rules import rules_of
@@ -101,6 +101,8 @@ class Strategy(ABC):
         "padded_width": Option(
             None, lambda v: v is None or (isinstance(v, int) and 1 <= v <= 38), "a whole number from 1 to 38, or None"
         ),
+        "indexes": Option({}, is_indexes, "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S'}}"),
+        "sort_prefix": Option("", lambda v: isinstance(v, str), "a text with which the sort keys of items begin"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
         "marker_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "history_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),

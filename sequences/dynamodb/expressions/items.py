@@ -113,15 +113,21 @@ def query_numbers(
         "ConsistentRead": consistent,
         **REPORT_UNITS,
     }
-    if above is not None:
-        request["KeyConditionExpression"] += f" AND {list(aliases)[1]} > :above"
-        request["ExpressionAttributeValues"][":above"] = schema.sort_value(above)
+    sort, values = list(aliases)[1], request["ExpressionAttributeValues"]
+    if schema.numbered:
+        first, last = schema.numbered
+        values |= {":first": first if above is None else schema.sort_value(above + 1), ":last": last}
+        request["KeyConditionExpression"] += f" AND {sort} BETWEEN :first AND :last"
+    elif above is not None:
+        values[":above"] = schema.sort_value(above)
+        request["KeyConditionExpression"] += f" AND {sort} > :above"
     return {**request, "ExclusiveStartKey": after} if after else request
 
 
 def whole_items(query: Wire) -> dict[str, Any]:
     """A query of numbers with all attributes of its items."""
-    names = {"#partition": query["ExpressionAttributeNames"]["#partition"]}
+    used = query["KeyConditionExpression"].split()
+    names = {alias: name for alias, name in query["ExpressionAttributeNames"].items() if alias in used}
     kept = {name: part for name, part in query.items() if name != "ProjectionExpression"}
     return {**kept, "ExpressionAttributeNames": names}
 

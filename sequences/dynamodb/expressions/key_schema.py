@@ -18,15 +18,17 @@ KeyType = Literal["S", "N"]
 class KeySchema:
     """The keys of one table of items: its full name, its key names, and how a number becomes a sort key.
 
-    A sort key that is a text has the number with zeros before it, up to `padded_width` digits. A table without a sort
-    key (`sort_name` is empty) has the number at the end of the partition key. `client` is the alias in
-    SEQUENCES_CLIENTS by which the table is reached.
+    A sort key that is a text has the number with zeros before it, up to `padded_width` digits, after the `sort_prefix`
+    that tells it from the sort keys of other rows in the same partition. A table without a sort key (`sort_name` is
+    empty) has the number at the end of the partition key. `client` is the alias in SEQUENCES_CLIENTS by which the table
+    is reached.
     """
 
     table: str
     partition_name: str = "pk"
     sort_name: str = "sk"
     padded_width: int = 0
+    sort_prefix: str = ""
     partition_type: KeyType = "S"
     sort_type: KeyType = "N"
     client: str = DEFAULT_CLIENT
@@ -68,13 +70,23 @@ class KeySchema:
 
     def sort_value(self, number: int) -> dict[str, str]:
         """A number as a sort key. Padded numbers sort correctly up to `padded_width` digits."""
-        return {"N": str(number)} if self.sort_type == "N" else {"S": f"{number:0{self.padded_width}d}"}
+        if self.sort_type == "N":
+            return {"N": str(number)}
+        return {"S": f"{self.sort_prefix}{number:0{self.padded_width}d}"}
+
+    @property
+    def numbered(self) -> tuple[dict[str, str], dict[str, str]] | None:
+        """Between which sort keys those of numbers are; None if there are no others in a partition."""
+        if not self.sort_prefix:
+            return None
+        return {"S": f"{self.sort_prefix}0"}, {"S": f"{self.sort_prefix}:"}  # which follows the digits
 
     def number(self, item: Mapping[str, Any]) -> int:
         """The number of a stored item, from its unmarshalled sort key. Raises StorageRefused for a stray row."""
         number = self.number_or_none(item)
         if number is None:
             wanted = f"a number of {self.padded_width} digits" if self.padded_width else "a whole number"
+            wanted += f" after {self.sort_prefix!r}" if self.sort_prefix else ""
             key = {name: item.get(name) for name in (self.partition_name, self.sort_name)}
             raise StorageRefused(
                 f"The table {self.table!r} holds a row {key} whose sort key is not {wanted}: move it elsewhere."
@@ -85,6 +97,7 @@ class KeySchema:
         """The number of a stored item; None if its sort key is not a number in this schema's form."""
         key = item[self.sort_name]
         if self.padded_width:
+            key = key[len(self.sort_prefix) :] if key.startswith(self.sort_prefix) else ""
             return int(key) if key.isascii() and key.isdigit() and len(key) == self.padded_width else None
         return key if isinstance(key, int) else None
 
