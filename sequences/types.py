@@ -155,9 +155,9 @@ class Counter:
 class Change:
     """A guarded change of one scope: who made it, when and why, and the last value before and after it.
 
-    `kind` is "advance", "seed", "recover", "freeze", "thaw", "switch", "adopt" or "void"; a void has its value in both
-    `before` and `after`. Where the two are equal, no number was skipped. The values above `before`, up to `after`, are
-    not handed out any more.
+    `kind` is "advance", "seed", "recover", "freeze", "thaw", "switch", "adopt", "give" or "void"; a void has its value
+    in both `before` and `after`. Where the two are equal, no number was skipped. The values above `before`, up to
+    `after`, are not handed out any more.
     """
 
     sequence: str

@@ -5,6 +5,7 @@
     recover    the same, above all that is stored or remembered, after a restore
     freeze     nothing is numbered, until
     thaw       it goes on
+    give       items are stored under numbers of another system (`put_at`, `put_all_at`)
     void       a number is withdrawn, and keeps its place
     switch     writers of two strategies number the same items, side by side, until `finish_switch`
     adopt      settings that have changed take effect; `changed_settings` names them
@@ -28,6 +29,7 @@ from ..types import Change
 from .adoptions import adopt, changed_settings
 from .arguments import EVERY_SCOPE, Scopes, check_whole
 from .freezes import freeze, thaw
+from .given import put_all_at, put_at
 from .moves import advance, seed
 from .recoveries import recover
 from .switches import finish_switch, switch
@@ -41,6 +43,8 @@ __all__ = [
     "finish_switch",
     "freeze",
     "history",
+    "put_all_at",
+    "put_at",
     "recover",
     "seed",
     "switch",

@@ -191,6 +191,11 @@ class ItemWriter(Committer):
                 self.answers.repeat_if_marked(scope, pending, deadline)
             raise
 
+    def row(self, scope: Scope, request: PutRequest, value: int, token: str) -> dict[str, Any]:
+        """The row of a request's item under a value."""
+        text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
+        return self._item(scope, request, value, text, token)
+
     def _item(
         self, scope: Scope, request: PutRequest, value: int, text: str, sign: str, place: int = 0
     ) -> dict[str, Any]:

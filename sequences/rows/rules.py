@@ -103,6 +103,7 @@ RULES: Mapping[str, Rule] = {
     "marker_seconds": Rule(GOOD, "a marker keeps the time that it was stored with"),
     "deadline": Rule(GOOD, "no row depends on it"),
     "group": Rule(GOOD, "no row depends on it"),
+    "given": Rule(GOOD, "it only allows"),
     "scopes": Rule(GOOD, "it only lists"),
     "indexes": Rule(GOOD, "an index is made of the items as they are"),
     "check_items": Rule(GOOD, "it only looks for evidence"),

@@ -101,6 +101,7 @@ class Strategy(ABC):
         "padded_width": Option(
             None, lambda v: v is None or (isinstance(v, int) and 1 <= v <= 38), "a whole number from 1 to 38, or None"
         ),
+        "given": boolean(False),
         "indexes": Option({}, is_indexes, "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S'}}"),
         "sort_prefix": Option("", lambda v: isinstance(v, str), "a text with which the sort keys of items begin"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),

@@ -1,0 +1,176 @@
+"""Numbers that are given: an item is stored under a value that the caller names, and the sequence goes on above it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .. import dynamodb
+from ..commit.requests import Pending, PutRequest
+from ..commit.retries import new_token, read, write_once
+from ..dynamodb import expressions
+from ..exceptions import InvalidChange, ItemExists, OperationNotSupported, WriteCancelled
+from ..registry import strategies
+from ..services.arguments import check_scope
+from ..strategies.base import Strategy
+from ..strategies.snapshot import ScopeSnapshot
+from ..types import Scope
+from .apply import apply_change
+from .moves import counter_to
+from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
+
+__all__ = ["put_all_at", "put_at"]
+
+MOST_SHOWN = 10
+
+
+def put_at(
+    sequence: str,
+    value: int,
+    item: Mapping[str, Any],
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+) -> bool:
+    """Store an item under a value that is given, such as 4711 of another system; return whether it is new.
+
+    The sequence must allow it (`"given": True` in its OPTIONS). The item is stored if no item has the value; the same
+    item again is a repeat. Where the value is above the last one, the sequence goes on after it: item, counter and a
+    line of the history that explains what is skipped are one transaction. A value up to the last one that was handed
+    out without an item (`get_next_value`) counts as free.
+    Cost: as of another guarded change, and 2 write units a KB of the item.
+    Raises ItemExists, InvalidItem, InvalidChange while a switch is under way, OperationNotSupported for items under
+    keys of their own, ValueError for what is no value of the sequence, and what every guarded change raises.
+    """
+    return bool(put_all_at(sequence, {value: item}, scope=scope, date=date, period=period, by=by, reason=reason))
+
+
+def put_all_at(
+    sequence: str,
+    items: Mapping[int, Mapping[str, Any]],
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+    by: str,
+    reason: str,
+) -> list[int]:
+    """Store many items under the values that are their keys, as `put_at` does; return the values that are new.
+
+    All items are checked before the first is stored. Then the sequence goes on above the highest of them, and the
+    others are stored, a hundred in a transaction. If it fails midway, repeat it: what is stored stays as it is.
+    """
+    check_scope(scope)
+    strategy = strategies[sequence]
+    if not strategy.option["given"]:
+        raise OperationNotSupported(
+            f"{sequence!r} gives its numbers itself: to name them, set SEQUENCES[{sequence!r}]['OPTIONS']['given'] to "
+            "True."
+        )
+    counted, day = strategy.naming.dated(scope, date, period)
+    given = {value: _Given.of(strategy, counted, day, value, items[value]) for value in sorted(items)}
+    if not given:
+        return []
+    return [*_stored(strategy, counted, given, ChangeRequest("give", by, reason))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A given value with the row of its item, and the request that it is made of."""
+
+    value: int
+    request: PutRequest
+    row: Mapping[str, Any]
+    token: str
+
+    @classmethod
+    def of(
+        cls, strategy: Strategy, scope: Scope, day: datetime.date | None, value: int, item: Mapping[str, Any]
+    ) -> _Given:
+        """Check a value and its item. The token is the same for each repeat."""
+        writer, layout = strategy.item_writer, strategy.layout
+        request = writer.request(item, None, (), day)
+        if request.own_key or len(layout.key(scope, strategy.numbers.checked(value))) != len(layout.key_names):
+            raise OperationNotSupported(
+                f"The items of {strategy.alias!r} have keys of their own: store them yourself, and `advance`."
+            )
+        named = f"given {value} {layout.partition(scope)} {dynamodb.fingerprint(request.item or {})}"
+        token = hashlib.sha256(named.encode()).hexdigest()
+        return cls(value, request, writer.row(scope, request, value, token), token)
+
+    def put(self, strategy: Strategy) -> Action:
+        """The action that stores it, if its key is free."""
+        return expressions.put_if_absent(strategy.schema, self.row)
+
+
+def _stored(strategy: Strategy, scope: Scope, given: Mapping[int, _Given], request: ChangeRequest) -> Iterator[int]:
+    """Store the highest with the change of the scope, then the others, and give the values of the new ones."""
+    highest = max(given)
+    first: list[int] = []  # the values that the change stores
+    plan = partial(_planned, strategy, given, highest, first)
+    apply_change(strategy.alias, scope, request, plan)
+    if strategy.scope_list.keep:
+        strategy.scope_list.put(scope, partial(read, deadline=strategy.deadline()))
+    yield from first
+    others = [Pending(one.request) for value, one in given.items() if value not in first]
+    by_request = {id(one.request): one for one in given.values()}
+    for part in strategy.item_writer.parts(others):
+        yield from _put(strategy, [by_request[id(pending.request)] for pending in part])
+
+
+def _planned(
+    strategy: Strategy,
+    given: Mapping[int, _Given],
+    highest: int,
+    first: list[int],
+    seen: ScopeSnapshot,
+    note: ChangeNote,
+) -> Plan:
+    """The plan after which the sequence goes on above the highest value; `first` tells what it stores."""
+    seen.require_order()
+    seen.require_thawed()
+    if seen.by_rows and seen.counter:
+        raise InvalidChange(f"{strategy.alias!r} is being switched to another strategy: finish that first.")
+    last = seen.numbers.before_start if seen.last is None else seen.last
+    first[:] = []
+    if highest <= last:
+        return Plan(before=seen.last, after=seen.last)
+    following = seen.numbers.following(last)
+    first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
+    actions = [given[value].put(strategy) for value in first]
+    if not seen.by_rows:
+        actions.append(counter_to(seen, highest, note))
+    elif following not in given:
+        end = highest - seen.numbers.step
+        actions.append(void_row(seen, following, note, **({"until": end} if end > following else {})))
+    return Plan(before=seen.last, after=highest, actions=tuple(actions))
+
+
+def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:
+    """Store some items whose keys are free or have the same item already. Raises ItemExists, which names the others."""
+    deadline = strategy.deadline()
+    while part:
+        request = expressions.transaction([one.put(strategy) for one in part], request_token=new_token())
+        try:
+            write_once("transact_write_items", request, token="", deadline=deadline)
+        except WriteCancelled as error:
+            found = {one.value: reason.old or {} for one, reason in zip(part, error.reasons, strict=True) if reason.old}
+            names = {one.value: one.token for one in part}
+            if taken := [value for value, old in found.items() if old.get(strategy.layout.token_name) != names[value]]:
+                shown = ", ".join(map(str, taken[:MOST_SHOWN])) + (" and more" if len(taken) > MOST_SHOWN else "")
+                raise ItemExists(
+                    f"{strategy.alias!r} has other items under {shown}; these were not changed."
+                ) from error
+            if error.after_unknown:
+                yield from found
+            part = [one for one in part if one.value not in found]
+        else:
+            yield from (one.value for one in part)
+            return
