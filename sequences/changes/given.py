@@ -101,7 +101,7 @@ class _Given:
             raise OperationNotSupported(
                 f"The items of {strategy.alias!r} have keys of their own: store them yourself, and `advance`."
             )
-        named = f"given {value} {layout.partition(scope)} {dynamodb.fingerprint(request.item or {})}"
+        named = f"given {value} {layout.collection(scope)} {dynamodb.fingerprint(request.item or {})}"
         token = hashlib.sha256(named.encode()).hexdigest()
         return cls(value, request, writer.row(scope, request, value, token), token)
 

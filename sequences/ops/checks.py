@@ -70,6 +70,7 @@ def check_keys(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Check
         for one, other in combinations(_usable(), 2)
         if _place(one.schema) == _place(other.schema)
         and "attribute" not in (one.layout.value_in, other.layout.value_in)
+        and _is_nested(one.schema.sort_prefix, other.schema.sort_prefix)
         for message in _compared(one, other)
     ]
 

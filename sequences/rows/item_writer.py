@@ -112,7 +112,7 @@ class ItemWriter(Committer):
         if self.line is None:
             yield False
             return
-        wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.partition(scope)}"
+        wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.collection(scope)}"
         with hold_host_lock(counted_in, deadline.left) as lock:
             if metrics.on:
                 metrics.tell(TURN, self.clock() - wanted_at, self.markers.alias)

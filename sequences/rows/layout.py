@@ -76,6 +76,10 @@ class ItemLayout(LayoutOptions):
             self._partitions.put(scope, known)
         return known
 
+    def collection(self, scope: Scope) -> str:
+        """What tells a scope's items from all others of the table: what a host remembers of them is named by it."""
+        return self.partition(scope) + self.schema.sort_prefix
+
     @cached_property
     def _partitions(self) -> LRU[str]:
         """The partition keys that were made last: each item of a group needs its scope's."""

@@ -83,7 +83,7 @@ class SortKeyMaximum(Strategy):
                 "has a START."
             )
         self.evidence: Evidence = Evidence(
-            self.numbers, self.lives, lambda scope: f"items {self.layout.partition(scope)}"
+            self.numbers, self.lives, lambda scope: f"items {self.layout.collection(scope)}"
         )
         self.scopes = _TailScopes(self.scopes, self.option["time_name"])
         self._tails: LRU[Hint] = LRU()

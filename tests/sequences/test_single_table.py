@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import override_settings
 from pytest_django import Settings
 
 from sequences import aput_next, dynamodb, get_item, get_last_value, items, put_next, put_next_many
@@ -15,6 +16,7 @@ from sequences.actions import TEXT, VALUE, Put, value_text
 from sequences.dynamodb import tables as dynamodb_tables
 from sequences.exceptions import IdempotencyMismatch, InvalidItem, InvalidSequence, NotWritten
 from sequences.ops.audit import audit, list_scopes
+from sequences.ops.checks import check_keys
 from sequences.ops.deployment import template
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
@@ -112,6 +114,36 @@ def written_of_audit(name: str) -> str:
     with pytest.raises(CommandError) as failure:
         written("sequences", "audit", name, "--scope", "acme")
     return f"{failure.value} {audit(strategies[name], 'acme')}"
+
+
+class TestTwoSequences:
+    """Two sequences whose items are in the same partitions, told apart by their prefixes."""
+
+    @pytest.fixture(autouse=True)
+    def two(self, settings: Settings) -> None:
+        """Tickets and orders of each tenant in one partition."""
+        entry = {"STRATEGY": STRATEGIES["sorted"], "TABLE": "shop_sorted"}
+        settings.SEQUENCES = {
+            name: {**entry, "OPTIONS": {**LAYOUT, "sort_prefix": f"{name.upper()}#"}} for name in ("tickets", "orders")
+        }
+
+    def test_each_counts_on_its_own(self) -> None:
+        """Neither numbers nor what the host remembers of one are taken for those of the other."""
+        assert [put_next("tickets", {}, scope="acme").value for _ in range(3)] == [1, 2, 3]
+        assert [put_next("orders", {}, scope="acme").value for _ in range(2)] == [1, 2]
+        strategies.reset()  # a fresh process asks the host
+        assert put_next("tickets", {}, scope="acme").value == 4
+        strategies.reset()
+        assert put_next("orders", {}, scope="acme").value == 3
+        for name in ("tickets", "orders"):
+            assert audit(strategies[name], "acme").unexplained == 0
+
+    def test_the_check(self) -> None:
+        """Django's check finds no fault in them; without the prefixes it does."""
+        assert check_keys() == []
+        entry = {"STRATEGY": STRATEGIES["sorted"], "TABLE": "shop_sorted", "OPTIONS": {"partition": "T#{scope}"}}
+        with override_settings(SEQUENCES={"a": entry, "b": entry}):
+            assert [message.id for message in check_keys()] == ["sequences.E003"]
 
 
 @every_strategy
