@@ -101,15 +101,15 @@ class Strategy(ABC):
         "padded_width": Option(
             None, lambda v: v is None or (isinstance(v, int) and 1 <= v <= 38), "a whole number from 1 to 38, or None"
         ),
-        "given": boolean(False),
-        "indexes": Option({}, is_indexes, "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S'}}"),
         "sort_prefix": Option("", lambda v: isinstance(v, str), "a text with which the sort keys of items begin"),
+        "indexes": Option({}, is_indexes, "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S'}}"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
         "marker_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "history_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "marker_seconds": whole(WEEK_SECONDS, 1, "a whole number above 0"),
         "deadline": positive(DEADLINE_SECONDS),
         "group": boolean(True),
+        "given": boolean(False),
         "scopes": Option(
             KEPT,
             lambda v: v in (None, KEPT) or (is_name(v) and "." in v),

@@ -332,7 +332,7 @@ class TestExports:
 
     def test_the_functions(self) -> None:
         """The app itself exports its functions; those that read or write have twins for event loops."""
-        functions = ["get_last_value", "get_next_value", "get_next_values"]
+        functions = ["find", "get_item", "get_last_value", "get_next_value", "get_next_values", "items"]
         functions += ["put_next", "put_next_each", "put_next_many", "put_next_together"]
         others = ["format_value", "parse", "preview"]
         assert sequences.__all__ == sorted([*others, *(f"a{name}" for name in functions), *functions])
