@@ -8,10 +8,12 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import botocore.exceptions
 import botocore.parsers
+import botocore.session
 import urllib3.exceptions
 from urllib3.util.ssl_match_hostname import CertificateError
 
@@ -134,7 +136,7 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
             "AWS_SECRET_ACCESS_KEY, a profile or a role), or AWS_ENDPOINT_URL_DYNAMODB for another engine."
         ) from error
     except _NEVER_SENT as error:
-        raise NotWritten(f"{operation}: the engine is not reachable: {_said(error)} {_where()}") from error
+        raise NotWritten(f"{operation}: the engine is not reachable: {_said(error)} {_where(error)}") from error
     except _ANSWER_LOST as error:
         if _is_refused_certificate(error):
             raise NotConfigured(
@@ -142,7 +144,7 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
                 "the file of the authority that signed it in AWS_CA_BUNDLE."
             ) from error
         if isinstance(error, botocore.exceptions.SSLError) and limit is not None and not limit.sent:
-            raise NotWritten(f"{operation}: no secure connection: {_said(error)} {_where()}") from error
+            raise NotWritten(f"{operation}: no secure connection: {_said(error)} {_where(error)}") from error
         raise OutcomeUnknown(f"{operation}: the answer was lost: {_said(error)}") from error
     except botocore.exceptions.BotoCoreError as error:
         raise StorageRefused(f"{operation}: {_said(error)}") from error
@@ -170,9 +172,23 @@ def _without_secrets(text: str) -> str:
     return re.sub(r"//[^/\s]*@", "//", text)
 
 
-def _where() -> str:
+def _where(error: object) -> str:
+    """What may be wrong with the way to the engine."""
     endpoint = _without_secrets(os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", ""))
-    return f"Is an engine running at AWS_ENDPOINT_URL_DYNAMODB={endpoint}?" if endpoint else "Is the network up?"
+    if endpoint:
+        return f"Is an engine running at AWS_ENDPOINT_URL_DYNAMODB={endpoint}?"
+    named = re.search(r"//dynamodb\.([a-z0-9-]+)\.amazonaws\.", str(error))
+    if named and named[1] not in _regions():
+        return f"Is {named[1]!r} a Region? Set AWS_DEFAULT_REGION, or REGION in SEQUENCES_CLIENTS, as to 'eu-west-1'."
+    return "Is the network up?"
+
+
+@cache
+def _regions() -> frozenset[str]:
+    """The Regions with DynamoDB that this version of botocore knows."""
+    session = botocore.session.get_session()
+    partitions = session.get_available_partitions()
+    return frozenset(name for one in partitions for name in session.get_available_regions("dynamodb", one))
 
 
 def _translate_answer(operation: str, error: botocore.exceptions.ClientError) -> StorageError:

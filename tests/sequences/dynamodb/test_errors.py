@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import string
 import time
 import zlib
@@ -170,6 +171,22 @@ class TestTheModel:
         """A missing table and refused credentials name what to do."""
         assert "create_tables" in str(translated(answered("ResourceNotFoundException")))
         assert "credentials" in str(translated(answered("UnrecognizedClientException")))
+
+
+@pytest.mark.parametrize(
+    ("region", "said"),
+    [
+        ("us-eest-1", "Is 'us-eest-1' a Region? Set AWS_DEFAULT_REGION, or REGION in SEQUENCES_CLIENTS"),
+        ("eu-west-1", "Is the network up?"),
+        ("us-gov-west-1", "Is the network up?"),
+    ],
+)
+def test_a_region_that_does_not_exist(region: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address that leads nowhere because its Region is mistyped is told from a network that is down."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB", raising=False)
+    lost = botocore.exceptions.EndpointConnectionError(endpoint_url=f"https://dynamodb.{region}.amazonaws.com/")
+    with pytest.raises(NotWritten, match=re.escape(said)), translate_errors("put_item"):
+        raise lost
 
 
 class TestClientErrors:
