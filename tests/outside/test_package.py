@@ -177,6 +177,20 @@ def test_the_readme(reader: Reader) -> None:
             reader.manage("create_tables")
         if language != "console":
             reader.does(language, block)
+    assert "tickets ABC (SortKeyMaximum)" in reader.manage("sequences", "audit", "tickets")
+    assert "ABC" in reader.manage("sequences", "freeze", "tickets", "--all-scopes", "--reason", "the books are closed")
+    assert "tickets\tABC\t" in reader.manage("sequences", "list")
+
+
+@pytest.mark.parametrize("page", ["docs/rows.md", "docs/changes.md"])
+def test_what_people_reach_for_next(reader: Reader, page: str) -> None:
+    """Reading items back, numbers in items, shared tables, and given numbers work as their pages show."""
+    reader.enters(EXPORT)
+    for block in (*blocks("README.md", "python"), *blocks(page, "python")):
+        reader.does("python", block)
+    reader.manage("create_tables")
+    for block in blocks(page, "pycon"):
+        reader.does("pycon", block)
 
 
 def test_the_commands_need_no_extra(reader: Reader) -> None:
