@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as Advice
@@ -16,7 +16,13 @@ from ..registry import strategies
 __all__ = ["CheckedField"]
 
 
-class CheckedField(models.BigIntegerField):  # type: ignore[type-arg]
+if TYPE_CHECKING:
+    _BigInteger = models.BigIntegerField[int | None, int | None]
+else:
+    _BigInteger = models.BigIntegerField  # cannot be subscribed when it runs
+
+
+class CheckedField(_BigInteger):
     """A column for the numbers of a sequence, with its system checks."""
 
     sequence: str
@@ -33,6 +39,7 @@ class CheckedField(models.BigIntegerField):  # type: ignore[type-arg]
             *self._check_date(),
             *self._check_value(),
             *self._check_unique(),
+            *self._check_manager(),
         ]
 
     def _check_sequence(self) -> list[CheckMessage]:
@@ -85,11 +92,18 @@ class CheckedField(models.BigIntegerField):  # type: ignore[type-arg]
             return []  # `_check_sequence` reports it
         return [Error(problem, hint=hint, obj=self, id="sequences.E105")]
 
-    def _in_periods(self) -> bool:
+    @property
+    def in_periods(self) -> bool:
+        """Whether the sequence begins again in each period; False for a sequence that cannot be used."""
         try:
             return strategies[self.sequence].layout.in_periods
         except (InvalidSequence, TypeError):
             return False
+
+    @property
+    def tells_day(self) -> bool:
+        """Whether the row says all that the text of its number needs, so that it can be written later."""
+        return self.date is not None or not strategies[self.sequence].naming.uses_dates
 
     def _check_value(self) -> list[CheckMessage]:
         if self.has_default() or self.has_db_default():
@@ -104,7 +118,7 @@ class CheckedField(models.BigIntegerField):  # type: ignore[type-arg]
         options = self.model._meta
         constraints = [constraint.fields for constraint in options.total_unique_constraints]
         together = any(self.name in names for names in (*constraints, *options.unique_together))
-        if self._in_periods():
+        if self.in_periods:
             if not self.unique:
                 return []
             problem = "Each period has the same numbers, and unique=True refuses those of the second period."
@@ -120,3 +134,12 @@ class CheckedField(models.BigIntegerField):  # type: ignore[type-arg]
         else:
             return []
         return [Advice(problem, hint=hint, obj=self, id="sequences.W101")]
+
+    def _check_manager(self) -> list[CheckMessage]:
+        manager = self.model._default_manager
+        if getattr(manager.get_queryset(), "numbers_in_bulk", False):
+            return []
+        todo = "leaves its rows without numbers" if self.on_commit else "takes one request for each row"
+        hint = "Build it from sequences.fields.SequenceQuerySet, or take SequenceManager."
+        problem = f"By the manager {manager.name!r}, bulk_create {todo}."
+        return [Advice(problem, hint=hint, obj=self, id="sequences.W102")]

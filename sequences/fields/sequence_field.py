@@ -1,39 +1,28 @@
-"""Numbers in ordinary Django models: a field that fills itself, before the row is saved or after it is committed.
-
-The rows are in Django's database, the counter is in DynamoDB, and no transaction spans both. `SequenceField` therefore
-takes its number first, and a rollback leaves a gap. With `on_commit=True` the row comes first, and gets its number by
-`number_on_commit` when it can no longer be rolled back. `number_rows` numbers what a crash left behind.
-"""
+"""A column that fills itself with the numbers of a sequence."""
 
 from __future__ import annotations
 
 import datetime
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.core.checks import CheckMessage
 from django.core.checks import Warning as Advice
-from django.db import models, router, transaction
-from django.db.models.signals import class_prepared, post_save
-from django.dispatch import receiver
+from django.db import models
+from django.db.models import F
 
 from ..exceptions import InvalidPeriod, InvalidScope, SequenceExhausted
-from ..services import get_next_values, put_next_many
+from ..registry import strategies
+from ..services import get_next_values
 from .checks import CheckedField
+from .text_field import SequenceTextField, text_fields
 
-__all__ = [
-    "LARGEST_NUMBER",
-    "SequenceField",
-    "SequenceManager",
-    "SequenceQuerySet",
-    "number_on_commit",
-    "number_rows",
-    "sequence_fields",
-]
+__all__ = ["LARGEST_NUMBER", "Place", "SequenceField", "sequence_fields"]
 
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
-ROWS_AT_ONCE = 500
+
+Place = tuple[str | None, datetime.date | None]
+"""The scope of a row, and the document's date, None for today."""
 
 
 class SequenceField(CheckedField):
@@ -50,12 +39,13 @@ class SequenceField(CheckedField):
 
     `scope` is None, the name of a field of the model, or a function from the row to a scope. A scope by a foreign key
     is the key of the related row, as text. `date` is the name of the field with the document's date, for a sequence
-    with a PERIOD; without it, a row is numbered in the period of today.
+    with a PERIOD; without it, a row is numbered in the period of today. Two periods have the same numbers: a
+    `SequenceTextField` beside this one keeps which of them a row has.
 
     Cost: one request a row. `bulk_create` takes the numbers of all its rows by one request for each scope and date,
     with the manager that a model without one of its own gets; build your own from `SequenceQuerySet`.
     Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, SequenceExhausted for a number of
-    more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E105, W101 and W102) find
+    more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E105, W101 to W103) find
     wrong arguments before that.
     """
 
@@ -90,37 +80,85 @@ class SequenceField(CheckedField):
         if self.on_commit:
             kwargs["on_commit"] = True
             del kwargs["null"]
-        return name, path, args, kwargs
+        return name, path.replace("sequences.fields.sequence_field.", "sequences.fields."), args, kwargs
+
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        return [*super().check(**kwargs), *self._check_texts()]
+
+    def _check_texts(self) -> list[CheckMessage]:
+        if not self.in_periods or self.texts:
+            return []
+        problem = "Each period has the same numbers, and no column keeps of which period a row's number is."
+        hint = f"Add a SequenceTextField(of={self.name!r}): it keeps the text, which is unique."
+        return [Advice(problem, hint=hint, obj=self, id="sequences.W103")]
+
+    @property
+    def texts(self) -> list[SequenceTextField]:
+        """The fields with the text of this number."""
+        return [field for field in text_fields(self.model) if field.of == self.name]
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        """Give a new row its number; if that follows the commit, refuse a row that could never get one."""
+        """Give a new row its number; if that follows the commit, refuse a row that could never get one.
+
+        A stale object does not erase a number that the row got after a commit.
+        """
         if add and not self.on_commit:
             self.fill([model_instance])
         elif add and not callable(self.scope):
             self.scope_of(model_instance)
-        return super().pre_save(model_instance, add)
+        number = super().pre_save(model_instance, add)
+        return F(self.name) if number is None and self.on_commit and not add else number
 
     def fill(self, rows: Iterable[models.Model]) -> None:
         """Give each row without a number the next one of its scope, by one request for each scope and date."""
-        empty = [row for row in rows if getattr(row, self.attname) is None]
-        for (scope, day), members in self.by_place(empty).items():
-            values = get_next_values(len(members), self.sequence, scope=scope, date=day)
-            if values[-1] > LARGEST_NUMBER:
-                raise SequenceExhausted(
-                    f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {values[-1]}: "
-                    f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
-                )
-            for row, value in zip(members, values, strict=True):
-                setattr(row, self.attname, value)
-
-    def by_place(
-        self, rows: Iterable[models.Model]
-    ) -> dict[tuple[str | None, datetime.date | None], list[models.Model]]:
-        """The rows by their scopes and dates, each in the order in which they come."""
-        found: dict[tuple[str | None, datetime.date | None], list[models.Model]] = {}
+        empty: list[models.Model] = []
         for row in rows:
-            found.setdefault((self.scope_of(row), self.date_of(row)), []).append(row)
+            if getattr(row, self.attname) is None:
+                empty.append(row)
+            else:
+                self.write_texts(row)
+        for place, members in self.by_place(empty).items():
+            self._take(place, members)
+
+    def _take(self, place: Place, rows: list[models.Model]) -> None:
+        scope, day = self.dated(place)
+        values = get_next_values(len(rows), self.sequence, scope=scope, date=day)
+        if values[-1] > LARGEST_NUMBER:
+            raise SequenceExhausted(
+                f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {values[-1]}: "
+                f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
+            )
+        for row, value in zip(rows, values, strict=True):
+            setattr(row, self.attname, value)
+            self.write_texts(row, (scope, day))
+
+    def dated(self, place: Place) -> Place:
+        """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
+        two periods, and a number and its text are of one."""
+        scope, day = place
+        return scope, strategies[self.sequence].naming.dated(scope, day)[1]
+
+    def write_texts(self, row: models.Model, place: Place | None = None) -> None:
+        """Set the texts of the number that a row has, but for those that it has already."""
+        empty = [text for text in self.texts if getattr(row, text.attname) is None]
+        if not empty:
+            return
+        scope, day = place or self.place_of(row)
+        naming = strategies[self.sequence].naming
+        written = naming.text(self.to_python(getattr(row, self.attname)), *naming.dated(scope, day))
+        for text in empty:
+            setattr(row, text.attname, written)
+
+    def by_place(self, rows: Iterable[models.Model]) -> dict[Place, list[models.Model]]:
+        """The rows by their scopes and dates, each in the order in which they come."""
+        found: dict[Place, list[models.Model]] = {}
+        for row in rows:
+            found.setdefault(self.place_of(row), []).append(row)
         return found
+
+    def place_of(self, row: models.Model) -> Place:
+        """The scope and the date of a row. Raises what `scope_of` and `date_of` raise."""
+        return self.scope_of(row), self.date_of(row)
 
     def date_of(self, row: models.Model) -> datetime.date | None:
         """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
@@ -145,133 +183,11 @@ class SequenceField(CheckedField):
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty: set it before you save the row.")
         return str(value)
 
-    def check(self, **kwargs: Any) -> list[CheckMessage]:
-        return [*super().check(**kwargs), *self._check_manager()]
-
-    def _check_manager(self) -> list[CheckMessage]:
-        manager = self.model._default_manager
-        if isinstance(manager.get_queryset(), SequenceQuerySet):
-            return []
-        todo = "leaves its rows without numbers" if self.on_commit else "takes one request for each row"
-        hint = "Build it from sequences.fields.SequenceQuerySet, or take SequenceManager."
-        problem = f"By the manager {manager.name!r}, bulk_create {todo}."
-        return [Advice(problem, hint=hint, obj=self, id="sequences.W102")]
-
-
-class SequenceQuerySet(models.QuerySet[Any]):
-    """Rows whose sequence fields `bulk_create` fills: all numbers of a scope by one request."""
-
-    def bulk_create(self, objs: Iterable[Any], *args: Any, **kwargs: Any) -> list[Any]:
-        """As Django's. Rows that `ignore_conflicts` drops leave gaps.
-
-        With `ignore_conflicts` Django does not learn the keys that the database makes. Rows that are numbered when they
-        are committed are then left to `number_rows`.
-        """
-        rows = list(objs)
-        for field in sequence_fields(self.model):
-            if not field.on_commit:
-                field.fill(rows)
-        created = super().bulk_create(rows, *args, **kwargs)
-        number_on_commit(*created)
-        return created
-
-
-class SequenceManager(models.Manager.from_queryset(SequenceQuerySet)):  # type: ignore[misc]
-    """What a model with a sequence field gets as `objects`, if it has no manager of its own."""
-
 
 def sequence_fields(model: type[models.Model]) -> list[SequenceField]:
     """The sequence fields of a model, those of its parents too."""
     return [field for field in model._meta.concrete_fields if isinstance(field, SequenceField)]
 
 
-def number_on_commit(*rows: models.Model) -> None:
-    """Number these saved rows of one model when their SQL transaction is committed, and set the numbers on the objects.
-
-    Fields with `on_commit=True` do this by themselves in `save` and `bulk_create`; call it for rows that come another
-    way. The guarantee is `number_rows`'s. A row that is rolled back, or deleted before the commit, takes no
-    number. A failure after the commit is logged and not raised, because the row is stored: `number_rows` numbers it
-    later.
-    """
-    saved = [row for row in rows if row.pk is not None]
-    for field in sequence_fields(type(saved[0])) if saved else ():
-        if field.on_commit:
-            using = saved[0]._state.db or router.db_for_write(type(saved[0]), instance=saved[0])
-            _number_later(field, saved, using)
-
-
-def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:
-    """Number the rows whose column is NULL, all or those with these primary keys, in the order of their keys.
-
-    Each number is taken by `put_next_many`, with an idempotency token that is made from the row. So a row gets the same
-    number if this is repeated after a crash, in another process, or by two processes at once, as long as its scope
-    stays and the marker has not expired (7 days, `marker_seconds`). The sequence's own item names model, row and
-    database. A row that is deleted meanwhile leaves its number with that item.
-    Returns the numbers by primary key. Raises what `put_next_many` raises; rows before the error are numbered.
-    """
-    found: dict[Any, int] = {}
-    empty = field.model._base_manager.using(using).filter(**{field.name: None}).order_by("pk")
-    if keys is None:
-        while page := _number_page(field, empty, using):
-            found |= page
-    else:
-        for first in range(0, len(keys), ROWS_AT_ONCE):
-            found |= _number_page(field, empty.filter(pk__in=keys[first : first + ROWS_AT_ONCE]), using)
-    return found
-
-
-def _number_page(field: SequenceField, empty: models.QuerySet[Any], using: str) -> dict[Any, int]:
-    found: dict[Any, int] = {}
-    for (scope, day), rows in field.by_place(empty[:ROWS_AT_ONCE]).items():
-        items = [{"model": field.model._meta.label_lower, "row": str(row.pk), "database": using} for row in rows]
-        tokens = [_token(field, item) for item in items]
-        allocations = put_next_many(field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
-        numbers = {row.pk: allocation.value for row, allocation in zip(rows, allocations, strict=True)}
-        with transaction.atomic(using=using):
-            for key, number in numbers.items():
-                field.model._base_manager.using(using).filter(pk=key, **{field.name: None}).update(
-                    **{field.name: number}
-                )
-        found |= numbers
-    return found
-
-
-def _token(field: SequenceField, item: dict[str, str]) -> str:
-    """The idempotency token of a row: the same in every process, and short whatever the primary key is."""
-    return hashlib.sha256("\0".join([*item.values(), field.name]).encode()).hexdigest()
-
-
-def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
-    """Number rows of one database after the commit, and set the numbers on the objects."""
-    key = field.model._meta.pk.attname
-
-    def number() -> None:
-        numbers = number_rows(field, using=using, keys=[getattr(row, key) for row in rows])
-        for row in rows:
-            if getattr(row, key) in numbers:
-                setattr(row, field.attname, numbers[getattr(row, key)])
-
-    transaction.on_commit(number, using=using, robust=True)
-
-
 def _column(row: models.Model, name: str) -> str:
     return str(getattr(row._meta.get_field(name), "attname", name))
-
-
-@receiver(post_save)
-def _saved(instance: models.Model, *, created: bool, raw: bool, **_: Any) -> None:
-    """One receiver for all models: proxies and children of a model send this signal as themselves."""
-    if created and not raw:
-        number_on_commit(instance)
-
-
-@receiver(class_prepared)
-def _give_manager(sender: type[models.Model], **_: Any) -> None:
-    """Replace the manager that Django makes for a model without one."""
-    options = sender._meta
-    ours = any(isinstance(field, SequenceField) for field in options.local_fields)
-    if ours and [manager.auto_created for manager in options.local_managers] == [True]:
-        options.local_managers.clear()
-        manager = SequenceManager()
-        manager.auto_created = True
-        sender.add_to_class("objects", manager)

@@ -25,7 +25,7 @@ from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
 from rest_framework.serializers import ModelSerializer
 
-from sequences import fields, get_last_value, put_next_many
+from sequences import get_last_value, put_next_many
 from sequences.changes import advance
 from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceExhausted, SequenceUnavailable
 from sequences.fields import (
@@ -34,6 +34,7 @@ from sequences.fields import (
     SequenceQuerySet,
     number_on_commit,
     number_rows,
+    numbering,
     sequence_fields,
 )
 from tests import shop as shop_app
@@ -228,7 +229,7 @@ class TestOnCommit:
         field = the_field(model := model_with(sequence="invoices", scope="place", on_commit=True))
         with pytest.raises(InvalidScope, match="is numbered by 'place', which is empty"):
             field.pre_save(model(place=place), add=True)
-        assert field.pre_save(model(place=place), add=False) is None
+        assert field.pre_save(model(place=place), add=False) == models.F("number")
 
     def test_rows_whose_keys_are_unknown(self, shop: ModuleType) -> None:
         """Rows whose keys Django does not learn, as with ignore_conflicts, are left to `number_rows`."""
@@ -255,7 +256,7 @@ class TestOnCommit:
         def unavailable(*_: object, **__: object) -> None:
             raise SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0)
 
-        monkeypatch.setattr(fields, "put_next_many", unavailable)
+        monkeypatch.setattr(numbering, "put_next_many", unavailable)
         monkeypatch.setattr(logging.getLogger("django"), "propagate", True)
         with transaction.atomic():
             invoice = shop.Invoice.objects.create(customer="A")
@@ -299,18 +300,18 @@ class TestAfterACrash:
         put = put_next_many
 
         def while_another(*given: Any, **named: Any) -> Any:
-            monkeypatch.setattr(fields, "put_next_many", put)
+            monkeypatch.setattr(numbering, "put_next_many", put)
             number_rows(field)
             return put(*given, **named)
 
-        monkeypatch.setattr(fields, "put_next_many", while_another)
+        monkeypatch.setattr(numbering, "put_next_many", while_another)
         assert list(number_rows(field).values()) == [1]
         assert numbers(crashed.Invoice) == [1]
         assert get_last_value("invoices") == 1
 
     def test_a_crash_before_the_number(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         """Rows of a process that stopped right after its commit are numbered in order, each page in a transaction."""
-        monkeypatch.setattr(fields, "ROWS_AT_ONCE", 2)
+        monkeypatch.setattr(numbering, "ROWS_AT_ONCE", 2)
         with monkeypatch.context() as patch:
             patch.setattr(transaction, "on_commit", lambda *_, **__: None)
             shop.Invoice.objects.bulk_create([shop.Invoice(customer=str(index)) for index in range(5)])

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from sequences.fields import SequenceField
+from sequences.fields import SequenceField, SequenceTextField
 
 
 class Order(models.Model):
@@ -67,3 +67,24 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return f"receipt {self.number}"
+
+
+class Contract(models.Model):
+    """A row whose text begins with its year, and comes with the number."""
+
+    signed_on = models.DateField()
+    number = SequenceField(sequence="contracts", date="signed_on")
+    number_text = SequenceTextField(of="number")
+
+    def __str__(self) -> str:
+        return f"contract {self.number_text}"
+
+
+class Statement(models.Model):
+    """A row whose number and text follow the commit."""
+
+    text = SequenceTextField(of="number")
+    number = SequenceField(sequence="bills", on_commit=True)
+
+    def __str__(self) -> str:
+        return f"statement {self.text}"

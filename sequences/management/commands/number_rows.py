@@ -1,4 +1,4 @@
-"""`manage.py number_rows` numbers the rows that a crash after the commit left without a number."""
+"""`manage.py number_rows` gives rows what they lack: numbers after a crash, and texts that are newer than the rows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, models
 
 from sequences.exceptions import SequenceError
-from sequences.fields import SequenceField, number_rows
+from sequences.fields import SequenceField, number_rows, write_texts
 
 __all__ = ["Command"]
 
 
 class Command(BaseCommand):
-    help = "Numbers the rows of models with SequenceField(on_commit=True) that have no number yet. Safe to run again."
+    help = (
+        "Numbers the rows of models with SequenceField(on_commit=True) that have no number yet, and writes the missing "
+        "texts of a SequenceTextField. Safe to run again."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("models", nargs="*", help="such as shop.Invoice; without it, all of them")
@@ -27,17 +30,20 @@ class Command(BaseCommand):
             chosen = [apps.get_model(label) for label in options["models"]] or apps.get_models()
         except (LookupError, ValueError) as error:
             raise CommandError(f"{error} Name models as shop.Invoice.") from error
-        for field in _waiting(chosen):
+        for field in _fields(chosen):
             try:
-                numbers = number_rows(field, using=options["database"])
+                self._complete(field, options["database"])
             except SequenceError as error:
                 raise CommandError(f"{field}: {error}") from error
-            self.stdout.write(f"{field}: {len(numbers)} rows numbered")
+
+    def _complete(self, field: SequenceField, using: str) -> None:
+        if field.on_commit:
+            self.stdout.write(f"{field}: {len(number_rows(field, using=using))} rows numbered")
+        if written := write_texts(field, using=using):
+            self.stdout.write(f"{field}: {written} texts written")
 
 
-def _waiting(chosen: list[type[models.Model]]) -> Iterator[SequenceField]:
-    """The fields that wait for a commit, each at the model that declares it."""
+def _fields(chosen: list[type[models.Model]]) -> Iterator[SequenceField]:
+    """The fields with numbers, each at the model that declares it."""
     for model in chosen:
-        for field in model._meta.local_fields:
-            if isinstance(field, SequenceField) and field.on_commit:
-                yield field
+        yield from (field for field in model._meta.local_fields if isinstance(field, SequenceField))

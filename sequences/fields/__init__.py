@@ -1,0 +1,54 @@
+"""Numbers in ordinary Django models: a field that fills itself, before the row is saved or after it is committed.
+
+The rows are in Django's database, the counter is in DynamoDB, and no transaction spans both. `SequenceField` therefore
+takes its number first, and a rollback leaves a gap. With `on_commit=True` the row comes first, and gets its number by
+`number_on_commit` when it can no longer be rolled back. `number_rows` numbers what a crash left behind.
+`SequenceTextField` keeps the text of a number beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.signals import class_prepared, post_save
+from django.dispatch import receiver
+
+from .admin import SearchByText
+from .numbering import number_on_commit, number_rows, write_texts
+from .querysets import SequenceManager, SequenceQuerySet
+from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields
+from .text_field import SequenceTextField, text_fields
+
+__all__ = [
+    "LARGEST_NUMBER",
+    "SearchByText",
+    "SequenceField",
+    "SequenceManager",
+    "SequenceQuerySet",
+    "SequenceTextField",
+    "number_on_commit",
+    "number_rows",
+    "sequence_fields",
+    "text_fields",
+    "write_texts",
+]
+
+
+@receiver(post_save)
+def _saved(instance: models.Model, *, created: bool, raw: bool, **_: Any) -> None:
+    """One receiver for all models: proxies and children of a model send this signal as themselves."""
+    if created and not raw:
+        number_on_commit(instance)
+
+
+@receiver(class_prepared)
+def _give_manager(sender: type[models.Model], **_: Any) -> None:
+    """Replace the manager that Django makes for a model without one."""
+    options = sender._meta
+    ours = any(isinstance(field, SequenceField) for field in options.local_fields)
+    if ours and [manager.auto_created for manager in options.local_managers] == [True]:
+        options.local_managers.clear()
+        manager = SequenceManager()
+        manager.auto_created = True
+        sender.add_to_class("objects", manager)

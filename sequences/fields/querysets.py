@@ -1,0 +1,71 @@
+"""What a model with a sequence field has as `objects`: numbers in bulk, and rows found by their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
+
+from ..exceptions import InvalidText
+from ..services.texts import parse
+from .numbering import number_on_commit
+from .sequence_field import sequence_fields
+from .text_field import SequenceTextField, text_fields
+
+__all__ = ["SequenceManager", "SequenceQuerySet"]
+
+
+class SequenceQuerySet(models.QuerySet[Any]):
+    """Rows whose sequence fields `bulk_create` fills: all numbers of a scope by one request."""
+
+    numbers_in_bulk = True  # what the system checks look for
+
+    def bulk_create(self, objs: Iterable[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        """As Django's. Rows that `ignore_conflicts` drops leave gaps.
+
+        With `ignore_conflicts` Django does not learn the keys that the database makes. Rows that are numbered when they
+        are committed are then left to `number_rows`.
+        """
+        rows = list(objs)
+        for field in sequence_fields(self.model):
+            if not field.on_commit:
+                field.fill(rows)
+        created = super().bulk_create(rows, *args, **kwargs)
+        number_on_commit(*created)
+        return created
+
+    def get_by_text(self, text: str, field: str | None = None) -> Any:
+        """The row with the number that a person types, as "inv 2026 42" for INV-2026-000042.
+
+        It is read as `parse` does, by the FORMAT of today. A text that an earlier FORMAT wrote is found as it is
+        stored. `field` names the `SequenceTextField`, if the model has several. Cost: one SQL query and no request.
+        Raises the model's DoesNotExist; InvalidText for what is neither of this form nor stored, which says what is
+        wrong; MultipleObjectsReturned if the texts are not unique; and FieldDoesNotExist.
+        """
+        column, wrong = _text_field(self.model, field), None
+        typed = {str(text).strip()}
+        try:
+            typed.add(parse(text, column.number.sequence).text)
+        except InvalidText as error:
+            wrong = error
+        try:
+            return self.get(**{f"{column.name}__in": typed})
+        except self.model.DoesNotExist:
+            if wrong:
+                raise wrong from None
+            raise
+
+
+class SequenceManager(models.Manager.from_queryset(SequenceQuerySet)):  # type: ignore[misc]
+    """What a model with a sequence field gets as `objects`, if it has no manager of its own."""
+
+
+def _text_field(model: type[models.Model], name: str | None) -> SequenceTextField:
+    """The field with the texts of a model, or the one of this name."""
+    found = [field for field in text_fields(model) if name in (None, field.name)]
+    if len(found) != 1:
+        known = ", ".join(field.name for field in text_fields(model)) or "none"
+        raise FieldDoesNotExist(f"Name one SequenceTextField of {model._meta.label}; it has {known}.")
+    return found[0]

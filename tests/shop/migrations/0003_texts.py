@@ -1,0 +1,27 @@
+from django.db import migrations, models
+
+import sequences.fields
+
+
+class Migration(migrations.Migration):
+    dependencies = [("shop", "0002_seed_orders")]
+
+    operations = [
+        migrations.CreateModel(
+            name="Contract",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("signed_on", models.DateField()),
+                ("number", sequences.fields.SequenceField(date="signed_on", sequence="contracts")),
+                ("number_text", sequences.fields.SequenceTextField(max_length=255, of="number", unique=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Statement",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("text", sequences.fields.SequenceTextField(max_length=255, of="number", unique=True)),
+                ("number", sequences.fields.SequenceField(on_commit=True, sequence="bills")),
+            ],
+        ),
+    ]
