@@ -13,7 +13,6 @@ from sequences import dynamodb
 from sequences.commit import host_memory
 from sequences.ops.tables import create_tables
 from sequences.testing import engine_at
-from tickets.sales import store as sales
 from tickets.store.members import accesses
 from tickets.store.places import renames
 
@@ -45,7 +44,6 @@ class KeptTables:
             memory.view[:] = bytes(host_memory.BYTES)
         accesses.forget()
         renames.forget()
-        sales._years_stored.clear()
 
     def _make(self) -> None:
         """Make the tables that are missing."""

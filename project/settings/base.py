@@ -49,7 +49,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
             "counter_table": "sales",
             "text_name": "text",
             "ignore_in_repeat": ["created_at"],
-            "scopes": "tickets.sales.selectors.list_order_scopes",
         },
     },
     "invoices": {
@@ -60,7 +59,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {
             "counter_table": "sales",
             "text_name": "text",
-            "scopes": "tickets.sales.selectors.list_invoice_scopes",
         },
     },
 }

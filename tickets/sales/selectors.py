@@ -190,20 +190,3 @@ def _explained(gap: Missing, skips: Iterable[Skipped]) -> Iterator[Missing | Ski
             first = end + 1
     if first <= gap.last:
         yield Missing(first=first, last=gap.last)
-
-
-def list_order_scopes(cursor: str | None, limit: int) -> tuple[list[None], None]:
-    """The scopes of the sequence "orders": it counts as a whole."""
-    return [None], None
-
-
-def list_invoice_scopes(cursor: str | None, limit: int, period: str = "") -> tuple[list[tuple[None, str]], str | None]:
-    """The scopes of the sequence "invoices": one page of years, newest first, and the cursor of the next page.
-
-    With `period` only that year.
-    """
-    if period:
-        return [(None, period)], None
-    found = store.find_years(position_of(cursor, store.YEARS), limit)
-    page = page_of(found, store.YEARS, lambda row: (None, str(row["sk"])))
-    return list(page.results), page.next_cursor

@@ -79,7 +79,6 @@ def issue_invoice(
     if issued := _issued_before(order, token, day if date else None):
         return issued
     _require_issuable(order, version)
-    store.require_year(day.year)
     row = store.invoice_row(order, day=day, at=timezone.now(), by=by)
     try:
         allocation = put_next(INVOICES, row, date=day, also=[store.issuing(order, year=day.year, token=token)])

@@ -2,7 +2,6 @@
 
     ("orders##", 1001)         order ORD-1001; `sequences.put_next` stores it under the next number
     ("invoices#2026##", 42)    the 42nd invoice of 2026; `sequences.put_next` stores it when a draft is issued
-    ("#years", 2026)           the years that may have invoices
 
 The counters and markers are in the same table, so that a restore of it is consistent. No row is ever deleted. An
 order's row has its `draft`, all invoices that were `issued`, and `invoice`, the text of the one in force:
@@ -24,8 +23,6 @@ from sequences.exceptions import WriteCancelled
 from sequences.storage import (
     marshal,
     new_token,
-    put_if_absent,
-    table_name,
     transaction,
     unmarshal,
     update_version,
@@ -40,7 +37,6 @@ from tickets.types import Stored, Void
 
 TABLE = "sales"
 ORDERS = "orders##"
-YEARS = "#years"
 # The attributes in lists, and all attributes.
 ORDER_SUMMARY = (
     "text",
@@ -59,7 +55,6 @@ ORDER = (*ORDER_SUMMARY, "lines")
 INVOICE = (*INVOICE_SUMMARY, "lines")
 
 _rows = Rows(TABLE)
-_years_stored: set[tuple[str, int]] = set()  # by this process, in each table
 
 
 def find_order(number: int) -> Order | None:
@@ -103,25 +98,6 @@ def search_invoices(
     return _search(
         invoices_of(year), at, limit, attributes, lambda row: is_invoice(row) and where.wants(invoice_from_row(row))
     )
-
-
-def find_years(at: Position | None, limit: int) -> Slice:
-    """The years that may have invoices, newest first. One query."""
-    return _rows.query(YEARS, (), at=at, limit=limit, newest_first=True)
-
-
-def require_year(year: int) -> None:
-    """Store the row of a year, so that audits find it. One write for each year and process."""
-    place = (table_name(TABLE), year)
-    if place in _years_stored:
-        return
-    token = new_token()
-    request = put_if_absent(_rows.schema, marshal({"pk": YEARS, "sk": year, "token": token}))
-    try:
-        write_once("put_item", request, token=token)
-    except WriteCancelled as cancelled:
-        _found(cancelled)  # another process was first
-    _years_stored.add(place)
 
 
 def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
