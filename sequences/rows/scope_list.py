@@ -32,6 +32,7 @@ class ScopeList:
         self.keep = keep and history.is_apart
         self._history = history
         self._listed: LRU[bool] = LRU(SCOPES_CHECKED)
+        self._has_told = False
 
     def forget(self) -> None:
         """Look for every scope again."""
@@ -42,14 +43,16 @@ class ScopeList:
 
         Costs one request and one write unit once in the life of a scope, and one request and half a read unit in each
         other process that stores a value. A table that is missing, or refused to this role, makes no write of a value
-        fail: it is logged. Raises NotWritten and OutcomeUnknown, after which it is tried again.
+        fail: it is logged once. Raises NotWritten and OutcomeUnknown, after which it is tried again.
         """
         if not self.keep or self._listed.get(scope):
             return
         try:
             charged.charge(**self.put(scope, send, is_new=is_new))
         except StorageRefused as error:
-            logger.warning("sequence %s: the scope %r is not in its list: %s", self._history.alias, scope, error)
+            if not self._has_told:
+                self._has_told = True
+                logger.warning("sequence %s: the scope %r is not in its list: %s", self._history.alias, scope, error)
         self._listed.put(scope, True)
 
     def put(self, scope: Scope, send: Send, *, is_new: bool = False) -> dict[str, float]:
