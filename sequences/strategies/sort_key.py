@@ -53,7 +53,8 @@ class SortKeyMaximum(Strategy):
     charged for the whole last item, though it reads only its key: 1 read unit for each 4 KB, so 5 for 20 KB.
     In a group: 1/n requests and 2 write units a KB. With an idempotency token: 2 write units a KB, and 2 for the
     marker. A scope is listed once in its life, for one request and 1 write unit more; each other process looks for it
-    there, once, for half a read unit (see `ScopeList`). While hosts race at the scope, 2 write units more for each write (see `host_queue`).
+    there, once, for half a read unit (see `ScopeList`). While hosts race at the scope, 2 write units more for each
+    write (see `host_queue`).
 
     With `OPTIONS={"time_name": "created_at"}`, the attribute in which the items have the time of their making as an ISO
     text or as seconds since 1970, `rates_of` knows how fast the numbers are given.
