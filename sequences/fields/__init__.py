@@ -15,7 +15,7 @@ from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
 from .admin import SearchByText
-from .numbering import number_on_commit, number_rows, write_texts
+from .numbering import count_on_commit, number_on_commit, number_rows, write_texts
 from .querysets import SequenceManager, SequenceQuerySet
 from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields
 from .text_field import SequenceTextField, text_fields
@@ -36,9 +36,11 @@ __all__ = [
 
 
 @receiver(post_save)
-def _saved(instance: models.Model, *, created: bool, raw: bool, **_: Any) -> None:
+def _saved(instance: models.Model, *, created: bool, raw: bool, using: str, **_: Any) -> None:
     """One receiver for all models: proxies and children of a model send this signal as themselves."""
-    if created and not raw:
+    if raw:
+        count_on_commit(instance, using)
+    elif created:
         number_on_commit(instance)
 
 

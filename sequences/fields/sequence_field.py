@@ -15,6 +15,7 @@ from ..exceptions import InvalidPeriod, InvalidScope, SequenceExhausted
 from ..registry import strategies
 from ..services import get_next_values
 from .checks import CheckedField
+from .given import count_past
 from .text_field import SequenceTextField, text_fields
 
 __all__ = ["LARGEST_NUMBER", "Place", "SequenceField", "sequence_fields"]
@@ -33,7 +34,9 @@ class SequenceField(CheckedField):
     number right after that (see `number_on_commit`).
 
     A number is given once, and follows time within its scope, as the strategy of the sequence guarantees. A value that
-    is set before the save is kept, and takes none. After a failed save the object keeps its number for the next try.
+    is set before the save or that a fixture brings is kept, takes none, and moves the counter past it (see
+    `given.count_past`), but not with `on_commit=True`. After a failed save the object keeps its number for the next
+    try.
     The field is not editable: forms leave it out, REST serializers only read it, and the administration shows it in
     `readonly_fields`.
 
@@ -42,8 +45,9 @@ class SequenceField(CheckedField):
     with a PERIOD; without it, a row is numbered in the period of today. Two periods have the same numbers: a
     `SequenceTextField` beside this one keeps which of them a row has.
 
-    Cost: one request a row. `bulk_create` takes the numbers of all its rows by one request for each scope and date,
-    with the manager that a model without one of its own gets; build your own from `SequenceQuerySet`.
+    Cost: one request a row; two for a row that brings a number above all that this host knows to be given.
+    `bulk_create` takes the numbers of all its rows by one request for each scope and date, with the manager that a
+    model without one of its own gets; build your own from `SequenceQuerySet`.
     Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, SequenceExhausted for a number of
     more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E105, W101 to W103) find
     wrong arguments before that.
@@ -110,15 +114,42 @@ class SequenceField(CheckedField):
         return F(self.name) if number is None and self.on_commit and not add else number
 
     def fill(self, rows: Iterable[models.Model]) -> None:
-        """Give each row without a number the next one of its scope, by one request for each scope and date."""
+        """Give each row without a number the next one of its scope, by one request for each scope and date.
+
+        First the counters move past the numbers that the other rows bring.
+        """
         empty: list[models.Model] = []
+        given: list[models.Model] = []
         for row in rows:
-            if getattr(row, self.attname) is None:
+            number = getattr(row, self.attname)
+            if number is None:
                 empty.append(row)
-            else:
-                self.write_texts(row)
+            elif not hasattr(number, "resolve_expression"):  # the database alone knows the number of an expression
+                given.append(row)
+        self.count_past(given)
+        for row in given:
+            self.write_texts(row)
         for place, members in self.by_place(empty).items():
             self._take(place, members)
+
+    def count_past(self, rows: Iterable[models.Model]) -> None:
+        """Move the counters past the numbers that rows bring (see `given`): once for each scope, date and object."""
+        for (scope, day), members in self.by_place(row for row in rows if not self._is_counted(row)).items():
+            highest = max(map(self._number, members))
+            count_past(self.sequence, scope, day, highest, str(self))
+            for row in members:
+                self._note(row)
+
+    def _number(self, row: models.Model) -> int:
+        number: int = self.get_prep_value(getattr(row, self.attname))
+        return number
+
+    def _note(self, row: models.Model) -> None:
+        """Remember that the counter is past this number, so that a second save of the object asks nothing."""
+        row.__dict__[f"_{self.attname}_counted"] = self._number(row)
+
+    def _is_counted(self, row: models.Model) -> bool:
+        return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
 
     def _take(self, place: Place, rows: list[models.Model]) -> None:
         scope, day = self.dated(place)
@@ -130,6 +161,7 @@ class SequenceField(CheckedField):
             )
         for row, value in zip(rows, values, strict=True):
             setattr(row, self.attname, value)
+            self._note(row)
             self.write_texts(row, (scope, day))
 
     def dated(self, place: Place) -> Place:
@@ -145,7 +177,7 @@ class SequenceField(CheckedField):
             return
         scope, day = place or self.place_of(row)
         naming = strategies[self.sequence].naming
-        written = naming.text(self.to_python(getattr(row, self.attname)), *naming.dated(scope, day))
+        written = naming.text(self._number(row), *naming.dated(scope, day))
         for text in empty:
             setattr(row, text.attname, written)
 

@@ -15,6 +15,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.db import connection, models
 from django.db.migrations.state import ProjectState
+from django.db.models import Value
 from django.test.utils import isolate_apps
 from pytest_django import Settings
 
@@ -97,13 +98,13 @@ def from_django_sequences(shop: ModuleType) -> None:
 
 def from_max_plus_one(shop: ModuleType) -> None:
     """Leave rows that were numbered without a sequence."""
-    order = shop.Order.objects.create(customer="A", number=5000)
-    shop.Delivery.objects.create(order=order, number=9)
+    order = shop.Order.objects.create(customer="A", number=Value(5000))
+    shop.Delivery.objects.create(order=order, number=Value(9))
 
 
 def from_postgresql(shop: ModuleType) -> None:
     """Leave a relation that can be read as a sequence of PostgreSQL, ahead of its column."""
-    shop.Order.objects.create(customer="A", number=4999)
+    shop.Order.objects.create(customer="A", number=Value(4999))
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE shop_order_number_seq (last_value bigint)")
         cursor.execute("INSERT INTO shop_order_number_seq VALUES (5000)")

@@ -1,4 +1,7 @@
-"""Sequences that are put past the numbers of a column: by a migration, and by a command that also proves it."""
+"""Sequences that are put past the numbers of a column: by a migration, and by a command that also proves it.
+
+The rows get their numbers from the database, as `Value`: a number that is set on an object moves the counter by itself.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations import Migration
 from django.db.migrations.state import ProjectState
+from django.db.models import Value
 from pytest_django import Settings
 
 from sequences import get_last_value, put_next
@@ -42,16 +46,16 @@ class TestMigration:
     def test_new_rows_come_after_the_old_ones(self, shop: ModuleType) -> None:
         """After the migration each counter is past the numbers of its column, in each scope."""
         call_command("migrate", "shop", "0001", verbosity=0)
-        orders = [shop.Order.objects.create(customer="A", number=number) for number in (5000, 17)]
+        orders = [shop.Order.objects.create(customer="A", number=Value(number)) for number in (5000, 17)]
         for order, number in zip([*orders, orders[0]], (7, 3, 2), strict=True):
-            shop.Delivery.objects.create(order=order, number=number)
+            shop.Delivery.objects.create(order=order, number=Value(number))
         call_command("migrate", "shop", verbosity=0)
         assert shop.Order.objects.create(customer="B").number == 5001
         assert [shop.Delivery.objects.create(order=order).number for order in orders] == [8, 4]
 
     def test_backwards_and_again(self, shop: ModuleType) -> None:
         """Backwards nothing happens, and the next time the counter does not go back."""
-        order = shop.Order.objects.create(customer="A", number=5000)
+        order = shop.Order.objects.create(customer="A", number=Value(5000))
         for target in ("0001", "0002"):
             call_command("migrate", "shop", target, verbosity=0)
         order.delete()
@@ -68,25 +72,25 @@ class TestMigration:
     @pytest.mark.parametrize("scope", [None, "customer", customer_of])
     def test_numbers_below_zero(self, shop: ModuleType, scope: Any) -> None:
         """Every sequence begins above the numbers below 0, so they are left out, in each scope."""
-        shop.Order.objects.create(customer="A", number=-1)
+        shop.Order.objects.create(customer="A", number=Value(-1))
         apply(SeedSequence("deliveries", "order", "number", scope=scope))
         assert get_last_value("deliveries", scope=scope and "A") is None
 
     def test_number_zero(self, shop: ModuleType) -> None:
         """A sequence may begin with 0, so a column that holds it counts."""
-        shop.Order.objects.create(customer="A", number=0)
+        shop.Order.objects.create(customer="A", number=Value(0))
         assert list(highest_numbers(shop.Order.objects.all(), "number", None)) == [(None, 0)]
 
     def test_rows_without_a_scope(self, shop: ModuleType) -> None:
         """Rows whose scope is empty are left out: no row is numbered there."""
         for number, customer in ((5, ""), (9, "B")):
-            shop.Order.objects.create(number=number, customer=customer)
+            shop.Order.objects.create(number=Value(number), customer=customer)
         apply(SeedSequence("deliveries", "order", "number", scope="customer"))
         assert get_last_value("deliveries", scope="B") == 9
 
     def test_sqlmigrate(self, shop: ModuleType) -> None:
         """`sqlmigrate` prints what the migration does, and does nothing."""
-        shop.Order.objects.create(customer="A", number=5000)
+        shop.Order.objects.create(customer="A", number=Value(5000))
         printed = written("sqlmigrate", "shop", "0002")
         assert "-- Put the sequence 'orders' past the numbers in Order.number\n" in printed
         assert "Delivery.number, in each scope" in printed
@@ -94,7 +98,7 @@ class TestMigration:
 
     def test_a_router_that_keeps_the_app_away(self, shop: ModuleType, settings: Settings) -> None:
         """On a database to which the model does not migrate, nothing is done."""
-        shop.Order.objects.create(customer="A", number=5)
+        shop.Order.objects.create(customer="A", number=Value(5))
         settings.DATABASE_ROUTERS = [f"{__name__}.NoShop"]
         apply(SeedSequence("deliveries", "order", "number"))
         assert get_last_value("deliveries") is None
@@ -102,19 +106,19 @@ class TestMigration:
     def test_a_function_as_scope(self, shop: ModuleType) -> None:
         """Rows whose scope a function tells are read one by one."""
         for number, customer in ((5, "A"), (9, "B"), (3, "A")):
-            shop.Order.objects.create(number=number, customer=customer)
+            shop.Order.objects.create(number=Value(number), customer=customer)
         apply(SeedSequence("deliveries", "order", "number", scope=customer_of))
         assert [get_last_value("deliveries", scope=scope) for scope in "AB"] == [5, 9]
 
     def test_a_strategy_without_a_counter(self, shop: ModuleType) -> None:
         """A sequence of SortKeyMaximum goes on after the column, too."""
-        shop.Order.objects.create(customer="A", number=5)
+        shop.Order.objects.create(customer="A", number=Value(5))
         apply(SeedSequence("receipts", "order", "number"))
         assert put_next("receipts", {}).value == 6
 
     def test_the_history_tells_of_it(self, shop: ModuleType) -> None:
         """The history says which migration has seeded the sequence; one that found nothing to do says nothing."""
-        shop.Order.objects.create(customer="A", number=5000)
+        shop.Order.objects.create(customer="A", number=Value(5000))
         for _ in range(2):
             apply(SeedSequence("orders", "order", "number"))
         ((change,), _) = history("orders")
@@ -139,15 +143,15 @@ class TestMigration:
 class TestCommand:
     def test_it_seeds_each_scope(self, shop: ModuleType) -> None:
         """The command puts the sequence of a SequenceField past its column, in each scope."""
-        order = shop.Order.objects.create(customer="A", number=5000)
-        shop.Delivery.objects.create(order=order, number=9)
+        order = shop.Order.objects.create(customer="A", number=Value(5000))
+        shop.Delivery.objects.create(order=order, number=Value(9))
         assert "orders without scope: seed from nothing to 5000, by ana at " in seed("orders", "shop.Order.number")
         seed("deliveries", "shop.Delivery.number")
         assert shop.Delivery.objects.create(order=order).number == 10
 
     def test_it_proves_that_a_sequence_is_past_its_column(self, shop: ModuleType) -> None:
         """With --check it moves nothing, and fails if a next number is not above the column."""
-        shop.Order.objects.create(customer="A", number=5000)
+        shop.Order.objects.create(customer="A", number=Value(5000))
         with pytest.raises(CommandError, match=r"not past their numbers: 1\. Run this without --check\."):
             seed("orders", "shop.Order.number", "--check")
         assert get_last_value("orders") is None

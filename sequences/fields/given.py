@@ -1,0 +1,57 @@
+"""Numbers that a sequence did not give, because somebody set or imported them: the counter moves past them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from django.utils.module_loading import import_string
+
+from ..registry import strategies
+from ..rows.lru import LRU
+from ..strategies import Strategy
+from ..strategies.counter_strategy import advance_to
+from ..types import Scope, parted
+
+__all__ = ["count_past"]
+
+_cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int]]] = WeakKeyDictionary()
+"""Up to which value a strategy with blocks gives nothing any more, in each scope that was seeded here, and in which
+life of its tables."""
+
+
+def count_past(sequence: str, scope: str | None, day: datetime.date | None, number: int, who: str) -> None:
+    """Make sure that no later value of a scope is this number, or one below it.
+
+    A number below START, above MAXIMUM, or that this host knows to be given takes nothing. Else the counter is read (1
+    read unit) and, if it is lower, moved by one write (1 write unit). That is no line in the history of changes: the
+    row says what became of the number, and an import would bring thousands.
+
+    Other processes may hold blocks with the number in them (`BlockAllocator`), and a line in the history is what makes
+    them drop these. So there it is the guarded change `seed`, with its cost; until `watch_seconds` are over, another
+    process may still give the number, and the constraint of the column refuses one of the two rows.
+    Raises SequenceFrozen, SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
+    """
+    strategy = strategies[sequence]
+    counted, _ = strategy.naming.dated(scope, day)
+    if not strategy.numbers.start <= number <= strategy.numbers.maximum or number <= _known(strategy, counted):
+        return
+    if strategy.ordered_across_processes:
+        advance_to(strategy, counted, number)
+        return
+    seed = import_string("sequences.changes.seed")  # by its name: changes ask audits, and these read our columns
+    period = parted(counted)[1] or None
+    (change,) = seed(sequence, number, scope=scope, period=period, by=who, reason="a number that was set by hand")
+    _cleared.setdefault(strategy, LRU()).put(counted, (strategy.lives.current, change.after))
+
+
+def _known(strategy: Strategy, scope: Scope) -> int:
+    """Up to which value a scope gives nothing any more, as far as this host knows."""
+    known: int | None
+    if strategy.ordered_across_processes:
+        known = strategy.evidence.known(scope) if strategy.evidence else None
+    else:  # what is reserved in a block is known, and may still be given
+        lives, known = _cleared.get(strategy, LRU()).get(scope) or ((), None)
+        known = known if strategy.lives.are_still(lives) else None
+    return strategy.numbers.before_start if known is None else known

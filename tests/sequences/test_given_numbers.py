@@ -1,0 +1,195 @@
+"""Numbers that are set by hand or imported: the counter moves past them, so that no later row collides with one."""
+
+from __future__ import annotations
+
+import datetime
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.serializers import deserialize
+from django.db import transaction
+from django.db.models import Value
+from pytest_django import Settings
+
+from sequences import dynamodb, get_last_value, get_next_value
+from sequences.changes import freeze, history
+from sequences.exceptions import InvalidScope, SequenceFrozen
+from sequences.fields import sequence_fields
+from sequences.registry import strategies
+from tests import shop as shop_app
+from tests.sequences.support import tapped
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def numbers(model: Any) -> list[Any]:
+    """The numbers of all rows, in the order in which the rows were made."""
+    return list(model._base_manager.order_by("pk").values_list("number", flat=True))
+
+
+def load(*rows: dict[str, Any]) -> None:
+    """Load rows as `loaddata` does: in one transaction."""
+    with transaction.atomic():
+        for loaded in deserialize("python", rows):
+            loaded.save()
+
+
+def order(number: Any, pk: int | None = None) -> dict[str, Any]:
+    """An order in a fixture."""
+    return {"model": "shop.order", "pk": pk, "fields": {"customer": "A", "number": number}}
+
+
+class TestByHand:
+    def test_the_next_rows_come_after_it(self, shop: ModuleType) -> None:
+        """Numbers that somebody uses ahead of the sequence are not given again."""
+        shop.Order.objects.create(customer="A")
+        for number in (1002, 1003, 1004, 1005, 1006):
+            shop.Order.objects.create(customer="import", number=number)
+        assert [shop.Order.objects.create(customer="B").number for _ in range(2)] == [1007, 1008]
+
+    def test_what_it_costs(self, shop: ModuleType) -> None:
+        """A number above all that are known costs a read and a write, and another one nothing."""
+        made = shop.Order.objects.create(customer="A")
+        with tapped() as wire:
+            row = shop.Order.objects.create(customer="A", number=5000)
+        assert wire.operations == ["GetItem", "UpdateItem"]
+        with tapped() as wire:
+            row.save()
+            shop.Order.objects.create(customer="A", number="4000")
+            shop.Order.objects.create(customer="A", number=-5)
+            made.number, made.pk = 4999, None
+            made.save()
+        assert wire.sent == []
+        assert get_last_value("orders") == 5000
+
+    def test_a_process_that_knows_nothing(self, alone_on_its_host: None, shop: ModuleType) -> None:
+        """A number below the counter costs one read where the counter is not known, and moves nothing."""
+        shop.Order.objects.create(customer="A")
+        shop.Order.objects.all().delete()
+        strategies["orders"].forget()
+        with tapped() as wire:
+            for number in (1000, 1001):
+                shop.Order.objects.create(customer="A", number=number)
+        assert wire.operations == ["GetItem"]
+        assert get_last_value("orders") == 1001
+
+    def test_in_its_scope_and_period(self, shop: ModuleType) -> None:
+        """Only the counter of the row's scope moves, or that of its period."""
+        orders = shop.Order.objects.bulk_create([shop.Order(customer="A"), shop.Order(customer="B")])
+        shop.Delivery.objects.create(order=orders[0], number=9)
+        assert [shop.Delivery.objects.create(order=each).number for each in orders] == [10, 1]
+        shop.Contract.objects.create(signed_on=datetime.date(2025, 6, 1), number=9)
+        days = (datetime.date(2025, 7, 1), datetime.date(2026, 7, 1))
+        assert [shop.Contract.objects.create(signed_on=day).number for day in days] == [10, 1]
+
+    def test_bulk_create(self, shop: ModuleType) -> None:
+        """The highest of the rows counts, before the others take theirs: none of them collides."""
+        shop.Order.objects.create(customer="A")
+        given = [shop.Order(customer="A", number=number) for number in (1002, 1005, 1003)]
+        with tapped() as wire:
+            shop.Order.objects.bulk_create([shop.Order(customer="B"), *given])
+        assert wire.operations == ["GetItem", "UpdateItem", "UpdateItem"]
+        assert numbers(shop.Order) == [1001, 1006, 1002, 1005, 1003]
+
+    def test_a_failed_save_is_tried_again(self, shop: ModuleType, settings: Settings) -> None:
+        """The number that an object got from the sequence is none that was set."""
+        settings.SEQUENCES = with_blocks()
+        row = shop.Order(customer="A")
+        (field,) = sequence_fields(shop.Order)
+        field.pre_save(row, add=True)
+        with tapped() as wire:
+            row.save()
+        assert wire.sent == []
+
+    def test_a_number_that_the_sequence_never_reaches(self, shop: ModuleType, settings: Settings) -> None:
+        """A number above MAXIMUM is in the way of none, and does not use the sequence up."""
+        settings.SEQUENCES = {**shop_app.SEQUENCES, "orders": {**shop_app.SEQUENCES["orders"], "MAXIMUM": 2000}}
+        shop.Order.objects.create(customer="A", number=900_000)
+        assert shop.Order.objects.create(customer="B").number == 1001
+
+    def test_an_expression(self, shop: ModuleType) -> None:
+        """A number that the database computes is not known, and moves nothing."""
+        shop.Order.objects.create(customer="A", number=Value(5000))
+        assert get_last_value("orders") is None
+        assert numbers(shop.Order) == [5000]
+
+    def test_refused(self, shop: ModuleType) -> None:
+        """What cannot be counted past is not stored: in a scope that is frozen, and in none."""
+        shop.Order.objects.create(customer="A")
+        freeze("orders", by="tests", reason="the books are closed")
+        with pytest.raises(SequenceFrozen):
+            shop.Order.objects.create(customer="A", number=5000)
+        with pytest.raises(InvalidScope):
+            shop.Delivery.objects.create(number=5)
+        assert numbers(shop.Order) == [1001]
+
+
+def with_blocks() -> dict[str, Any]:
+    """The sequences of the shop, with orders from blocks."""
+    return {**shop_app.SEQUENCES, "orders": {"STRATEGY": "sequences.strategies.block.BlockAllocator", "START": 1001}}
+
+
+class TestBlocks:
+    @pytest.fixture(autouse=True)
+    def _blocks(self, shop: ModuleType, settings: Settings) -> None:
+        """Orders are numbered from blocks of a hundred."""
+        settings.SEQUENCES = with_blocks()
+
+    def test_a_number_within_a_block(self, shop: ModuleType) -> None:
+        """A number of the block that this process holds is not given by it."""
+        shop.Order.objects.create(customer="A")
+        shop.Order.objects.create(customer="import", number=1002)
+        assert shop.Order.objects.create(customer="B").number > 1002
+
+    def test_other_processes_learn_of_it(self, shop: ModuleType) -> None:
+        """A line in the history makes other processes drop their blocks; a second number below needs none."""
+        get_next_value("orders")
+        shop.Order.objects.create(customer="import", number=1050)
+        with tapped() as wire:
+            shop.Order.objects.create(customer="import", number=1049)
+        assert wire.sent == []
+        ((line,), _) = history("orders")
+        assert (line.kind, line.by, line.reason) == ("seed", "shop.Order.number", "a number that was set by hand")
+
+    def test_tables_that_were_made_anew(self, shop: ModuleType) -> None:
+        """What is remembered of tables that are gone does not count."""
+        shop.Order.objects.create(customer="import", number=1050)
+        for table in (dynamodb.table_name("sequences"), dynamodb.table_name("sequence_items")):
+            dynamodb.delete_table(table)
+        call_command("create_tables", verbosity=0)
+        assert get_next_value("orders") == 1001
+        shop.Order.objects.create(customer="import", number=1049)
+        assert get_next_value("orders") > 1049
+
+
+class TestFixtures:
+    def test_the_counter_is_past_a_fixture(self, shop: ModuleType) -> None:
+        """After the commit the counter is past the highest number, by two requests for all rows."""
+        shop.Order.objects.create(customer="A")
+        with tapped() as wire:
+            load(*[order(number) for number in range(1002, 1012)])
+        assert wire.operations == ["GetItem", "UpdateItem"]
+        assert shop.Order.objects.create(customer="B").number == 1012
+
+    def test_rows_that_are_named_before_they_come(self, shop: ModuleType) -> None:
+        """A scope by a row that comes later in the fixture counts, too."""
+        delivery = {"model": "shop.delivery", "pk": 1, "fields": {"order": 77, "number": 5}}
+        load(delivery, order(3, pk=77))
+        assert shop.Delivery.objects.create(order_id=77).number == 6
+        assert get_last_value("orders") is None
+
+    def test_without_a_transaction(self, shop: ModuleType) -> None:
+        """A row that is loaded alone counts at once; one that is loaded again counts by its new number."""
+        for number in (2000, 2001):
+            for loaded in deserialize("python", [order(number, pk=5)]):
+                loaded.save()
+        assert get_last_value("orders") == 2001
+
+    def test_a_rollback(self, shop: ModuleType) -> None:
+        """A fixture that is rolled back moves nothing, as in a test that never commits."""
+        with tapped() as wire, transaction.atomic():
+            load(order(5000))
+            transaction.set_rollback(True)
+        assert wire.sent == []
