@@ -6,19 +6,24 @@ import csv
 import json
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.color import Style
+from django.db import DatabaseError, connections
 
 from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.management.changes import login
-from sequences.ops.audit import AuditReport, Gap, Void, audit, findings_in_words, list_scopes
-from sequences.ops.audit.listing import COLUMNS, cells
+from sequences.ops.audit import AuditReport, audit, findings_in_words, list_scopes
+from sequences.ops.audit.column_check import audit_columns
+from sequences.ops.audit.columns import Column, columns_of, where_in_words
+from sequences.ops.audit.listing import COLUMNS, Line, cells
+from sequences.ops.audit.report import ColumnReport
 from sequences.ops.audit.results import AuditResult, KeptAudits
+from sequences.ops.audit.words import title_in_words
 from sequences.ops.terminal import progress
 from sequences.registry import strategies
 from sequences.services.arguments import check_scope
@@ -33,6 +38,13 @@ def add_audit(parser: ArgumentParser) -> None:
     parser.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, all of them")
     parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, all scopes")
     parser.add_argument("--period", help='one period, such as "2026"; without it, all periods')
+    parser.add_argument(
+        "--database",
+        action="append",
+        default=[],
+        choices=list(connections),
+        help="where the rows of models are, also more than once; without it, where each model is written",
+    )
     parser.add_argument(
         "--format", choices=list(FORMATS), default="text", help="csv lists every void and every gap, for an auditor"
     )
@@ -57,14 +69,14 @@ class Audits:
         show = FORMATS[options["format"]](self.command.stdout.write, self.command.style)
         kept = _Results(options["by"], period or "", every_scope=scope is None) if options["keep"] else None
         try:
-            for report in self._reports([alias] if alias else list(strategies), scope, period, show):
+            for report in self._reports([alias] if alias else list(strategies), options, show):
                 unexplained += report.unexplained
                 show.report(report)
                 if kept:
                     kept.add(report)
             if kept:
                 kept.keep()
-        except SequenceError as error:
+        except (SequenceError, DatabaseError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped before the end: the rest was not audited.") from None
@@ -72,18 +84,47 @@ class Audits:
         if unexplained or self.unlisted:
             raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
 
-    def _reports(
-        self, aliases: list[str], scope: str | None, period: str | None, show: _Format
-    ) -> Iterator[AuditReport]:
+    def _reports(self, aliases: list[str], options: Mapping[str, Any], show: _Format) -> Iterator[AuditReport]:
         """One report after another. A sequence that cannot list its scopes is named at the end."""
         for alias in aliases:
-            strategy = strategies[alias]
-            try:
-                for each in chosen(strategy, scope, period):
-                    yield _audited(strategy, each, show)
-            except OperationNotSupported as error:
-                which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
-                self.unlisted.append(f"{error} For the audit: `sequences audit {alias} {which}`.")
+            every = columns_of(alias, options["database"])
+            columns = [column for column in every if column.says_period_of(strategies[alias])]
+            for line in where_in_words(alias, columns, every):
+                show.begin(line)
+            if all(column.field.on_commit for column in columns):
+                yield from self._of_items(strategies[alias], options["scope"], options["period"], show)
+            if columns:
+                yield from _of_columns(strategies[alias], columns, options["scope"], options["period"], show)
+
+    def _of_items(
+        self, strategy: Strategy, scope: str | None, period: str | None, show: _Format
+    ) -> Iterator[AuditReport]:
+        try:
+            for each in chosen(strategy, scope, period):
+                yield _audited(strategy, each, show)
+        except OperationNotSupported as error:
+            which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
+            self.unlisted.append(f"{error} For the audit: `sequences audit {strategy.alias} {which}`.")
+
+
+def _of_columns(
+    strategy: Strategy, columns: Sequence[Column], scope: str | None, period: str | None, show: _Format
+) -> Iterator[AuditReport]:
+    """The reports on the scopes that the columns have, and that the sequence lists if it can."""
+    try:
+        known = list(chosen(strategy, scope, period))
+    except OperationNotSupported:
+        known = []
+    with progress() as advance:
+        yield from audit_columns(
+            strategy,
+            columns,
+            known,
+            scope=scope,
+            period=period,
+            progress=lambda done: advance(f"{strategy.alias} rows", done, done),
+            found=lambda place, finding: show.finding(strategy.alias, place, finding),
+        )
 
 
 class _Results:
@@ -101,11 +142,14 @@ class _Results:
         now, at = time.monotonic(), datetime.fromtimestamp(strategies[report.sequence].wall(), UTC)
         result = AuditResult.of(report, by=self._by, at=at, seconds=now - self._began)
         self._began = now
-        if self._every_scope:
-            before = self._results.get(report.sequence)
-            self._results[report.sequence] = before.with_scope(result) if before else result.for_all(self._period)
+        key = report.sequence if self._every_scope else (report.sequence, report.scope, report.period)
+        before = self._results.get(key)
+        if before and isinstance(report, ColumnReport) and not report.gaps_explained:
+            self._results[key] = before.with_rows(result)  # of the same scopes again
+        elif self._every_scope:
+            self._results[key] = before.with_scope(result) if before else result.for_all(self._period)
         else:
-            self._results[report.sequence, report.scope, report.period] = result
+            self._results[key] = result
 
     def keep(self) -> None:
         """Keep them. Raises AuditRefused while the administration audits such a scope."""
@@ -148,8 +192,11 @@ class _Format(Protocol):
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None: ...
 
-    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
-        """A gap or a void, as soon as it is found."""
+    def begin(self, where: str) -> None:
+        """The audit of a sequence begins whose numbers are in rows: a line says where."""
+
+    def finding(self, alias: str, scope: Scope, finding: Line) -> None:
+        """A gap, a void, or what is wrong in a column, as soon as it is found."""
 
     def report(self, report: AuditReport) -> None:
         """The report on one scope."""
@@ -159,13 +206,16 @@ class _Format(Protocol):
 
 
 class _Csv:
-    """Writes a line for each void and each gap. `last` is a gap's last value, `text` the text of `first`."""
+    """Writes a line for each void, each gap, and what is wrong in columns. `text` is the text of `first`."""
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
         self._lines = csv.writer(_Lined(write), lineterminator="")
         self._lines.writerow(COLUMNS)
 
-    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+    def begin(self, where: str) -> None:
+        """Nothing: a list has columns of its own."""
+
+    def finding(self, alias: str, scope: Scope, finding: Line) -> None:
         self._lines.writerow(cells(strategies[alias], scope, finding))
 
     def report(self, report: AuditReport) -> None:
@@ -189,7 +239,10 @@ class _JsonList:
         self.write = write
         self.before = "["
 
-    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+    def begin(self, where: str) -> None:
+        """Nothing: each report says where its rows are."""
+
+    def finding(self, alias: str, scope: Scope, finding: Line) -> None:
         """Nothing: the report has the first thousand."""
 
     def report(self, report: AuditReport) -> None:
@@ -205,17 +258,21 @@ class _Lines:
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
         self.write, self.style = write, style
-        self.scopes = self.items = 0
+        self.items, self.rows = [0, 0], [0, 0]  # how many scopes, and how many of each in them
         self.notes: dict[str, None] = {}  # an ordered set
 
-    def finding(self, alias: str, scope: Scope, finding: Gap | Void) -> None:
+    def begin(self, where: str) -> None:
+        self.write(where)
+
+    def finding(self, alias: str, scope: Scope, finding: Line) -> None:
         """Nothing: the report has the first thousand."""
 
     def report(self, report: AuditReport) -> None:
-        self.scopes += 1
-        self.items += report.carried
+        sums = self.rows if isinstance(report, ColumnReport) else self.items
+        sums[0] += 1
+        sums[1] += report.carried
         good, bad = self.style.SUCCESS("all explained"), self.style.ERROR(f"{report.unexplained} unexplained")
-        self.write(f"{_title(report)}: {bad if report.unexplained else good}")
+        self.write(f"{title_in_words(report)}: {bad if report.unexplained else good}")
         for line in findings_in_words(report):
             self.write(f"  {line}")
         self.notes |= dict.fromkeys(report.notes)
@@ -223,14 +280,8 @@ class _Lines:
     def end(self) -> None:
         for note in self.notes:
             self.write(f"note: {note}")
-        self.write(f"Scopes: {self.scopes}, items: {self.items}.")
-
-
-def _title(report: AuditReport) -> str:
-    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, report.period]))
-    last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
-    found = f"{report.carried} stored, {report.missing} missing, {report.voids.total} void"
-    return f"{report.sequence} {scope} ({report.strategy}): {last}, {found}, {report.markers} markers"
+        rows = f" Scopes of rows: {self.rows[0]}, rows: {self.rows[1]}." if self.rows[0] else ""
+        self.write(f"Scopes: {self.items[0]}, items: {self.items[1]}.{rows}")
 
 
 FORMATS: Mapping[str, type[_Format]] = {"text": _Lines, "json": _JsonList, "csv": _Csv}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
-from ...commit.retries import read
-from ...dynamodb import expressions, unmarshal
-from ...exceptions import InvalidSequence, OperationNotSupported, ScopeNotFound, TableMissing
-from ...rows.counter_rows import CounterState
+from ...exceptions import OperationNotSupported, ScopeNotFound
 from ...rows.layout import SIGNATURE, signed_void
 from ...strategies.base import Strategy
-from ...types import Change, Scope, parted
+from ...types import Scope, parted
 from .markers import OF_A_MARKER, MarkerCheck
 from .own_keys import OwnKeys
-from .reading import Row, changes_of, pages
+from .reading import Row, pages
 from .report import AuditReport, Findings, Gap, Stray, Void
-from .series import Series, explained
+from .values import Values
 
 __all__ = ["Check", "audit", "require_collections"]
 
@@ -26,7 +21,6 @@ MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
-
 
 Found = Callable[[Gap | Void], None]
 """Called with every gap and every void, in their order."""
@@ -69,7 +63,7 @@ def require_collections(strategy: Strategy) -> None:
         )
 
 
-class Check:
+class Check(Values):
     """The state of one audit. It takes the rows in their order.
 
     `stored` is called with each value that an item carries and that is not void, in the order of `found`.
@@ -80,44 +74,13 @@ class Check:
         self, strategy: Strategy, scope: Scope, found: Found, stored: Callable[[int], None] = lambda value: None
     ) -> None:
         require_collections(strategy)
-        strategy.layout.check_scope(scope)
-        self.stored = stored
-        self.strategy = strategy
-        self.scope = scope
-        self.found = found
-        self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
-        self.gaps: Findings[Gap] = Findings()
+        super().__init__(strategy, scope, found)
+        self.voided, self.stored = found, stored
         self.voids: Findings[Void] = Findings()
         self.strays: Findings[Stray] = Findings()
-        self.carried = self.missing = self.unsigned_voids = self.explained_gaps = 0
-        row = self._counter_row()
-        self.own_keys = OwnKeys(strategy, row)
+        self.unsigned_voids = 0
+        self.own_keys = OwnKeys(strategy, self.row)
         self.markers = MarkerCheck(strategy, scope, self.own_keys)
-        self.counter = CounterState.of(row) if strategy.counter else None
-        self.counter_follows = False
-        self.bound = _highest(self.counter) if self.counter else None
-        self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
-        self.expected = self.series.numbers.start
-
-    @property
-    def wanted(self) -> int:
-        """How many values there are to check."""
-        return (self.last_value - self.series.numbers.before_start) // self.series.numbers.step
-
-    def _counter_row(self) -> Mapping[str, Any]:
-        """The stored counter, even if it went back; empty for strategies without counters."""
-        counter = self.strategy.counter
-        if counter is None:
-            return {}
-        request = expressions.read_item(counter.table, counter.key(self.scope))
-        return unmarshal(read("get_item", request, client=counter.rows.schema.client).get("Item", {}))
-
-    def _highest_stored(self) -> int:
-        """The highest sort key that is a value."""
-        found = pages(self.series.schema, self.strategy.layout.partition(self.scope), 10, newest_first=True)
-        numbers = (self.series.schema.number_or_none(row) for page in found for row in page)
-        values = (number for number in numbers if number is not None and not self.series.problem(number))
-        return next(values, self.series.numbers.before_start)
 
     def items(self) -> Iterator[int]:
         """Read and check the items page by page, and tell how many rows each page has."""
@@ -140,61 +103,22 @@ class Check:
             if number is None or problem:
                 self.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
             else:
-                self._carries(number, row)
+                self._item(number, row)
 
-    def _raise_bound(self, numbers: Iterable[int | None]) -> None:
-        """Read the counter again if a page has values above it: they may have been handed out since.
-
-        While a switch is under way all items count, as the counter follows them.
-        """
-        highest = max((number for number in numbers if number is not None and not self._is_foreign(number)), default=0)
-        if self.bound is not None and highest > self.bound:
-            self.bound = max(self.bound, _highest(CounterState.of(self._counter_row())))
-            if highest > self.bound and self._is_switching():
-                self.bound, self.counter_follows = None, True
-                self.last_value = self._highest_stored()
-
-    def _is_switching(self) -> bool:
-        return self.strategy.switch_note.is_switching(partial(read, client=self.strategy.config.client))
-
-    def _carries(self, value: int, row: Row) -> None:
-        if value <= self.last_value:
-            self._missing_before(value)
-            self.expected = value + self.series.numbers.step
-            self.carried += 1
+    def _item(self, value: int, row: Row) -> None:
+        self._carries(value)
         if about := signed_void(row):
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
             void = Void(value=value, by=by, at=at, reason=reason)
             self.voids.add(void)
-            self.found(void)
+            self.voided(void)
             self.unsigned_voids += not (by and at)
         else:
             self.stored(value)
 
-    def _missing_before(self, value: int) -> None:
-        if value > self.expected:
-            first, last = self.expected, value - self.series.numbers.step
-            for gap in explained(first, last, self.skipped, self.series):
-                self.gaps.add(gap)
-                self.missing += gap.count
-                self.explained_gaps += bool(gap.by)
-                if not gap.by:
-                    self.own_keys.missing(gap.first, gap.last)
-                self.found(gap)
-
-    @cached_property
-    def skipped(self) -> list[Change]:
-        """The changes that skipped numbers, the latest first."""
-        return [change for change in self._changes() if change.after is not None and change.after != change.before]
-
-    def _changes(self) -> Iterator[Change]:
-        try:
-            yield from changes_of(self.strategy.history, self.scope)
-        except (InvalidSequence, TableMissing):
-            return  # no change was ever made
-
-    def _is_foreign(self, number: int | None) -> bool:
-        return number is not None and self.series.numbers.is_of_others(number)
+    def _judged(self, gap: Gap) -> list[Gap]:
+        self.own_keys.missing(gap.first, gap.last)
+        return [gap]
 
     def report(self) -> AuditReport:
         """The report."""
@@ -207,8 +131,9 @@ class Check:
             last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
             carried=self.carried,
             missing=self.missing,
+            skipped=self.skipped,
             markers=self.markers.count,
-            went_back_to=_went_back_to(self.counter),
+            went_back_to=self.went_back_to,
             gaps_explained=not self.strategy.gapless,
             gaps=self.gaps,
             voids=self.voids,
@@ -231,15 +156,3 @@ class Check:
         if not self.strategy.gapless and self.missing:
             yield f"{name} takes a value before it stores the item: values may stay unused."
         yield from self.own_keys.notes()
-
-
-def _highest(state: CounterState) -> int:
-    """The highest value that a counter is known to have handed out; -1 if there is none."""
-    return max(-1 if value is None else value for value in (state.last_value, state.highest))
-
-
-def _went_back_to(state: CounterState | None) -> int | None:
-    """The value of a counter that went back; None for any other counter."""
-    if state is None or state.highest is None or _highest(state) == state.last_value:
-        return None
-    return state.last_value or 0

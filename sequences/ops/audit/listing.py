@@ -14,9 +14,9 @@ from ...strategies.base import Strategy
 from ...types import Scope, parted
 from ..spreadsheets import MARK, harmless, written
 from .check import Check
-from .report import Gap, Void
+from .report import Duplicate, Gap, Unnumbered, Void
 
-__all__ = ["COLUMNS", "Stored", "cells", "export_numbers"]
+__all__ = ["COLUMNS", "Line", "Stored", "cells", "export_numbers"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +30,25 @@ class Stored(NamedTuple):
     value: int
 
 
-def cells(strategy: Strategy, scope: Scope, line: Stored | Gap | Void) -> list[object]:
+Line = Stored | Gap | Void | Duplicate | Unnumbered
+
+
+def cells(strategy: Strategy, scope: Scope, line: Line) -> list[object]:
     """The cells of a line under COLUMNS. `last` is a gap's last value, `text` the text of `first`."""
     plain, period = parted(scope)
+    kind, shown = type(line).__name__.lower(), harmless(plain or "")
+    if isinstance(line, Unnumbered):
+        return [strategy.alias, period, shown, kind, "", "", "", "", "", harmless(line.row)]
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
-    signed = ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)
-    shown, text, *signature = map(harmless, (plain or "", strategy.naming.text_or_number(first, scope), *signed))
-    return [strategy.alias, period, shown, type(line).__name__.lower(), first, last, text, *signature]
+    text, *signature = map(harmless, (strategy.naming.text_or_number(first, scope), *_signed(line)))
+    return [strategy.alias, period, shown, kind, first, last, text, *signature]
+
+
+def _signed(line: Stored | Gap | Void | Duplicate) -> tuple[str, str, str]:
+    """By whom, when and why; the rows of a number that several have stand for the reason."""
+    if isinstance(line, Duplicate):
+        return "", "", ", ".join(line.rows)
+    return ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)
 
 
 def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:

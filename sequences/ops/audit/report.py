@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-__all__ = ["AuditReport", "Findings", "Gap", "Orphan", "Stray", "Void"]
+__all__ = ["AuditReport", "ColumnReport", "Duplicate", "Findings", "Gap", "Orphan", "Stray", "Unnumbered", "Void"]
 
 MOST_LISTED = 1000
 
@@ -16,7 +16,8 @@ T = TypeVar("T")
 class Gap:
     """Values without a stored item: `count` of them, from `first` to `last`, both included.
 
-    A guarded change that skipped them explains them: `by`, `at` and `reason` tell of it.
+    A guarded change that skipped them explains them: `by`, `at` and `reason` tell of it. A `reason` alone is what may
+    have happened.
     """
 
     first: int
@@ -57,6 +58,22 @@ class Orphan:
     problem: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Duplicate:
+    """A number that `count` rows have. `rows` names the first of them, by model and primary key."""
+
+    value: int
+    count: int
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unnumbered:
+    """A row that has no number, by model and primary key."""
+
+    row: str
+
+
 @dataclass(kw_only=True, slots=True)
 class Findings(Generic[T]):
     """All findings of one kind: their number, and the first thousand of them."""
@@ -76,10 +93,11 @@ class AuditReport:
     """What the audit found in one scope.
 
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
-    and `missing` those without. `went_back_to` is the counter's value if that is lower than a value it handed out. A
-    void without a signature is unexplained. `explained_gaps` counts the gaps that a guarded change explains,
-    `unjudged_gaps` those that may be of items with keys of their own, which are not among the rows. `notes` say what
-    the audit cannot see, and why all gaps are acceptable if `gaps_explained`.
+    and `missing` those without; `skipped` of them are explained by a guarded change. `went_back_to` is the counter's
+    value if that is lower than a value it handed out. A void without a signature is unexplained. `explained_gaps`
+    counts the gaps that a guarded change explains, `unjudged_gaps` those that may be of items with keys of their own,
+    which are not among the rows. `notes` say what the audit cannot see, and why all gaps are acceptable if
+    `gaps_explained`.
     """
 
     sequence: str
@@ -100,6 +118,7 @@ class AuditReport:
     explained_gaps: int
     unjudged_gaps: int
     notes: tuple[str, ...]
+    skipped: int = 0
 
     @property
     def unexplained(self) -> int:
@@ -107,3 +126,23 @@ class AuditReport:
         gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps - self.unjudged_gaps
         went_back = self.went_back_to is not None
         return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnReport(AuditReport):
+    """What the audit found in the columns of models that hold the numbers of one scope.
+
+    `where` names the columns and their databases. `carried` counts the values that rows have. `strays` are rows whose
+    numbers are no values of the sequence; those `above` its counter are unexplained, as they are to be given again.
+    """
+
+    where: tuple[str, ...]
+    duplicates: Findings[Duplicate]
+    unnumbered: Findings[Unnumbered]
+    above: int
+
+    @property
+    def unexplained(self) -> int:
+        """How many findings have no explanation: numbers that occur twice, or are missing where no gap may be."""
+        gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps
+        return gaps + self.duplicates.total + self.above + (self.went_back_to is not None)

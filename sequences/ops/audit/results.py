@@ -95,6 +95,12 @@ class AuditResult:
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
         return replace(self, at=other.at, findings=(*self.findings, *other.findings)[:MOST_WORDS], **sums)
 
+    def with_rows(self, other: AuditResult) -> AuditResult:
+        """This result of items, with what was found in the rows that have the same numbers."""
+        found = (*self.findings, *other.findings)[:MOST_WORDS]
+        unexplained, seconds = self.unexplained + other.unexplained, self.seconds + other.seconds
+        return replace(self, at=other.at, findings=found, unexplained=unexplained, seconds=seconds)
+
     def for_all(self, period: str = "") -> AuditResult:
         """This result of one scope as the first of every scope, or of every scope of a period."""
         return replace(self, scope=None, period=period, last_value=None, every_scope=True)

@@ -1,0 +1,265 @@
+"""The audit of columns: does every value up to the last one have a row, and no value two?
+
+Where the numbers of a sequence are in Django models, it has no items to read, or items whose numbers are to be in rows
+as well. The streams of several columns are merged in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from heapq import merge
+from typing import Any
+
+from ...commit.retries import read
+from ...exceptions import InvalidPeriod
+from ...rows.item_reader import ItemReader
+from ...strategies.base import Strategy
+from ...types import Scope, named_scope, parted
+from . import columns as pages
+from .columns import Column, Row, Rows
+from .report import ColumnReport, Duplicate, Findings, Gap, Stray, Unnumbered
+from .values import Values
+
+__all__ = ["ColumnCheck", "ColumnFinding", "audit_columns"]
+
+MOST_ROWS = 10  # that are named for one number
+WAIT_SECONDS = 1.0  # in which a number that is stored comes to its row
+
+ColumnFinding = Gap | Duplicate | Unnumbered
+
+
+def audit_columns(
+    strategy: Strategy,
+    columns: Sequence[Column],
+    known: Iterable[Scope],
+    *,
+    scope: str | None = None,
+    period: str | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    found: Callable[[Scope, ColumnFinding], None] = lambda scope, finding: None,
+) -> Iterator[ColumnReport]:
+    """A report on each scope of these columns, and on each scope that is `known`, with or without rows.
+
+    `scope` and `period` name one of them, as the command does: "#" for no scope. Nothing is written. In memory are a
+    page of each column, and the names of the scopes; with a function as scope, what was found in each of them.
+
+    Cost: a read for each scope and period, and for gaps the history of the sequence, and its items there if the columns
+    may have no gaps. All rows of the columns are read, by pages in the order of (number, key) in each scope: indexes of
+    these make that fast. Where rows wait for their numbers, it waits a second for those that are on their way.
+    Raises InvalidScope, SequenceUnavailable, StorageRefused, and Django's database errors.
+    """
+    run = _Run(strategy, columns, period, progress, found)
+    if any(callable(column.field.scope) for column in columns):
+        run.names = {named_scope(scope)} if scope is not None else None
+        yield from run.reports([column.rows for column in columns], known)
+        return
+    places: dict[str | None, list[Scope]] = {}
+    for place in known:
+        places.setdefault(parted(place)[0], []).append(place)
+    if scope is None:
+        places |= {name: [] for column in columns for name in column.scopes() if name not in places}
+    for name, of_name in places.items():
+        run.names = {name}
+        yield from run.reports([column.of_scope(name) for column in columns], of_name)
+
+
+class _Run:
+    """One audit of columns. It reports on some rows at a time: those of `names`, or of all scopes for None."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        columns: Sequence[Column],
+        period: str | None,
+        progress: Callable[[int], None],
+        found: Callable[[Scope, ColumnFinding], None],
+    ) -> None:
+        self.strategy, self.columns, self.period = strategy, columns, period
+        self.progress, self.found = progress, found
+        self.names: set[str | None] | None = None
+        self.done = 0
+
+    def reports(self, parts: Sequence[Rows], known: Iterable[Scope]) -> Iterator[ColumnReport]:
+        """Read the rows, a part for each column, and report on each scope and period of theirs."""
+        checks = {place: self._check(place) for place in known}
+        pairs = list(zip(self.columns, parts, strict=True))
+        if any(column.field.on_commit and next(column.unnumbered(rows), None) for column, rows in pairs):
+            time.sleep(WAIT_SECONDS)
+        for row in merge(*(column.numbered(rows) for column, rows in pairs), key=lambda row: row.number):
+            if check := self._of(row, checks):
+                check.take(row)
+        for column, rows in pairs:
+            for row in column.unnumbered(rows):
+                if check := self._of(row, checks):
+                    check.lacks(row)
+        yield from (check.report() for check in checks.values())
+
+    def _of(self, row: Row, checks: dict[Scope, ColumnCheck]) -> ColumnCheck | None:
+        """The check of the scope in which a row is numbered; None for one that is not asked for."""
+        self.done += 1
+        if self.done % pages.ROWS_A_PAGE == 0:
+            self.progress(self.done)
+        place = self._place(row)
+        name, period = parted(place)
+        if (self.names is not None and name not in self.names) or self.period not in (None, period):
+            return None
+        if place not in checks:
+            checks[place] = self._check(place)
+        return checks[place]
+
+    def _place(self, row: Row) -> Scope:
+        """Where a row is numbered. One without the date that says its period is listed with the scope alone."""
+        field, naming = row.column.field, self.strategy.naming
+        scope = field.scope_of(row.row)
+        try:
+            return naming.dated(scope, field.date_of(row.row))[0] if self.strategy.layout.in_periods else scope
+        except InvalidPeriod:
+            return scope
+
+    def _check(self, place: Scope) -> ColumnCheck:
+        return ColumnCheck(self.strategy, place, self.columns, partial(self.found, place))
+
+
+class ColumnCheck(Values):
+    """The state of the audit of one scope. It takes the rows in the order of their numbers.
+
+    `found` is called with every gap, every number of several rows and every row without a number.
+    Costs what `Values` does. Raises InvalidScope.
+    """
+
+    def __init__(
+        self, strategy: Strategy, scope: Scope, columns: Sequence[Column], found: Callable[[ColumnFinding], None]
+    ) -> None:
+        super().__init__(strategy, scope, found)
+        self.columns, self.tell = columns, found
+        self.gapless = any(column.field.on_commit for column in columns)
+        self.has_no_period = strategy.layout.in_periods and not parted(scope)[1]
+        self.duplicates: Findings[Duplicate] = Findings()
+        self.unnumbered: Findings[Unnumbered] = Findings()
+        self.strays: Findings[Stray] = Findings()
+        self.above = self.count = 0
+        self.number: int | None = None
+        self.same: list[str] = []
+        if self.counter is None:
+            self.bound = self.last_value
+
+    def take(self, row: Row) -> None:
+        """Take the next row that has a number. Numbers of other Regions are audited there."""
+        if self._is_foreign(row.number):
+            return
+        if row.number != self.number:
+            self._end_of_number()
+            self.number, self.count, self.same = row.number, 0, []
+            self._begin(row)
+        self.count += 1
+        if len(self.same) < MOST_ROWS:
+            self.same.append(self._named(row))
+
+    def lacks(self, row: Row) -> None:
+        """Take a row that has no number."""
+        finding = Unnumbered(row=self._named(row))
+        self.unnumbered.add(finding)
+        self.tell(finding)
+
+    def _named(self, row: Row) -> str:
+        text = f"{row.column.field.model._meta.label} {row.row.pk}"
+        return f"{text} in {row.column.using!r}" if len({one.using for one in self.columns}) > 1 else text
+
+    def _begin(self, row: Row) -> None:
+        """Judge a number that comes for the first time."""
+        if self.bound is not None and row.number > self.bound and not self.above:
+            self._raise_bound([row.number])
+        problem = self.series.problem(row.number, bound=self.bound)
+        if self.has_no_period or problem:
+            problem = "of no period: the date of its row is empty" if self.has_no_period else problem
+            self.above += not (self.has_no_period or self.series.problem(row.number))
+            self.strays.add(Stray(sort_key=f"{row.number} of {self._named(row)}", problem=problem))
+        else:
+            self._carries(row.number)
+
+    def _raise_bound(self, numbers: Iterable[int | None]) -> None:
+        if self.counter is None:
+            self.bound = self._highest_stored()
+        else:
+            super()._raise_bound(numbers)
+
+    def _end_of_number(self) -> None:
+        if self.number is not None and self.count > 1 and not self.has_no_period:
+            finding = Duplicate(value=self.number, count=self.count, rows=tuple(self.same))
+            self.duplicates.add(finding)
+            self.tell(finding)
+
+    def _judged(self, gap: Gap) -> Iterable[Gap]:
+        return self._divided(gap) if self.gapless else [replace(gap, reason="may be a rollback")]
+
+    def _divided(self, gap: Gap) -> Iterator[Gap]:
+        """A gap, divided where an item says that its number was withdrawn."""
+        step, first = self.series.numbers.step, gap.first
+        for value, void in self._void_items(gap):
+            yield from _between(first, value - step, step)
+            signed = {name: str(void.get(name, "")) for name in ("by", "at", "reason")}
+            yield Gap(first=value, last=value, count=1, **signed)
+            first = value + step
+        yield from _between(first, gap.last, step)
+
+    def _void_items(self, gap: Gap) -> Iterator[tuple[int, Any]]:
+        reader, send = ItemReader(self.strategy.layout, self.strategy.naming), self._send
+        after = None if gap.first == self.series.numbers.start else gap.first - self.series.numbers.step
+        for page in reader.pages(self.scope, after, send, newest_first=False):
+            ours = [one for one in page if one.value <= gap.last and not self._is_foreign(one.value)]
+            yield from ((one.value, one.void) for one in ours if one.void)
+            if page and page[-1].value >= gap.last:
+                return
+
+    def _send(self, operation: str, request: Any) -> Any:
+        return read(operation, request, client=self.strategy.config.client)
+
+    def report(self) -> ColumnReport:
+        """The report, after the last row."""
+        self._end_of_number()
+        self._missing_before(self.last_value + self.series.numbers.step)
+        scope, period = parted(self.scope)
+        return ColumnReport(
+            sequence=self.strategy.alias,
+            scope=scope,
+            period=period,
+            strategy=type(self.strategy).__name__,
+            last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
+            carried=self.carried,
+            missing=self.missing,
+            skipped=self.skipped,
+            markers=0,
+            went_back_to=self.went_back_to,
+            gaps_explained=not self.gapless,
+            gaps=self.gaps,
+            voids=Findings(),
+            strays=self.strays,
+            orphans=Findings(),
+            unsigned_voids=0,
+            explained_gaps=self.explained_gaps,
+            unjudged_gaps=0,
+            notes=tuple(self._notes()),
+            where=tuple(map(str, self.columns)),
+            duplicates=self.duplicates,
+            unnumbered=self.unnumbered,
+            above=self.above,
+        )
+
+    def _notes(self) -> Iterator[str]:
+        name = type(self.strategy).__name__
+        if self.missing > self.skipped and not self.gapless:
+            yield f"{name} takes a value before the row is stored: a gap may be a rollback, or be used elsewhere."
+        if self.series.numbers.others:
+            yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
+        if self.unnumbered.total and self.gapless:
+            yield "Rows without a number get one by `manage.py number_rows`."
+        if self.above:
+            yield "A number above the counter will be given again: `manage.py sequences seed --column` prevents it."
+
+
+def _between(first: int, last: int, step: int) -> Iterator[Gap]:
+    if first <= last:
+        yield Gap(first=first, last=last, count=(last - first) // step + 1)
