@@ -23,6 +23,7 @@ from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
+from .rows.options import is_indexes
 from .strategies.base import COSTS, FLAGS, Strategy
 from .strategies.regions import accepted_risks, home_region, start_here, starts_of
 from .types import SequenceConfig
@@ -44,6 +45,8 @@ _KEYS = {
     "CLIENT",
     "HOME_REGION",
     "ACCEPT",
+    "GIVEN",
+    "INDEXES",
     "OPTIONS",
 }
 
@@ -63,6 +66,14 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         raise InvalidSequence(f"{where}['TABLE'] must be a table's name: 3 to 255 letters, digits, '_', '-' or '.'.")
     if not isinstance(options, Mapping):
         raise InvalidSequence(f"{where}['OPTIONS'] must be a dict.")
+    given, indexes = entry.get("GIVEN", False), entry.get("INDEXES", {})
+    if not isinstance(given, bool):
+        raise InvalidSequence(f"{where}['GIVEN'] is {given!r}; it must be True or False.")
+    if not is_indexes(indexes):
+        raise InvalidSequence(
+            f"{where}['INDEXES'] is {indexes!r}; it must be the keys of each index with their types, as "
+            "{'gsi1': {'gsi1pk': 'S', 'gsi1sk': 'S'}}."
+        )
     client = entry.get("CLIENT", dynamodb.DEFAULT_CLIENT)
     if client not in dynamodb.clients():
         known = ", ".join(map(repr, dynamodb.clients()))
@@ -91,6 +102,8 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         home_region=home,
         starts=starts,
         accepted=accepted_risks(where, entry),
+        given=given,
+        indexes=indexes,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .formats.periods import Period
 
@@ -193,6 +193,8 @@ class SequenceConfig:
     home_region: str = ""
     starts: Mapping[str, int] = field(default_factory=dict)
     accepted: frozenset[str] = frozenset()
+    given: bool = False
+    indexes: Mapping[str, Mapping[str, Literal["S", "N"]]] = field(default_factory=dict)
 
     @property
     def stripe(self) -> str:

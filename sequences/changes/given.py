@@ -41,7 +41,7 @@ def put_at(
 ) -> bool:
     """Store an item under a value that is given, such as 4711 of another system; return whether it is new.
 
-    The sequence must allow it (`"given": True` in its OPTIONS). The item is stored if no item has the value; the same
+    The sequence must allow it (`"GIVEN": True`). The item is stored if no item has the value; the same
     item again is a repeat. Where the value is above the last one, the sequence goes on after it: item, counter and a
     line of the history that explains what is skipped are one transaction. A value up to the last one that was handed
     out without an item (`get_next_value`) counts as free.
@@ -69,10 +69,9 @@ def put_all_at(
     """
     check_scope(scope)
     strategy = strategies[sequence]
-    if not strategy.option["given"]:
+    if not strategy.config.given:
         raise OperationNotSupported(
-            f"{sequence!r} gives its numbers itself: to name them, set SEQUENCES[{sequence!r}]['OPTIONS']['given'] to "
-            "True."
+            f"{sequence!r} gives its numbers itself: to name them, set SEQUENCES[{sequence!r}]['GIVEN'] to True."
         )
     counted, day = strategy.naming.dated(scope, date, period)
     given = {value: _Given.of(strategy, counted, day, value, items[value]) for value in sorted(items)}

@@ -14,7 +14,7 @@ INVALID = "ValidationException"
 
 _KEYS = re.compile(r"key schema|key element|(?:missing|required|mismatch for)(?: the)? keys?\b", re.IGNORECASE)
 _REMEDIES = {
-    _KEYS: "The table has other keys than the settings say: compare 'key_names', 'key_types' and 'padded_width' with "
+    _KEYS: "The table has other keys than the settings say: compare 'key_names', 'key_types' and 'sort_key' with "
     "what `manage.py sequences doctor` shows, or with the keys of an action in `also`.",
     re.compile(r"index", re.IGNORECASE): "An attribute is a key of an index: give it the type of that key, and no "
     "empty text, or leave it out.",

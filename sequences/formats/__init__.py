@@ -4,28 +4,26 @@ Here is the key FORMAT of a sequence, and `Format` is the class to use. Two valu
 `Format.clash` shows two that have. This package computes alone: it knows neither the store nor the settings.
 
 `template` takes FORMAT apart, into the value's `digits`, the fields of the document's `dates`, and the rest; `writing`
-puts it together again, `reading` is for what people type, and `clashes` for two values with one text.
+puts it together again, `reading` is for what people type, and `clashes` for two values with one text. `inserts` writes
+other texts with the same fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cached_property
 from unicodedata import normalize
 
-from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
+from ..exceptions import InvalidScope, InvalidSequence
 from .clashes import Clash, Numbered, SideBySide, clash_of_periods
-from .dates import ANY_DAY
 from .periods import Period
 from .reading import Parsed, Reader
 from .template import FIELDS, Template, problems
 from .writing import Writer
 
 __all__ = ["FIELDS", "Clash", "Format", "Numbered", "Parsed"]
-
-TEMPLATES_REMEMBERED = 64
 
 _NEVER = Period()
 
@@ -90,26 +88,6 @@ class Format:
             )
         return "".join(self._writer.texts(value, scope, day, period_name))
 
-    def write(self, template: str, value: int, scope: str | None, day: date | None, period_name: str) -> str:
-        """Write another text of a value, whose template also has {text} for the text of the value.
-
-        Raises InvalidItem for a template with a period or parts of the date that the sequence does not have.
-        """
-        if template == "{text}":
-            return self.text(value, scope, day, period_name)
-        writer = self._writer_of(template)
-        if "period" in writer.template.dates and self.period.kind == "never":
-            raise InvalidItem(f"{template!r} has {{period}}, which has no meaning without PERIOD.")
-        written_on = day or (writer.dates.day_in(period_name) if period_name else None)
-        if writer.template.dates and written_on is None:
-            raise InvalidItem(f"{template!r} has a part of the date, which the sequence does not keep: leave it out.")
-        return "".join(writer.texts(value, scope, written_on or ANY_DAY, period_name))
-
-    def sample(self, template: str) -> str:
-        """Write another text of a value in any scope on any day. Raises InvalidItem, as `write` does."""
-        day = ANY_DAY if self.uses_dates or self.period.kind != "never" else None
-        return self.write(template, self.start, "ABC", day, self.period.name(ANY_DAY))
-
     def check_scope(self, scope: str | None) -> None:
         """Raise InvalidScope for a scope that could not be read back; only if FORMAT has {scope}."""
         if not self.uses_scope:
@@ -156,6 +134,11 @@ class Format:
                 "such as '-'"
             )
 
+    @property
+    def values(self) -> range:
+        """The values that have texts."""
+        return self._writer.values
+
     @cached_property
     def _template(self) -> Template:
         return Template(self.template)
@@ -163,13 +146,6 @@ class Format:
     @cached_property
     def _writer(self) -> Writer:
         return Writer(self._template, self.period, range(self.start, self.maximum + 1, self.step))
-
-    @cached_property
-    def _writer_of(self) -> Callable[[str], Writer]:
-        """The writer of another text; the last ones are remembered."""
-        return lru_cache(TEMPLATES_REMEMBERED)(
-            lambda text: Writer(Template(text), self.period, self._writer.values, text=self.text)
-        )
 
     @cached_property
     def _beside(self) -> SideBySide | None:

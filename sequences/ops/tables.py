@@ -60,9 +60,9 @@ def indexes_of(made: Sequence[Strategy], table: str, client: str) -> Indexes:
     """The indexes of a table, of all sequences whose items are in it. Raises InvalidSequence where two disagree."""
     found: dict[str, Mapping[str, Literal["S", "N"]]] = {}
     for strategy in (one for one in made if (one.schema.table, one.schema.client) == (table, client)):
-        for name, keys in strategy.option["indexes"].items():
+        for name, keys in strategy.config.indexes.items():
             if list(found.setdefault(name, keys).items()) != list(keys.items()):
-                where = f"SEQUENCES[{strategy.alias!r}]['OPTIONS']['indexes'][{name!r}]"
+                where = f"SEQUENCES[{strategy.alias!r}]['INDEXES'][{name!r}]"
                 raise InvalidSequence(f"{where} has other keys than another sequence gives it in {table!r}.")
     return found
 

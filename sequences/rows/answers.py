@@ -11,6 +11,7 @@ from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..exceptions import IdempotencyMismatch
 from ..formats import Format
+from ..formats.inserts import Inserts
 from ..types import Allocation, Dated, Scope, parted
 from .assignments import Assigner
 from .markers import Markers
@@ -24,7 +25,7 @@ class Answers:
     def __init__(self, assigner: Assigner, markers: Markers, format: Format) -> None:  # noqa: A002 - the key FORMAT
         self._assigner = assigner
         self._markers = markers
-        self._format = format
+        self._format, self._inserts = format, Inserts(format)
 
     def value(self, first: int, place: int) -> int:
         """The value of an item, from the value of the first item of its request."""
@@ -38,7 +39,11 @@ class Answers:
     def writing(self, value: int, scope: Scope, day: datetime.date | None) -> Callable[[str], str]:
         """What writes the other texts of a value, each by its template (see `actions.value_text`)."""
         plain, period = parted(scope)
-        return lambda template: self._format.write(template, value, plain, day, period)
+        return lambda template: self._inserts.write(template, value, plain, day, period)
+
+    def sample(self, template: str) -> str:
+        """Another text of any value. Raises InvalidItem for a template that does not fit the sequence."""
+        return self._inserts.sample(template)
 
     def allocate(
         self,

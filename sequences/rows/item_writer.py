@@ -57,13 +57,13 @@ class ItemWriter(Committer):
         self.most_actions = most_actions
         self.line = line
         self.clock = clock
+        self.answers = Answers(assigner, markers, format)
         self._checks = Checks(
             own_key=BroughtKeys(layout).of,
             own_row=assigner.own_rows.problem,
             digest=markers.digest,
-            sample=format.sample,
+            sample=self.answers.sample,
         )
-        self.answers = Answers(assigner, markers, format)
         self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
         """The turns in the queue of hosts that are not paid for yet."""
@@ -144,11 +144,8 @@ class ItemWriter(Committer):
         signs = [new_token() for _ in assignment.pendings]
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             request, sign = pending.request, signs[index]
-            text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
             if request.item is not None:
-                actions.append(
-                    expressions.put_if_absent(self.layout.schema, self._item(scope, request, value, text, sign))
-                )
+                actions.append(expressions.put_if_absent(self.layout.schema, self.row(scope, request, value, sign)))
                 roles.append(Role("item", index))
             if request.more:
                 actions += self._following(scope, request, value, sign)
@@ -191,25 +188,19 @@ class ItemWriter(Committer):
                 self.answers.repeat_if_marked(scope, pending, deadline)
             raise
 
-    def row(self, scope: Scope, request: PutRequest, value: int, token: str) -> dict[str, Any]:
-        """The row of a request's item under a value."""
-        text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
-        return self._item(scope, request, value, text, token)
-
-    def _item(
-        self, scope: Scope, request: PutRequest, value: int, text: str, sign: str, place: int = 0
-    ) -> dict[str, Any]:
+    def row(self, scope: Scope, request: PutRequest, value: int, sign: str, place: int = 0) -> dict[str, Any]:
+        """The row of an item of a request, under its value."""
         item, own_key = request.items[place]
         if request.has_blanks:
             item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
+        text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
         return {**item, **self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)}
 
     def _following(self, scope: Scope, request: PutRequest, value: int, sign: str) -> Iterator[Mapping[str, Any]]:
         """The actions that store the items after the first, under the values after the first one."""
         for place in range(1, request.count):
             number = self.answers.value(value, place)
-            text = self.answers.text(number, scope, request.day) if self.layout.text_name else ""
-            yield expressions.put_if_absent(self.layout.schema, self._item(scope, request, number, text, sign, place))
+            yield expressions.put_if_absent(self.layout.schema, self.row(scope, request, number, sign, place))
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""

@@ -78,11 +78,7 @@ class LayoutOptions:
         if not self.schema.sort_name:
             yield "key_names", "must be two names, as ('pk', 'sk'): the value is in the sort key"
         if not self.schema.sorts_numbers:
-            yield "key_types", "must end with 'S' if there is a 'padded_width', otherwise with 'N'"
-        if self.schema.sort_prefix and not self.schema.padded_width:
-            yield "sort_prefix", "needs a 'padded_width': texts sort as numbers do when they have as many digits"
-        if self.schema.sort_prefix[-1:].isdigit():
-            yield "sort_prefix", "must not end with a digit, which would be read as the number's"
+            yield "key_types", "must end with 'S' if there is a 'sort_key', otherwise with 'N'"
         if "{scope}" not in self.template:
             yield "partition", 'must be a text with "{scope}" in it'
         if self.template.startswith("#"):

@@ -121,7 +121,7 @@ class Numbers:
 
     def exhausted(self) -> SequenceExhausted:
         """The error for a request for which no value is left."""
-        width = " and padded_width" if self.padded else ""
+        width = " and the digits of sort_key" if self.padded else ""
         return SequenceExhausted(
             f"The sequence {self.alias!r} has reached its maximum {self.maximum}: raise MAXIMUM{width}."
         )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, KeyType
 from ..exceptions import InvalidSequence
+from ..formats.digits import MOST_DIGITS
 from ..types import SequenceConfig
 from .counter_rows import counter_schema
 from .layout import ItemLayout
 from .stored_counter import COUNTER_OPTIONS
 
-__all__ = ["history_schema", "item_layout", "item_schema", "marker_schema"]
+__all__ = ["history_schema", "item_layout", "item_schema", "marker_schema", "sort_key_of"]
 
 PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
 """The default of the option `partition` for a sequence with a PERIOD."""
@@ -21,7 +23,8 @@ PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
 
 def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
     """The keys of the items. Raises InvalidSequence for types that do not fit the names."""
-    names, width = option["key_names"], option["padded_width"] if option["value_in"] == "sort_key" else None
+    names = option["key_names"]
+    prefix, width = (sort_key_of(option["sort_key"]) if option["value_in"] == "sort_key" else None) or ("", 0)
     default: tuple[KeyType, ...] = ("S", "S" if width else "N")
     types: Sequence[KeyType] = option["key_types"] or default[: len(names)]
     if len(types) != len(names):
@@ -31,12 +34,23 @@ def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
         table=dynamodb.table_name(config.table),
         partition_name=names[0],
         sort_name=names[1] if len(names) == 2 else "",
-        padded_width=width or 0,
-        sort_prefix=option["sort_prefix"] if option["value_in"] == "sort_key" else "",
+        padded_width=width,
+        sort_prefix=prefix,
         partition_type=types[0],
         sort_type=types[-1],
         client=config.client,
     )
+
+
+def sort_key_of(template: Any) -> tuple[str, int] | None:
+    """The text before the value and the digits of the value, in a template as 'TICKET#{value:010d}'; None for another.
+
+    The keys sort as texts, so the value stands last in them, and the text before it ends with no digit.
+    """
+    if not isinstance(template, str):
+        return None
+    found = re.fullmatch(r"([^{}]*)(?<![0-9])\{value:0([1-9][0-9]?)d\}", template)
+    return (found[1], int(found[2])) if found and int(found[2]) <= MOST_DIGITS else None
 
 
 def marker_schema(alias: str, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
@@ -78,7 +92,7 @@ def item_layout(
         value_name=option["value_name"],
         token_name=option["token_name"],
         text_name=option["text_name"],
-        indexes=option["indexes"],
+        indexes=config.indexes,
         own_keys=takes_own_keys,
         in_periods=in_periods,
     )

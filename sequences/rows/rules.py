@@ -86,8 +86,9 @@ RULES: Mapping[str, Rule] = {
     "key_names": Rule(UNSOUND, "the items stay under the former keys"),
     "key_types": Rule(UNSOUND, "the items stay under the former keys"),
     "value_in": Rule(UNSOUND, "the items stay under the former keys"),
-    "padded_width": Rule(UNSOUND, "texts of different widths do not sort as numbers do"),
-    "sort_prefix": Rule(UNSOUND, "the items stay under the former keys"),
+    "sort_key": Rule(
+        UNSOUND, "the items stay under the former keys, and texts of different widths do not sort as numbers"
+    ),
     "marker_table": Rule(UNSOUND, "repeats of requests from before are not recognised, and store a second item"),
     "history_table": Rule(CAREFUL, "the history and the reasons of gaps stay in the former table"),
     "FORMAT": Rule(CAREFUL, "former texts look different, and may not be read back"),
@@ -99,12 +100,12 @@ RULES: Mapping[str, Rule] = {
     "CLIENT": Rule(GOOD, "it is the way to the rows; what is reached there counts"),
     "HOME_REGION": Rule(GOOD, "it only says who may write"),
     "ACCEPT": Rule(GOOD, "it only takes risks"),
-    "indexes": Rule(GOOD, "an index is made of the items as they are"),
+    "GIVEN": Rule(GOOD, "it only allows"),
+    "INDEXES": Rule(GOOD, "an index is made of the items as they are"),
     "ignore_in_repeat": Rule(GOOD, "a repeat from before may be refused, and stores nothing"),
     "marker_seconds": Rule(GOOD, "a marker keeps the time that it was stored with"),
     "deadline": Rule(GOOD, "no row depends on it"),
     "group": Rule(GOOD, "no row depends on it"),
-    "given": Rule(GOOD, "it only allows"),
     "scopes": Rule(GOOD, "it only lists"),
     "check_items": Rule(GOOD, "it only looks for evidence"),
     "write": Rule(GOOD, "both ways write the same row"),
@@ -144,9 +145,7 @@ def rules_of(
         rules["FISCAL_START"] = "{:02d}-{:02d}".format(*period.fiscal_start)
         rules["FISCAL_NAMED_BY"] = period.fiscal_named_by
     if schema.padded_width:
-        rules["padded_width"] = schema.padded_width
-    if schema.sort_prefix:
-        rules["sort_prefix"] = schema.sort_prefix
+        rules["sort_key"] = f"{schema.sort_prefix}{{value:0{schema.padded_width}d}}"
     if history.is_apart:
         rules["history_table"] = _plain(history.schema.table)
     if counters:

@@ -27,9 +27,9 @@ from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.markers import Markers
 from ..rows.naming import Naming
-from ..rows.options import Option, boolean, checked_options, is_indexes, is_name, is_names, one_of, positive, whole
+from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
 from ..rows.own_rows import OwnRows
-from ..rows.places import history_schema, item_layout, item_schema, marker_schema
+from ..rows.places import history_schema, item_layout, item_schema, marker_schema, sort_key_of
 from ..rows.rules import rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.scope_list import ScopeList
@@ -98,18 +98,17 @@ class Strategy(ABC):
         "value_name": Option("value", is_name, "a name"),
         "token_name": Option("token", is_name, "a name"),
         "text_name": Option(None, lambda v: v is None or is_name(v), "a name, or None"),
-        "padded_width": Option(
-            None, lambda v: v is None or (isinstance(v, int) and 1 <= v <= 38), "a whole number from 1 to 38, or None"
+        "sort_key": Option(
+            None,
+            lambda v: v is None or sort_key_of(v) is not None,
+            "a text that ends with the value in 1 to 38 digits, as '{value:010d}' or 'TICKET#{value:010d}', or None",
         ),
-        "sort_prefix": Option("", lambda v: isinstance(v, str), "a text with which the sort keys of items begin"),
-        "indexes": Option({}, is_indexes, "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S'}}"),
         "ignore_in_repeat": Option((), is_names, "a list of attribute names"),
         "marker_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "history_table": Option(None, lambda v: v is None or is_name(v), "the name of a table, or None"),
         "marker_seconds": whole(WEEK_SECONDS, 1, "a whole number above 0"),
         "deadline": positive(DEADLINE_SECONDS),
         "group": boolean(True),
-        "given": boolean(False),
         "scopes": Option(
             KEPT,
             lambda v: v in (None, KEPT) or (is_name(v) and "." in v),

@@ -65,7 +65,7 @@ SORT_KEYS: dict[str, dict[str, Any]] = {
     "sort-key-padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"padded_width": 6},
+        "OPTIONS": {"sort_key": "{value:06d}"},
     },
 }
 STEPPING: dict[str, dict[str, Any]] = {

@@ -322,13 +322,6 @@ def test_wrong_actions(wrong: str, scope: str, wire: Wire) -> None:
     assert wire.operations == []
 
 
-@pytest.mark.parametrize("template", ["ABC-42", 42])
-def test_a_text_without_the_value(template: Any) -> None:
-    """`value_text` without a place for the value is refused."""
-    with pytest.raises(InvalidItem, match=r"has no '\{value\}' in it"):
-        value_text(template)
-
-
 def test_what_becomes_of_the_value(scope: str) -> None:
     """The error says what became of the value: a gapless strategy used none."""
     keep(scope, "guard")

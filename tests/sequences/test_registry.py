@@ -84,8 +84,11 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": {"ignore_in_repeat": "at"}}, r"\['ignore_in_repeat'\].*a list"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"scopes": 1}}, r"\['scopes'\].*dotted path"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"counter_table": ""}}, r"\['counter_table'\].*name of a table"),
-    ({"STRATEGY": ATOMIC, "OPTIONS": {"padded_width": 0}}, r"\['padded_width'\].*from 1 to 38"),
-    ({"STRATEGY": ATOMIC, "OPTIONS": {"padded_width": 39}}, r"\['padded_width'\].*from 1 to 38"),
+    *(
+        ({"STRATEGY": ATOMIC, "OPTIONS": {"sort_key": template}}, r"\['sort_key'\].*in 1 to 38 digits")
+        for template in ("{value:00d}", "{value:039d}", "{value}", "T1{value:04d}", "{value:04d}#", "{x}{value:04d}", 6)
+    ),
+    ({"STRATEGY": ATOMIC, "GIVEN": 1}, r"\['GIVEN'\] is 1; it must be True or False"),
     ({"STRATEGY": SORT_KEY, "STEP": 2}, r"\['STEP'\] must be 1"),
     ({"STRATEGY": "sequences.strategies.OptimisticCounter", "OPTIONS": {"write": "add"}}, "'update', 'put'"),
     ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": 0.5}}, r"\['marker_seconds'\] is 0.5.*whole number above 0"),
@@ -191,7 +194,7 @@ class TestRegistry:
     @pytest.mark.parametrize("width", [1, 38])
     def test_the_narrowest_and_the_widest(self, unconfigured: None, width: int) -> None:
         """A padded number may have 1 to 38 digits, which are as many as DynamoDB keeps."""
-        options = {"padded_width": width}
+        options = {"sort_key": f"{{value:0{width}d}}"}
         with override_settings(SEQUENCES={"mine": {"STRATEGY": SORT_KEY, "OPTIONS": options}}):
             assert strategies["mine"].numbers.maximum == 10**width - 1
 

@@ -24,14 +24,15 @@ from tests.sequences.support import import_row, tapped, written
 
 PATH = "sequences.strategies"
 INDEXES = {"gsi1": {"gsi1pk": "S", "gsi1sk": "S"}, "by_number": {"customer": "S", "number": "N"}}
-LAYOUT = {"partition": "TENANT#{scope}", "sort_prefix": "TICKET#", "padded_width": 10, "indexes": INDEXES}
+LAYOUT = {"partition": "TENANT#{scope}", "sort_key": "TICKET#{value:010d}"}
 STRATEGIES = {
     "sorted": f"{PATH}.sort_key.SortKeyMaximum",
     "transactional": f"{PATH}.transactional.TransactionalCounter",
     "atomic": f"{PATH}.atomic.AtomicCounter",
 }
 SEQUENCES: dict[str, dict[str, Any]] = {
-    name: {"STRATEGY": path, "TABLE": f"shop_{name}", "OPTIONS": LAYOUT} for name, path in STRATEGIES.items()
+    name: {"STRATEGY": path, "TABLE": f"shop_{name}", "INDEXES": INDEXES, "OPTIONS": LAYOUT}
+    for name, path in STRATEGIES.items()
 }
 SEQUENCES["yearly"] = {"STRATEGY": STRATEGIES["sorted"], "PERIOD": "year", "FORMAT": "INV-{period}-{value:04d}"}
 
@@ -124,7 +125,8 @@ class TestTwoSequences:
         """Tickets and orders of each tenant in one partition."""
         entry = {"STRATEGY": STRATEGIES["sorted"], "TABLE": "shop_sorted"}
         settings.SEQUENCES = {
-            name: {**entry, "OPTIONS": {**LAYOUT, "sort_prefix": f"{name.upper()}#"}} for name in ("tickets", "orders")
+            name: {**entry, "OPTIONS": {**LAYOUT, "sort_key": f"{name.upper()}#{{value:010d}}"}}
+            for name in ("tickets", "orders")
         }
 
     def test_each_counts_on_its_own(self) -> None:
@@ -270,7 +272,7 @@ class TestIndexes:
         put_next("yearly", {"customer": "ada"})
         settings.SEQUENCES = {
             **SEQUENCES,
-            "yearly": {**SEQUENCES["yearly"], "OPTIONS": {"indexes": {"by_customer": {"customer": "S"}}}},
+            "yearly": {**SEQUENCES["yearly"], "INDEXES": {"by_customer": {"customer": "S"}}},
         }
         assert not any(create_tables().values())
         assert [one["customer"] for one in indexed("yearly", "by_customer", customer="ada")] == ["ada"]
@@ -292,10 +294,10 @@ class TestIndexes:
         """They are named, and nothing is made."""
         entry = {"STRATEGY": STRATEGIES["sorted"], "TABLE": "one"}
         settings.SEQUENCES = {
-            "a": {**entry, "OPTIONS": {"indexes": {"by_customer": {"customer": "S"}}}},
-            "b": {**entry, "OPTIONS": {"indexes": {"by_customer": {"customer": "N"}}}},
+            "a": {**entry, "INDEXES": {"by_customer": {"customer": "S"}}},
+            "b": {**entry, "INDEXES": {"by_customer": {"customer": "N"}}},
         }
-        with pytest.raises(InvalidSequence, match=r"\['b'\]\['OPTIONS'\]\['indexes'\]\['by_customer'\] has other keys"):
+        with pytest.raises(InvalidSequence, match=r"\['b'\]\['INDEXES'\]\['by_customer'\] has other keys"):
             create_tables()
 
     @pytest.mark.parametrize(
@@ -307,8 +309,8 @@ class TestIndexes:
     )
     def test_wrong_ones(self, indexes: Any, settings: Settings) -> None:
         """What is no index is refused, with an example."""
-        settings.SEQUENCES = {"a": {"STRATEGY": STRATEGIES["sorted"], "OPTIONS": {"indexes": indexes}}}
-        with pytest.raises(InvalidSequence, match=r"\['indexes'\] .* must be the keys of each index"):
+        settings.SEQUENCES = {"a": {"STRATEGY": STRATEGIES["sorted"], "INDEXES": indexes}}
+        with pytest.raises(InvalidSequence, match=r"\['INDEXES'\] .* must be the keys of each index"):
             _ = strategies["a"]
 
     def test_the_template(self) -> None:
@@ -319,20 +321,6 @@ class TestIndexes:
         assert {"AttributeName": "number", "AttributeType": "N"} in made["AttributeDefinitions"]
         reader = resources["ReaderPolicy"]["Properties"]["PolicyDocument"]["Statement"][0]["Resource"]
         assert {"Fn::Sub": "${ShopSortedTable.Arn}/index/*"} in reader
-
-    @pytest.mark.parametrize(
-        ("options", "said"),
-        [
-            ({"sort_prefix": "T#"}, "needs a 'padded_width'"),
-            ({"sort_prefix": "T1", "padded_width": 4}, "must not end with a digit"),
-            ({"sort_prefix": 7}, "a text with which"),
-        ],
-    )
-    def test_wrong_prefixes(self, options: dict[str, Any], said: str, settings: Settings) -> None:
-        """A prefix that would hide numbers is refused."""
-        settings.SEQUENCES = {"a": {"STRATEGY": STRATEGIES["sorted"], "OPTIONS": options}}
-        with pytest.raises(InvalidSequence, match=said):
-            _ = strategies["a"]
 
 
 def test_the_scopes_are_listed() -> None:

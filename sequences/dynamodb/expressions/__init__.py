@@ -24,12 +24,19 @@ from .items import (
     FIRST_VERSION,
     MARKER_EXPIRY,
     OLD_ITEM,
-    Wire,
-    beginning,
     change_row,
     marker_number,
     put_if_absent,
     put_marker,
+    single_write,
+    transaction,
+    update_version,
+)
+from .key_schema import KeySchema, KeyType, shown
+from .lines import give_place_back, take_place
+from .reads import (
+    Wire,
+    beginning,
     query_numbers,
     read_item,
     read_keys,
@@ -37,13 +44,8 @@ from .items import (
     read_rest,
     read_tables,
     scan_partitions,
-    single_write,
-    transaction,
-    update_version,
     whole_items,
 )
-from .key_schema import KeySchema, KeyType, shown
-from .lines import give_place_back, take_place
 
 __all__ = [
     "BORN",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import marshal
-from .items import OLD_ITEM, REPORT_UNITS, Wire
+from .items import OLD_ITEM
+from .reads import REPORT_UNITS, Wire
 
 __all__ = [
     "BORN",

@@ -53,7 +53,7 @@ class KeySchema:
         if list(keys.items()) != list(self.keys.items()):
             raise StorageRefused(
                 f"The table {self.table!r} has the keys {shown(keys)}; the sequence {alias!r} is configured for "
-                f"{shown(self.keys)}: set 'key_names', 'key_types' and 'padded_width' in its OPTIONS, or name another "
+                f"{shown(self.keys)}: set 'key_names', 'key_types' and 'sort_key' in its OPTIONS, or name another "
                 "table."
             )
 

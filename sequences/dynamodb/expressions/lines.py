@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import marshal
-from .items import MARKER_EXPIRY, REPORT_UNITS, Wire
+from .items import MARKER_EXPIRY
+from .reads import REPORT_UNITS, Wire
 
 __all__ = ["give_place_back", "take_place"]
 

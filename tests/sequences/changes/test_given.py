@@ -35,7 +35,7 @@ Install = Callable[..., Strategy]
 def name(request: pytest.FixtureRequest, install: Install) -> str:
     """A sequence that may be given numbers, by each strategy."""
     alias: str = request.param
-    install(alias, given=True)
+    install(alias, GIVEN=True)
     return alias
 
 
@@ -152,7 +152,7 @@ class TestMany:
 class TestRefused:
     def test_a_sequence_that_does_not_allow_it(self, scope: str) -> None:
         """Without the option it says how to allow it."""
-        with pytest.raises(OperationNotSupported, match=r"\['OPTIONS'\]\['given'\] to True"):
+        with pytest.raises(OperationNotSupported, match=r"\['GIVEN'\] to True"):
             put_at("sort-key", 7, {}, scope=scope, by="ana", reason="a test")
 
     def test_nothing_is_stored_before_all_are_checked(self, name: str, scope: str, wire: Wire) -> None:
@@ -185,13 +185,13 @@ class TestRefused:
 
     def test_keys_of_their_own(self, scope: str, install: Install) -> None:
         """Items with keys of their own are for the application to store."""
-        install("atomic", given=True, value_in="attribute")
+        install("atomic", GIVEN=True, value_in="attribute")
         with pytest.raises(OperationNotSupported, match="keys of their own"):
             put_at("atomic", 7, {"pk": "a", "sk": 1}, scope=scope, by="ana", reason="a test")
 
     def test_above_the_maximum(self, scope: str, install: Install) -> None:
         """MAXIMUM holds for given numbers, too."""
-        install("sort-key", given=True, MAXIMUM=10)
+        install("sort-key", GIVEN=True, MAXIMUM=10)
         with pytest.raises(ValueError, match="above MAXIMUM"):
             put_at("sort-key", 11, {}, scope=scope, by="ana", reason="a test")
         put_at("sort-key", 10, {}, scope=scope, by="ana", reason="a test")
@@ -201,7 +201,7 @@ class TestRefused:
 
 def test_a_period(scope: str, install: Install) -> None:
     """A number of a period is given by its name, or by the date of the document, which its text has."""
-    install("transactional", given=True, PERIOD="year", FORMAT="INV-{year}-{value:04d}", text_name="text")
+    install("transactional", GIVEN=True, PERIOD="year", FORMAT="INV-{year}-{value:04d}", text_name="text")
     put_at("transactional", 7, {}, date=datetime.date(2031, 3, 5), by="ana", reason="a test")
     row = get_item("transactional", 7, period="2031")
     assert row is not None
@@ -211,7 +211,7 @@ def test_a_period(scope: str, install: Install) -> None:
 
 def test_values_without_items(scope: str, install: Install) -> None:
     """Bare values go on above a given one."""
-    install("atomic", given=True)
+    install("atomic", GIVEN=True)
     assert get_next_value("atomic", scope=scope) == 1
     put_at("atomic", 50, {}, scope=scope, by="ana", reason="a test")
     assert get_next_value("atomic", scope=scope) == 51
@@ -219,7 +219,7 @@ def test_values_without_items(scope: str, install: Install) -> None:
 
 def test_other_processes_go_on_above(scope: str, install: Install, spawned: Processes) -> None:
     """Processes that remember the last number meet the given one, and give none below it twice."""
-    install("sort-key", given=True)
+    install("sort-key", GIVEN=True)
     before = spawned.run(put_some, "sort-key", scope, 2)
     put_at("sort-key", 500, {}, scope=scope, by="ana", reason="a test")
     after = [value for values in spawned.run(put_some, "sort-key", scope, 2) for value in values]

@@ -27,7 +27,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"padded_width": 4, "scopes": None},
+        "OPTIONS": {"sort_key": "{value:04d}", "scopes": None},
     },
     "transactional": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter"},
     "tens": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "START": 11, "STEP": 10},

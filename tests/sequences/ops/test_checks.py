@@ -100,7 +100,7 @@ class TestTables:
         ("other", "keys"),
         [
             (sort_key(key_names=["project", "number"]), "project (S), number (N)"),
-            (sort_key(padded_width=10), "pk (S), sk (S)"),
+            (sort_key(sort_key="{value:010d}"), "pk (S), sk (S)"),
             (atomic(counter_table="tickets"), "sequence (S), scope (S)"),
         ],
     )

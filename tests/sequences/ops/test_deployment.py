@@ -23,7 +23,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"padded_width": 10, "key_names": ("place", "number"), "marker_table": "markers"},
+        "OPTIONS": {"sort_key": "{value:010d}", "key_names": ("place", "number"), "marker_table": "markers"},
     },
     "again": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "TABLE": "padded_items-2", "OPTIONS": {}},
 }

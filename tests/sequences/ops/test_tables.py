@@ -20,7 +20,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "padded": {
         "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
         "TABLE": "padded_items",
-        "OPTIONS": {"padded_width": 10, "key_names": ("place", "number")},
+        "OPTIONS": {"sort_key": "{value:010d}", "key_names": ("place", "number")},
     },
 }
 

@@ -24,7 +24,7 @@ def test_plain(settings_: dict[str, Any], plain: bool) -> None:
 
 @pytest.mark.parametrize(
     ("options", "padded", "maximum"),
-    [({}, False, LARGEST), ({"key_types": ["S", "S"], "padded_width": 3}, True, 999)],
+    [({}, False, LARGEST), ({"key_types": ["S", "S"], "sort_key": "{value:03d}"}, True, 999)],
     ids=["number", "text"],
 )
 def test_padded_keys(options: dict[str, Any], padded: bool, maximum: int) -> None:

@@ -19,7 +19,7 @@ def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041, **more: A
 def test_what_to_raise() -> None:
     """Where MAXIMUM is reached, its width bounds a padded sort key too, and no other one."""
     assert str(numbers().exhausted()).endswith("raise MAXIMUM.")
-    assert str(numbers(padded=True).exhausted()).endswith("raise MAXIMUM and padded_width.")
+    assert str(numbers(padded=True).exhausted()).endswith("raise MAXIMUM and the digits of sort_key.")
 
 
 @pytest.mark.parametrize(

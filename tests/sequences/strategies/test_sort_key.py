@@ -73,6 +73,7 @@ class TestWhatIsRemembered:
         item = {"text": "x" * size}
         put_next("sort-key", item, scope=scope)
         install("sort-key", clock=clock)
+        mark_listed("sort-key", scope)
         assert put_next("sort-key", item, scope=scope).read_units == units
 
     def test_a_tail_behind_the_table(
@@ -202,12 +203,12 @@ class TestPadded:
 
     def test_width(self, scope: str, install: Callable[..., Strategy]) -> None:
         """The last number of the width is handed out, and then the error names the width."""
-        install("sort-key-padded", padded_width=2)
+        install("sort-key-padded", sort_key="{value:02d}")
         strategy = strategies["sort-key-padded"]
         key = {"pk": {"S": strategy.layout.partition(scope)}, "sk": {"S": "97"}}
         dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         assert put_some("sort-key-padded", scope, 2) == [98, 99]
-        with pytest.raises(SequenceExhausted, match="padded_width"):
+        with pytest.raises(SequenceExhausted, match="sort_key"):
             put_next("sort-key-padded", {}, scope=scope)
 
     def test_maximum_below_the_width(self, scope: str, install: Callable[..., Strategy]) -> None:
