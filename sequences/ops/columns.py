@@ -1,14 +1,21 @@
-"""What the columns of Django models hold: the highest number in each scope."""
+"""What SQL databases hold: the highest number in each scope, by the column of a model or by a query."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
-from django.db import models
+from django.db import DatabaseError, models, transaction
 from django.db.models import Max
 
-__all__ = ["highest_numbers"]
+__all__ = ["highest_numbers", "numbers_of_sql"]
+
+NO_TABLE = "42P01"  # of PostgreSQL
+NO_TABLE_IN_WORDS = ("no such table", "(1146,", "ORA-00942")  # of SQLite, MySQL and Oracle
+
+logger = logging.getLogger(__name__)
 
 
 def highest_numbers(
@@ -33,3 +40,47 @@ def highest_numbers(
     else:
         groups: models.QuerySet[Any] = numbered.order_by().values_list(scope).annotate(Max(field_name))
         yield from ((str(place), number) for place, number in groups if place is not None and place != "")
+
+
+def numbers_of_sql(connection: Any, sql: str) -> Iterator[tuple[str | None, int]]:
+    """The highest number in each scope by a query for numbers, or for scopes and numbers; none where it has no table.
+
+    Rows with NULL, with an empty scope or with a number below 0 are left out. One query.
+    Raises ValueError for more than two columns or for no whole number, and Django's database errors.
+    """
+    highest: dict[str | None, int] = {}
+    for row in _rows_of_sql(connection, sql):
+        if not 1 <= len(row) <= 2:
+            raise ValueError(f"{sql!r} finds {len(row)} columns; it must be one for a number, or two: scope, number.")
+        number, scoped = _whole(sql, row[-1]), len(row) == 2
+        if number is not None and number >= 0 and not (scoped and row[0] in (None, "")):
+            scope = str(row[0]) if scoped else None
+            highest[scope] = max(number, highest.get(scope, 0))
+    yield from highest.items()
+
+
+def _rows_of_sql(connection: Any, sql: str) -> list[tuple[Any, ...]]:
+    try:
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:  # so that others may follow
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+    except DatabaseError as error:
+        if not _is_without_table(error):
+            raise
+        logger.warning("Nothing is taken over by %r: %s", sql, str(error).strip())
+        return []
+
+
+def _is_without_table(error: DatabaseError) -> bool:
+    cause = error.__cause__
+    codes = (getattr(cause, "sqlstate", None), getattr(cause, "pgcode", None))
+    return NO_TABLE in codes or any(words in str(error) for words in NO_TABLE_IN_WORDS)
+
+
+def _whole(sql: str, number: Any) -> int | None:
+    """A whole number of whatever type the database has for it."""
+    if number is None or isinstance(number, int):
+        return number
+    if isinstance(number, Decimal) and number == number.to_integral_value():
+        return int(number)
+    raise ValueError(f"{sql!r} finds {number!r}; it must be a whole number.")
