@@ -134,11 +134,6 @@ class Format:
                 "such as '-'"
             )
 
-    @property
-    def values(self) -> range:
-        """The values that have texts."""
-        return self._writer.values
-
     @cached_property
     def _template(self) -> Template:
         return Template(self.template)

@@ -42,4 +42,4 @@ class Inserts:
         return self.write(template, self._format.start, "ABC", day, period.name(ANY_DAY))
 
     def _made(self, template: str) -> Writer:
-        return Writer(Template(template), self._format.period, self._format.values, text=self._format.text)
+        return Writer(Template(template), self._format.period, range(0), text=self._format.text)
