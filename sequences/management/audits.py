@@ -87,14 +87,14 @@ class Audits:
     def _reports(self, aliases: list[str], options: Mapping[str, Any], show: _Format) -> Iterator[AuditReport]:
         """One report after another. A sequence that cannot list its scopes is named at the end."""
         for alias in aliases:
-            every = columns_of(alias, options["database"])
-            columns = [column for column in every if column.says_period_of(strategies[alias])]
-            for line in where_in_words(alias, columns, every):
+            strategy, every = strategies[alias], columns_of(alias, options["database"])
+            columns = [column for column in every if column.says_period_of(strategy)]
+            for line in where_in_words(strategy, columns, every):
                 show.begin(line)
-            if all(column.field.on_commit for column in columns):
-                yield from self._of_items(strategies[alias], options["scope"], options["period"], show)
+            if not (columns and strategy.supports_reserve):
+                yield from self._of_items(strategy, options["scope"], options["period"], show)
             if columns:
-                yield from _of_columns(strategies[alias], columns, options["scope"], options["period"], show)
+                yield from _of_columns(strategy, columns, options["scope"], options["period"], show)
 
     def _of_items(
         self, strategy: Strategy, scope: str | None, period: str | None, show: _Format

@@ -67,7 +67,7 @@ def _rows_of_sql(connection: Any, sql: str) -> list[tuple[Any, ...]]:
     except DatabaseError as error:
         if not _is_without_table(error):
             raise
-        logger.warning("Nothing is taken over by %r: %s", sql, str(error).strip())
+        logger.warning("Nothing is taken over by %r: %s", sql, str(error).partition("\n")[0])
         return []
 
 

@@ -86,13 +86,13 @@ class _Run:
         """Read the rows, a part for each column, and report on each scope and period of theirs."""
         checks = {place: self._check(place) for place in known}
         pairs = list(zip(self.columns, parts, strict=True))
-        if any(column.field.on_commit and next(column.unnumbered(rows), None) for column, rows in pairs):
+        if self.strategy.gapless and any(next(column.unnumbered(rows), None) for column, rows in pairs):
             time.sleep(WAIT_SECONDS)
         for row in merge(*(column.numbered(rows) for column, rows in pairs), key=lambda row: row.number):
             if check := self._of(row, checks):
                 check.take(row)
         for column, rows in pairs:
-            for row in column.unnumbered(rows):
+            for row in () if column.has_drafts else column.unnumbered(rows):
                 if check := self._of(row, checks):
                     check.lacks(row)
         yield from (check.report() for check in checks.values())
@@ -135,7 +135,6 @@ class ColumnCheck(Values):
     ) -> None:
         super().__init__(strategy, scope, found)
         self.columns, self.tell = columns, found
-        self.gapless = any(column.field.on_commit for column in columns)
         self.has_no_period = strategy.layout.in_periods and not parted(scope)[1]
         self.duplicates: Findings[Duplicate] = Findings()
         self.unnumbered: Findings[Unnumbered] = Findings()
@@ -193,7 +192,7 @@ class ColumnCheck(Values):
             self.tell(finding)
 
     def _judged(self, gap: Gap) -> Iterable[Gap]:
-        return self._divided(gap) if self.gapless else [replace(gap, reason="may be a rollback")]
+        return self._divided(gap) if self.strategy.gapless else [replace(gap, reason="may be a rollback")]
 
     def _divided(self, gap: Gap) -> Iterator[Gap]:
         """A gap, divided where an item says that its number was withdrawn."""
@@ -233,7 +232,7 @@ class ColumnCheck(Values):
             skipped=self.skipped,
             markers=0,
             went_back_to=self.went_back_to,
-            gaps_explained=not self.gapless,
+            gaps_explained=not self.strategy.gapless,
             gaps=self.gaps,
             voids=Findings(),
             strays=self.strays,
@@ -250,11 +249,11 @@ class ColumnCheck(Values):
 
     def _notes(self) -> Iterator[str]:
         name = type(self.strategy).__name__
-        if self.missing > self.skipped and not self.gapless:
+        if self.missing > self.skipped and not self.strategy.gapless:
             yield f"{name} takes a value before the row is stored: a gap may be a rollback, or be used elsewhere."
         if self.series.numbers.others:
             yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
-        if self.unnumbered.total and self.gapless:
+        if self.unnumbered.total and self.strategy.gapless:
             yield "Rows without a number get one by `manage.py number_rows`."
         if self.above:
             yield "A number above the counter will be given again: `manage.py sequences seed --column` prevents it."

@@ -35,6 +35,11 @@ class Column:
         return self.field.date is not None or not strategy.layout.in_periods
 
     @property
+    def has_drafts(self) -> bool:
+        """Whether rows without a number wait until somebody issues them, so that none of them is missed."""
+        return getattr(self.field, "assign", "automatic") == "manual"
+
+    @property
     def rows(self) -> Rows:
         """All rows, with the attributes that say where they are numbered."""
         rows = self.field.model._base_manager.using(self.using).order_by()
@@ -105,13 +110,13 @@ def columns_of(sequence: str, databases: Sequence[str] = ()) -> list[Column]:
     return found
 
 
-def where_in_words(sequence: str, columns: Sequence[Column], every: Sequence[Column]) -> Iterator[str]:
+def where_in_words(strategy: Strategy, columns: Sequence[Column], every: Sequence[Column]) -> Iterator[str]:
     """Where the numbers of a sequence are, if they are in columns, and which of all its columns are not compared."""
-    where = " and ".join(map(str, columns))
-    if columns and columns[0].field.on_commit:
-        yield f"{sequence}: its items are in DynamoDB, and their numbers in the rows of {where}."
-    elif columns:
+    sequence, where = strategy.alias, " and ".join(map(str, columns))
+    if columns and strategy.supports_reserve:
         yield f"{sequence}: its numbers are in the rows of {where}."
+    elif columns:
+        yield f"{sequence}: its items are in DynamoDB, and their numbers in the rows of {where}."
     if left_out := [str(column) for column in every if column not in columns]:
         yield f"{sequence}: not compared, as no `date` says the periods of its rows: {' and '.join(left_out)}."
 

@@ -321,6 +321,15 @@ class TestGapless:
         assert "note: Rows without a number get one by `manage.py number_rows`." in printed
         assert code == 0
 
+    def test_drafts_are_not_missed(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rows that wait until somebody issues them are no findings."""
+        key = shop.Invoice.objects.create(customer="A").pk
+        monkeypatch.setattr(shop.Invoice._meta.get_field("number"), "assign", "manual", raising=False)
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop_invoice (id, customer) VALUES (%s, 'A')", [key + 1])
+        one = report("invoices")
+        assert (one["carried"], one["unnumbered"]["total"]) == (1, 0)
+
     def test_a_number_on_its_way(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         """A number that is stored, and comes to its row within a moment, is no gap."""
         with connection.cursor() as cursor:
