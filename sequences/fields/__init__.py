@@ -3,7 +3,7 @@
 The rows are in Django's database, the counter is in DynamoDB, and no transaction spans both. `SequenceField` therefore
 takes its number first, and a rollback leaves a gap. With `on_commit=True` the row comes first, and gets its number by
 `number_on_commit` when it can no longer be rolled back. `number_rows` numbers what a crash left behind.
-`SequenceTextField` keeps the text of a number beside it.
+With `assign="manual"` a row is a draft until `issue_number`. `SequenceTextField` keeps the text of a number beside it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from django.db import models
 from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
-from .admin import SearchByText
+from .admin import SearchByText, issue_numbers
+from .drafts import issue_number
 from .numbering import count_on_commit, number_on_commit, number_rows, write_texts
 from .querysets import SequenceManager, SequenceQuerySet
 from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields
@@ -27,6 +28,8 @@ __all__ = [
     "SequenceManager",
     "SequenceQuerySet",
     "SequenceTextField",
+    "issue_number",
+    "issue_numbers",
     "number_on_commit",
     "number_rows",
     "sequence_fields",
@@ -54,3 +57,13 @@ def _give_manager(sender: type[models.Model], **_: Any) -> None:
         manager = SequenceManager()
         manager.auto_created = True
         sender.add_to_class("objects", manager)
+
+
+@receiver(class_prepared)
+def _give_method(sender: type[models.Model], **_: Any) -> None:
+    """Give a model with drafts the method `issue_number`, unless it has one of this name."""
+    drafts = (
+        field for field in sender._meta.local_fields if isinstance(field, SequenceField) and field.assign == "manual"
+    )
+    if any(drafts) and not hasattr(sender, "issue_number"):
+        sender.add_to_class("issue_number", issue_number)

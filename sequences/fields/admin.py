@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import models
+from django.db import models, transaction
 from django.http import HttpRequest
 
-from ..exceptions import InvalidText
+from ..exceptions import InvalidText, SequenceError
 
-__all__ = ["SearchByText"]
+__all__ = ["SearchByText", "issue_numbers"]
 
 
 class SearchByText:
@@ -29,3 +30,21 @@ class SearchByText:
         except (InvalidText, ObjectDoesNotExist):
             return found, may_repeat
         return found | queryset.filter(pk=row.pk), may_repeat
+
+
+def issue_numbers(page: Any, request: HttpRequest, rows: models.QuerySet[Any]) -> None:
+    """An action for ModelAdmin: issue the numbers of the chosen drafts, for people who may change them.
+
+    The model's manager is built from `SequenceQuerySet`. Rows that have numbers keep them. An error is shown.
+    """
+    try:
+        found = rows.issue_numbers()  # type: ignore[attr-defined]
+    except SequenceError as error:
+        page.message_user(request, str(error), messages.ERROR)
+        return
+    waiting = transaction.get_connection(rows.db).in_atomic_block
+    said = "The numbers follow when this request is committed." if waiting else f"{len(found)} numbers issued."
+    page.message_user(request, said, messages.SUCCESS)
+
+
+vars(issue_numbers).update(short_description="Issue numbers", allowed_permissions=["change"])

@@ -29,11 +29,22 @@ class CheckedField(_BigInteger):
     scope: str | Callable[[Any], str | None] | None
     date: str | None
     on_commit: bool
+    assign: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row is stored without its number, which follows a commit."""
+        return self.on_commit or self.assign == "manual"
+
+    @property
+    def _how(self) -> str:
+        return "on_commit=True" if self.on_commit else "assign='manual'"
 
     def check(self, **kwargs: Any) -> list[CheckMessage]:
         """What Django checks, and what is wrong with the sequence and its scope."""
         return [
             *super().check(**kwargs),
+            *self._check_assign(),
             *self._check_sequence(),
             *self._check_scope(),
             *self._check_date(),
@@ -48,18 +59,28 @@ class CheckedField(_BigInteger):
         except (InvalidSequence, TypeError) as error:
             return [Error(f"sequence={self.sequence!r}: {error}", obj=self, id="sequences.E101")]
         name = type(strategy).__name__
-        if self.on_commit and not (strategy.gapless and strategy.exactly_once):
-            problem = f"on_commit=True wants numbers without gaps, and {name} may leave one."
-            hint = "Take SortKeyMaximum or TransactionalCounter, or leave on_commit out."
-        elif self.on_commit and not strategy.layout.in_collections:
-            problem = f"on_commit=True stores records in the table of {self.sequence!r}, which bring no keys."
+        if self.waits and not (strategy.gapless and strategy.exactly_once):
+            problem = f"{self._how} wants numbers without gaps, and {name} may leave one."
+            hint = f"Take SortKeyMaximum or TransactionalCounter, or leave {self._how.partition('=')[0]} out."
+        elif self.waits and not strategy.layout.in_collections:
+            problem = f"{self._how} stores records in the table of {self.sequence!r}, which bring no keys."
             hint = f"Leave 'value_in' out of SEQUENCES[{self.sequence!r}]['OPTIONS'], with a table of its own."
-        elif not self.on_commit and not strategy.supports_reserve:
+        elif not self.waits and not strategy.supports_reserve:
             problem = f"The sequence {self.sequence!r} ({name}) hands out a number only together with a stored item."
             hint = "Set on_commit=True, or take a strategy that can reserve, such as AtomicCounter."
         else:
             return []
         return [Error(problem, hint=hint, obj=self, id="sequences.E102")]
+
+    def _check_assign(self) -> list[CheckMessage]:
+        if self.assign not in ("automatic", "manual"):
+            problem, hint = f"assign={self.assign!r} is unknown.", "It is 'automatic' or 'manual'."
+        elif self.assign == "manual" and self.on_commit:
+            problem = "on_commit=True numbers every row, and assign='manual' those that are issued."
+            hint = "Leave one of them out."
+        else:
+            return []
+        return [Error(problem, hint=hint, obj=self, id="sequences.E108")]
 
     def _check_scope(self) -> list[CheckMessage]:
         if self.scope is None or callable(self.scope):
@@ -109,8 +130,8 @@ class CheckedField(_BigInteger):
         if self.has_default() or self.has_db_default():
             hint = "Leave the default out: START in the setting SEQUENCES is the first number."
             return [Error("A default would take the place of every number.", hint=hint, obj=self, id="sequences.E104")]
-        if self.primary_key and self.on_commit:
-            hint = "Leave primary_key or on_commit out."
+        if self.primary_key and self.waits:
+            hint = f"Leave primary_key or {self._how} out."
             return [Error("A primary key cannot wait for the commit.", hint=hint, obj=self, id="sequences.E104")]
         return []
 
@@ -140,6 +161,8 @@ class CheckedField(_BigInteger):
         if getattr(manager.get_queryset(), "numbers_in_bulk", False):
             return []
         todo = "leaves its rows without numbers" if self.on_commit else "takes one request for each row"
+        if self.assign == "manual":
+            return []
         hint = "Build it from sequences.fields.SequenceQuerySet, or take SequenceManager."
         problem = f"By the manager {manager.name!r}, bulk_create {todo}."
         return [Advice(problem, hint=hint, obj=self, id="sequences.W102")]

@@ -13,7 +13,7 @@ from ..services import put_next_many
 from ..types import Allocation
 from .sequence_field import SequenceField, sequence_fields
 
-__all__ = ["count_on_commit", "number_on_commit", "number_rows", "write_texts"]
+__all__ = ["count_on_commit", "database_of", "number_objects", "number_on_commit", "number_rows", "write_texts"]
 
 ROWS_AT_ONCE = 500
 
@@ -29,8 +29,26 @@ def number_on_commit(*rows: models.Model) -> None:
     saved = [row for row in rows if row.pk is not None]
     for field in sequence_fields(type(saved[0])) if saved else ():
         if field.on_commit:
-            using = saved[0]._state.db or router.db_for_write(type(saved[0]), instance=saved[0])
-            _number_later(field, saved, using)
+            _number_later(field, saved, database_of(saved[0]))
+
+
+def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
+    transaction.on_commit(lambda: number_objects(field, rows, using), using=using, robust=True)
+
+
+def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
+    """Number stored rows of one database as `number_rows` does, and set the numbers and texts on the objects."""
+    key = field.model._meta.pk.attname
+    numbers = dict(_numbered(field, using, [getattr(row, key) for row in rows]))
+    for row in rows:
+        if given := numbers.get(getattr(row, key)):
+            for name, value in _columns(field, given).items():
+                setattr(row, name, value)
+
+
+def database_of(row: models.Model) -> str:
+    """The database in which a row is stored, or will be."""
+    return row._state.db or router.db_for_write(type(row), instance=row)
 
 
 def count_on_commit(row: models.Model, using: str) -> None:
@@ -40,7 +58,7 @@ def count_on_commit(row: models.Model, using: str) -> None:
     test that never commits. A failure is logged, as the rows are stored: `sequences seed --column` does the same.
     """
     for field in sequence_fields(type(row)):
-        if not field.on_commit and getattr(row, field.attname) is not None:
+        if not field.waits and getattr(row, field.attname) is not None:
             for _, waiting, *_ in transaction.get_connection(using).run_on_commit:
                 if isinstance(waiting, _Loaded) and waiting.field is field:
                     waiting.rows.append(row)
@@ -56,12 +74,17 @@ class _Loaded:
     field: SequenceField
     rows: list[models.Model]
 
+    def __post_init__(self) -> None:
+        self.__qualname__ = "count_on_commit"  # Django logs this name with an error
+
     def __call__(self) -> None:
         self.field.count_past(self.rows)
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:
     """Number the rows whose column is NULL, all or those with these primary keys, in the order of their keys.
+
+    With `assign="manual"` these are the drafts: name those that are issued.
 
     Each number is taken by `put_next_many`, with an idempotency token that is made from the row. So a row gets the same
     number if this is repeated after a crash, in another process, or by two processes at once, as long as its scope
@@ -129,17 +152,3 @@ def _columns(field: SequenceField, given: Allocation) -> dict[str, Any]:
 def _token(field: SequenceField, item: dict[str, str]) -> str:
     """The idempotency token of a row: the same in every process, and short whatever the primary key is."""
     return hashlib.sha256("\0".join([*item.values(), field.name]).encode()).hexdigest()
-
-
-def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
-    """Number rows of one database after the commit, and set the numbers on the objects."""
-    key = field.model._meta.pk.attname
-
-    def number() -> None:
-        numbers = dict(_numbered(field, using, [getattr(row, key) for row in rows]))
-        for row in rows:
-            if given := numbers.get(getattr(row, key)):
-                for name, value in _columns(field, given).items():
-                    setattr(row, name, value)
-
-    transaction.on_commit(number, using=using, robust=True)

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from django.core.checks import CheckMessage
 from django.core.checks import Warning as Advice
 from django.db import models
 from django.db.models import F
 
-from ..exceptions import InvalidPeriod, InvalidScope, SequenceExhausted
+from ..exceptions import SequenceExhausted
 from ..registry import strategies
 from ..services import get_next_values
-from .checks import CheckedField
 from .given import count_past
+from .places import Place, PlacedField
 from .text_field import SequenceTextField, text_fields
 
-__all__ = ["LARGEST_NUMBER", "Place", "SequenceField", "sequence_fields"]
+__all__ = ["LARGEST_NUMBER", "SequenceField", "sequence_fields"]
 
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 
-Place = tuple[str | None, datetime.date | None]
-"""The scope of a row, and the document's date, None for today."""
 
-
-class SequenceField(CheckedField):
+class SequenceField(PlacedField):
     """A number of a sequence, which the row gets before it is first saved.
 
     An SQL rollback leaves a gap: the number is taken before the row is stored, and never given again. Rows that must
     have no gap say `on_commit=True`. Then the column is NULL until the transaction is committed, and the row gets its
-    number right after that (see `number_on_commit`).
+    number right after that (see `number_on_commit`). With `assign="manual"` a row is a draft, which needs no number, no
+    scope and no date until `row.issue_number()` (see `drafts.issue_number`).
 
     A number is given once, and follows time within its scope, as the strategy of the sequence guarantees. A value that
-    is set before the save or that a fixture brings is kept, takes none, and moves the counter past it (see
-    `given.count_past`), but not with `on_commit=True`. After a failed save the object keeps its number for the next
-    try.
+    is set before the save, or that a fixture brings, is kept and takes none. The counter moves past it (see
+    `given.count_past`), but not where numbers follow a commit: there `seed` the sequence after an import. After a
+    failed save the object keeps its number for the next try.
     The field is not editable: forms leave it out, REST serializers only read it, and the administration shows it in
     `readonly_fields`.
 
@@ -49,8 +46,8 @@ class SequenceField(CheckedField):
     `bulk_create` takes the numbers of all its rows by one request for each scope and date, with the manager that a
     model without one of its own gets; build your own from `SequenceQuerySet`.
     Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, SequenceExhausted for a number of
-    more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E105, W101 to W103) find
-    wrong arguments before that.
+    more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E108, W101 to W103)
+    find wrong arguments before that.
     """
 
     description = "A number of a sequence"
@@ -62,14 +59,16 @@ class SequenceField(CheckedField):
         scope: str | Callable[[Any], str | None] | None = None,
         date: str | None = None,
         on_commit: bool = False,
+        assign: Literal["automatic", "manual"] = "automatic",
         **kwargs: Any,
     ) -> None:
         self.sequence = sequence
         self.scope = scope
         self.date = date
         self.on_commit = on_commit
+        self.assign = assign
         kwargs["editable"] = False
-        if on_commit:
+        if self.waits:
             kwargs["null"] = True
         super().__init__(*args, **kwargs)
 
@@ -83,6 +82,9 @@ class SequenceField(CheckedField):
             kwargs["date"] = self.date
         if self.on_commit:
             kwargs["on_commit"] = True
+        if self.assign != "automatic":
+            kwargs["assign"] = self.assign
+        if self.waits:
             del kwargs["null"]
         return name, path.replace("sequences.fields.sequence_field.", "sequences.fields."), args, kwargs
 
@@ -106,12 +108,12 @@ class SequenceField(CheckedField):
 
         A stale object does not erase a number that the row got after a commit.
         """
-        if add and not self.on_commit:
+        if add and not self.waits:
             self.fill([model_instance])
-        elif add and not callable(self.scope):
+        elif add and self.on_commit and not callable(self.scope):
             self.scope_of(model_instance)
         number = super().pre_save(model_instance, add)
-        return F(self.name) if number is None and self.on_commit and not add else number
+        return F(self.name) if number is None and self.waits and not add else number
 
     def fill(self, rows: Iterable[models.Model]) -> None:
         """Give each row without a number the next one of its scope, by one request for each scope and date.
@@ -164,12 +166,6 @@ class SequenceField(CheckedField):
             self._note(row)
             self.write_texts(row, (scope, day))
 
-    def dated(self, place: Place) -> Place:
-        """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
-        two periods, and a number and its text are of one."""
-        scope, day = place
-        return scope, strategies[self.sequence].naming.dated(scope, day)[1]
-
     def write_texts(self, row: models.Model, place: Place | None = None) -> None:
         """Set the texts of the number that a row has, but for those that it has already."""
         empty = [text for text in self.texts if getattr(row, text.attname) is None]
@@ -181,45 +177,7 @@ class SequenceField(CheckedField):
         for text in empty:
             setattr(row, text.attname, written)
 
-    def by_place(self, rows: Iterable[models.Model]) -> dict[Place, list[models.Model]]:
-        """The rows by their scopes and dates, each in the order in which they come."""
-        found: dict[Place, list[models.Model]] = {}
-        for row in rows:
-            found.setdefault(self.place_of(row), []).append(row)
-        return found
-
-    def place_of(self, row: models.Model) -> Place:
-        """The scope and the date of a row. Raises what `scope_of` and `date_of` raise."""
-        return self.scope_of(row), self.date_of(row)
-
-    def date_of(self, row: models.Model) -> datetime.date | None:
-        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
-        if self.date is None:
-            return None
-        column: Any = row._meta.get_field(self.date)
-        day: datetime.date | None = column.to_python(getattr(row, self.date))
-        if day is None:
-            raise InvalidPeriod(
-                f"{self} is numbered by the period of {self.date!r}, which is empty: set it before you save the row."
-            )
-        return day
-
-    def scope_of(self, row: models.Model) -> str | None:
-        """The scope in which a row is numbered. Raises InvalidScope if the field that says it is empty."""
-        if self.scope is None:
-            return None
-        if callable(self.scope):
-            return self.scope(row)
-        value = getattr(row, _column(row, self.scope))
-        if value is None or value == "":
-            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty: set it before you save the row.")
-        return str(value)
-
 
 def sequence_fields(model: type[models.Model]) -> list[SequenceField]:
     """The sequence fields of a model, those of its parents too."""
     return [field for field in model._meta.concrete_fields if isinstance(field, SequenceField)]
-
-
-def _column(row: models.Model, name: str) -> str:
-    return str(getattr(row._meta.get_field(name), "attname", name))

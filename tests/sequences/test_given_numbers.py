@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from types import ModuleType
 from typing import Any
 
@@ -193,3 +194,14 @@ class TestFixtures:
             load(order(5000))
             transaction.set_rollback(True)
         assert wire.sent == []
+
+    def test_a_failure_after_the_commit_is_logged(
+        self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The rows of a fixture are stored, also if their sequence is frozen."""
+        shop.Order.objects.create(customer="A")
+        freeze("orders", by="tests", reason="the books are closed")
+        monkeypatch.setattr(logging.getLogger("django"), "propagate", True)
+        load(order(5000))
+        assert numbers(shop.Order) == [1001, 5000]
+        assert "Error calling count_on_commit" in caplog.text

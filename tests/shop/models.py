@@ -88,3 +88,15 @@ class Statement(models.Model):
 
     def __str__(self) -> str:
         return f"statement {self.text}"
+
+
+class Bill(models.Model):
+    """A draft, until it is issued."""
+
+    customer = models.CharField(max_length=100)
+    issued_on = models.DateField(null=True)
+    number = SequenceField(sequence="bills", date="issued_on", assign="manual")
+    number_text = SequenceTextField(of="number")
+
+    def __str__(self) -> str:
+        return self.number_text or "a draft"

@@ -24,6 +24,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("models", nargs="*", help="such as shop.Invoice; without it, all of them")
         parser.add_argument("--database", default=DEFAULT_DB_ALIAS, help="the alias of the rows' database")
+        parser.add_argument("--drafts", action="store_true", help="number rows with assign='manual', too")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -32,12 +33,12 @@ class Command(BaseCommand):
             raise CommandError(f"{error} Name models as shop.Invoice.") from error
         for field in _fields(chosen):
             try:
-                self._complete(field, options["database"])
+                self._complete(field, options["database"], drafts=options["drafts"])
             except SequenceError as error:
                 raise CommandError(f"{field}: {error}") from error
 
-    def _complete(self, field: SequenceField, using: str) -> None:
-        if field.on_commit:
+    def _complete(self, field: SequenceField, using: str, *, drafts: bool) -> None:
+        if field.on_commit or (drafts and field.waits):
             self.stdout.write(f"{field}: {len(number_rows(field, using=using))} rows numbered")
         if written := write_texts(field, using=using):
             self.stdout.write(f"{field}: {written} texts written")

@@ -8,6 +8,16 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name="Bill",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("customer", models.CharField(max_length=100)),
+                ("issued_on", models.DateField(null=True)),
+                ("number", sequences.fields.SequenceField(assign="manual", date="issued_on", sequence="bills")),
+                ("number_text", sequences.fields.SequenceTextField(max_length=255, of="number", unique=True)),
+            ],
+        ),
+        migrations.CreateModel(
             name="Contract",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),

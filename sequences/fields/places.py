@@ -1,0 +1,66 @@
+"""Where a row is numbered: in which scope, and for which date."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import models
+
+from ..exceptions import InvalidPeriod, InvalidScope
+from ..registry import strategies
+from .checks import CheckedField
+
+__all__ = ["Place", "PlacedField"]
+
+Place = tuple[str | None, datetime.date | None]
+"""The scope of a row, and the document's date, None for today."""
+
+
+class PlacedField(CheckedField):
+    """A column whose `scope` and `date` say where each row is numbered."""
+
+    def by_place(self, rows: Iterable[models.Model]) -> dict[Place, list[models.Model]]:
+        """The rows by their scopes and dates, each in the order in which they come."""
+        found: dict[Place, list[models.Model]] = {}
+        for row in rows:
+            found.setdefault(self.place_of(row), []).append(row)
+        return found
+
+    def place_of(self, row: models.Model) -> Place:
+        """The scope and the date of a row. Raises what `scope_of` and `date_of` raise."""
+        return self.scope_of(row), self.date_of(row)
+
+    def date_of(self, row: models.Model) -> datetime.date | None:
+        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
+        if self.date is None:
+            return None
+        column: Any = row._meta.get_field(self.date)
+        day: datetime.date | None = column.to_python(getattr(row, self.date))
+        if day is None:
+            raise InvalidPeriod(
+                f"{self} is numbered by the period of {self.date!r}, which is empty: set it before you save the row."
+            )
+        return day
+
+    def scope_of(self, row: models.Model) -> str | None:
+        """The scope in which a row is numbered. Raises InvalidScope if the field that says it is empty."""
+        if self.scope is None:
+            return None
+        if callable(self.scope):
+            return self.scope(row)
+        value = getattr(row, _column(row, self.scope))
+        if value is None or value == "":
+            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty: set it before you save the row.")
+        return str(value)
+
+    def dated(self, place: Place) -> Place:
+        """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
+        two periods, and a number and its text are of one."""
+        scope, day = place
+        return scope, strategies[self.sequence].naming.dated(scope, day)[1]
+
+
+def _column(row: models.Model, name: str) -> str:
+    return str(getattr(row._meta.get_field(name), "attname", name))
