@@ -261,7 +261,7 @@ class TestStray:
         assert code == 1
 
     def test_a_number_below_the_start(self, shop: ModuleType) -> None:
-        """A number that the sequence never gives is told, and is no fault."""
+        """A number that the sequence never gives is listed, and is no fault."""
         (key,) = order_by_hand(7)
         printed, code = audited("orders")
         assert f"  stray row: 7 of shop.Order {key} is below START, which is 1001\n" in printed
@@ -431,7 +431,7 @@ class TestLists:
         assert "1 more numbers of several rows" in printed
 
     def test_progress_is_told(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The number of rows is told, page by page."""
+        """The number of rows is shown, page by page."""
         monkeypatch.setattr(columns, "ROWS_A_PAGE", 2)
         for _ in range(5):
             shop.Order.objects.create(customer="A")
