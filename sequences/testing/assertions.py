@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import datetime
+
 from ..ops.audit import AuditReport, audit
 from ..registry import strategies
+from ..types import Scope, parted
 
 __all__ = ["assert_gapless"]
 
 MOST_SHOWN = 10
 
 
-def assert_gapless(sequence: str, *, scope: str | None = None) -> None:
+def assert_gapless(
+    sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
+) -> None:
     """Assert that every value from START to the last one handed out has a stored item, and that there is one.
+
+    A sequence with a PERIOD is looked at in one period: the one named `period`, or that of `date`, by default of today.
 
     Raises AssertionError, which names the missing values, and also if no value was handed out, since the scope may be
     misspelled. A void counts as stored. The last value of `BlockAllocator` is the end of its last block.
     Cost: the read units of all items and markers of the scope.
-    Raises OperationNotSupported if the items are not in collections, InvalidSequence, InvalidScope, ScopeNotFound,
-    SequenceUnavailable and StorageRefused.
+    Raises OperationNotSupported if the items are not in collections, InvalidSequence, InvalidScope, InvalidPeriod,
+    ScopeNotFound, SequenceUnavailable and StorageRefused, and ValueError for a date that the sequence does not use.
     """
-    report = audit(strategies[sequence], scope)
-    where = f"{sequence!r}" if scope is None else f"{sequence!r}, scope {scope!r},"
+    strategy = strategies[sequence]
+    dated, _ = strategy.naming.dated(scope, date, period)
+    report = audit(strategy, dated)
+    where = _named(sequence, dated)
     if report.last_value is None:
-        raise AssertionError(f"{where} has handed out no value: are sequence and scope the right ones?")
+        raise AssertionError(f"{where} has handed out no value: are sequence, scope and period the right ones?")
     if report.missing:
         of = report.missing + report.carried
         raise AssertionError(f"{where} lacks the items of {report.missing} of {of} values: {_shown(report)}.")
     if report.went_back_to is not None:
         raise AssertionError(f"The counter of {where} went back to {report.went_back_to}.")
+
+
+def _named(sequence: str, dated: Scope) -> str:
+    scope, period = parted(dated)
+    parts = [f"scope {scope!r}"] * (scope is not None) + [f"period {period}"] * (period != "")
+    return ", ".join([f"{sequence!r}", *parts]) + "," * bool(parts)
 
 
 def _shown(report: AuditReport) -> str:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from unittest import mock
 
 from ..dynamodb import client
-from ..dynamodb.configuration import ClientOptions, client_options
+from ..dynamodb.configuration import ClientOptions, client_options, clients
+from ..dynamodb.making import Making
+from ..exceptions import InvalidSequence
 from ..registry import strategies
 from .embedded import Engine, EngineError
 from .moto_server import patched_moto
 
-__all__ = ["ENGINE_MISSING", "embedded_engine", "engine_at", "moto_engine"]
+__all__ = [
+    "ENDPOINT",
+    "ENGINE_MISSING",
+    "all_clients_here",
+    "embedded_engine",
+    "engine_at",
+    "moto_engine",
+    "sending_by",
+]
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 ENGINE_MISSING = "the embedded engine is not installed (see docs/testing.md)"
@@ -31,15 +41,29 @@ def moto_engine() -> Iterator[None]:
     """
     from moto import mock_aws
 
-    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), patched_moto(), _all_clients_here():
-        yield from _with_new_clients()
+    with _environment(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true"), mock_aws(), patched_moto(), all_clients_here():
+        yield
 
 
 @contextmanager
 def engine_at(endpoint: str) -> Iterator[None]:
     """Use the engine at this address, in this process and in those that it starts."""
-    with _environment(**{ENDPOINT: endpoint}, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false"):
-        yield from _with_new_clients()
+    with _environment(**{ENDPOINT: endpoint}, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false"), sending_by({}):
+        yield
+
+
+@contextmanager
+def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
+    """Let this process send by these clients alone, and by those that it makes in the body; {}: the environment's.
+
+    Strategies and what they remember are new before and after: they belong to the engine of before.
+    """
+    with mock.patch.object(client, "_clients", clients):
+        strategies.drop()
+        try:
+            yield
+        finally:
+            strategies.drop()
 
 
 @contextmanager
@@ -48,7 +72,7 @@ def embedded_engine() -> Iterator[None]:
 
     Raises EngineError if it is not installed.
     """
-    with engine_at(_started(os.getpid()).endpoint), _all_clients_here():
+    with engine_at(_started(os.getpid()).endpoint), all_clients_here():
         yield
 
 
@@ -73,19 +97,33 @@ def _environment(**variables: str) -> Iterator[None]:
         yield
 
 
-def _all_clients_here() -> AbstractContextManager[object]:
+@contextmanager
+def all_clients_here() -> Iterator[None]:
     """Let every client of SEQUENCES_CLIENTS lead to the engine of the environment, with its other options."""
 
     def here(alias: str) -> ClientOptions:
         return replace(client_options(alias), region=None, endpoint=None, profile=None, role=None, external_id=None)
 
-    return mock.patch.object(client, "client_options", here)
-
-
-def _with_new_clients() -> Iterator[None]:
-    """Drop strategies and clients before and after: they would call the engine of before."""
-    strategies.reset()
-    try:
+    with mock.patch.object(client, "client_options", here), sending_by(_clients_of(here)):
         yield
-    finally:
-        strategies.reset()
+
+
+def _clients_of(options: Callable[[str], ClientOptions]) -> dict[str, client._Client]:
+    """Clients that know nothing yet, but are made if an earlier test has made the same: that takes longer than tests.
+
+    An invalid setting is told to the call that uses it.
+    """
+    known: dict[str, client._Client] = {}
+    where = (os.environ.get(ENDPOINT), os.environ["AWS_DEFAULT_REGION"], os.getpid())
+    with suppress(InvalidSequence):
+        for alias in clients():
+            if _making(options(alias), *where).error:
+                _making.cache_clear()
+            known[alias] = client._Client(alias)
+            known[alias]._making = _making(options(alias), *where)
+    return known
+
+
+@cache
+def _making(options: ClientOptions, *_: object) -> Making:
+    return Making(lambda: options)

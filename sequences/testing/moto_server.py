@@ -1,16 +1,17 @@
-"""moto in place of the engine: as a server (run this file as a program), or within a process."""
+"""moto in place of the engine: as a server (run this file as a program), or within a process, with kept tables."""
 
 from __future__ import annotations
 
 import copy
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
-__all__ = ["patched_moto", "serve"]
+__all__ = ["anew", "is_active", "patched_moto", "serve", "tables_of"]
 
 
 @contextmanager
@@ -45,6 +46,31 @@ class _TablesCopiedOnce:
         if id(value) not in self._copies:
             self._copies[id(value)] = copy.deepcopy(value)
         return self._copies[id(value)]
+
+
+def is_active() -> bool:
+    """Whether moto answers in place of AWS in this process."""
+    moto: Any = sys.modules.get("moto.core.models")
+    return bool(moto and moto.botocore_stubber.enabled)
+
+
+def tables_of(region: str) -> dict[str, Any]:
+    """The tables that moto has in this process, by their names: those that are put in are there."""
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.dynamodb.models import dynamodb_backends
+
+    tables: dict[str, Any] = dynamodb_backends[DEFAULT_ACCOUNT_ID][region].tables
+    return tables
+
+
+def anew(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Copies of these tables, as made now: nothing that was remembered of an earlier copy holds for them."""
+    from moto.core.utils import utcnow
+
+    copies: dict[str, Any] = copy.deepcopy(dict(tables))
+    for table in copies.values():
+        table.created_at = utcnow()
+    return copies
 
 
 def serve(host: str, port: str) -> None:

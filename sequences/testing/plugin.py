@@ -3,7 +3,9 @@
     sequence_tables              empty tables on moto in this process
     sequence_tables_on_engine    empty tables on the embedded engine, which other processes see too
 
-Both are made and forgotten for each test. A test that uses the embedded engine, or has the mark `needs_engine`, does
+Both are made and forgotten for each test. A request of a test that asks for neither, nor for an engine of this package
+otherwise, is refused before it is sent, also by migrations that run before the tests; the mark `real_dynamodb` lets one
+test send to the engine of the environment. A test that uses the embedded engine, or has the mark `needs_engine`, does
 not run where the engine is not installed. Then the run says so in its last line, and its exit status is 1 unless it was
 asked for by `--without-engine`.
 
@@ -13,12 +15,14 @@ It is no entry point: a project that only installs the app does not load it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 
 import pytest
 
 from . import tables
 from .embedded import find_binary
-from .engines import ENGINE_MISSING, embedded_engine, moto_engine
+from .engines import ENGINE_MISSING, embedded_engine, moto_engine, sending_by
+from .guard import no_engine
 
 __all__ = [
     "pytest_addoption",
@@ -56,9 +60,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)  # settings may change the environment
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Make the marks known, and refuse requests until a test asks for an engine."""
     config.addinivalue_line("markers", "needs_engine: needs the embedded engine, because moto cannot serve it")
+    config.addinivalue_line("markers", "real_dynamodb: may send requests to the engine of the environment")
+    guarded = ExitStack()
+    config.add_cleanup(guarded.close)
+    guarded.enter_context(no_engine())
+
+
+@pytest.fixture(autouse=True)
+def _real_dynamodb(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a test with this mark, and its own fixtures, use the engine of the environment."""
+    with sending_by({}) if request.node.get_closest_marker("real_dynamodb") else nullcontext():
+        yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 from sequences.capabilities import options_table, rules_table, strategies_table
 from sequences.management.audits import Audits, add_audit
 from sequences.management.changes import CHANGES, Changes
+from sequences.management.engine import add_engine, run_engine
 from sequences.management.estimates import Estimates, add_estimate
 from sequences.management.standing import STANDING, Standing
 from sequences.ops.deployment import template
@@ -38,6 +39,7 @@ class Command(BaseCommand):
         for name, (about, _) in TABLES.items():
             table = commands.add_parser(name, help=about)
             table.add_argument("--format", choices=["markdown"], default="markdown")
+        add_engine(commands.add_parser("engine", help="run an engine with the tables of SEQUENCES on this machine"))
         commands.add_parser("template", help="a CloudFormation template of the tables, policies and alarms")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,6 +52,8 @@ class Command(BaseCommand):
             Changes(self).run(name, options)
         elif name == "estimate":
             Estimates(self).run(options)
+        elif name == "engine":
+            run_engine(self, options)
         elif name == "template":
             self.stdout.write(json.dumps(template(), indent=2))
         else:

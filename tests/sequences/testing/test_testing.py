@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
+import textwrap
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date
+from types import ModuleType
+from unittest import mock
 
+import boto3
 import pytest
 from django.conf import settings
+from django.db import transaction
 from django.test import SimpleTestCase, TestCase, override_settings
 
+from project.paths import ROOT
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
-from sequences.exceptions import InvalidSequence, StorageRefused, TableMissing
+from sequences.dynamodb import making
+from sequences.dynamodb.expressions import MARKER_EXPIRY
+from sequences.exceptions import InvalidPeriod, InvalidSequence, NotConfigured, StorageRefused, TableMissing
+from sequences.ops.tables import create_tables
+from sequences.registry import strategies
 from sequences.testing import (
     SequenceTablesMixin,
     assert_gapless,
@@ -22,6 +35,7 @@ from sequences.testing import (
     engines,
     moto_engine,
     sequence_tables,
+    tables,
 )
 from sequences.testing.callers import at_once, put_some, take_some
 from sequences.testing.embedded import EngineError
@@ -30,6 +44,7 @@ from tests.sequences.support import SEQUENCES, delete_row, names_that, set_count
 
 ALL = override_settings(SEQUENCES=SEQUENCES)
 COUNTING = {"counting": SEQUENCES["atomic"]}
+PAGE = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -44,7 +59,8 @@ def _orders_with_scopes() -> Iterator[None]:
 @pytest.fixture
 def all_sequences() -> Iterator[None]:
     """Every configuration, in tables on moto for one test."""
-    with ALL, moto_engine(), sequence_tables():
+    yearly = {"yearly": {**SEQUENCES["atomic"], "PERIOD": "year"}}
+    with override_settings(SEQUENCES={**SEQUENCES, **yearly}), moto_engine(), sequence_tables():
         yield
 
 
@@ -97,6 +113,9 @@ class TestMoto:
     def test_nothing_remains(self, engine_of_before: str) -> None:
         """After the test the sequences use the engine of before again, with what it has."""
         assert take_some("orders", "ABC", 2) == [1001, 1002]
+        before = strategies["orders"]
+        with moto_engine():
+            assert strategies["orders"] is not before
         with moto_engine(), sequence_tables():
             assert take_some("orders", "ABC", 1) == [1001]
         assert take_some("orders", "ABC", 1) == [1003]
@@ -162,6 +181,88 @@ class TestTables:
             assert take_some("orders", "ABC", 1) == [1003]
 
 
+class TestNextTests:
+    """What a test leaves to the next one of its process."""
+
+    @pytest.fixture(params=[moto_engine, pytest.param(embedded_engine, marks=pytest.mark.needs_engine)])
+    def kit(self, request: pytest.FixtureRequest) -> Callable[[], AbstractContextManager[None]]:
+        """An engine with tables, as the fixtures have it."""
+
+        @contextmanager
+        def kit() -> Iterator[None]:
+            with request.param(), sequence_tables():
+                yield
+
+        return kit
+
+    def test_clients_are_made_once(self, kit: Callable[[], AbstractContextManager[None]]) -> None:
+        """The next test with the same settings waits for no client, and one with other settings gets its own."""
+        engines._making.cache_clear()
+        for options, made in (({}, 1), ({}, 0), ({"POOL_SIZE": 7}, 1), ({}, 0)):
+            others = override_settings(SEQUENCES_CLIENTS={"default": options})
+            with mock.patch.object(making, "_make_client", wraps=making._make_client) as make, others, kit():
+                get_next_value("orders")
+            assert make.call_count == made
+
+    def test_a_client_that_a_test_has_made_again(self, kit: Callable[[], AbstractContextManager[None]]) -> None:
+        """A client that is made during a test, as after a change of the environment, is not that of the next test."""
+        with kit():
+            before = dynamodb.shared_client()
+            dynamodb.reset()
+            assert dynamodb.shared_client() is not before
+        with kit():
+            assert dynamodb.shared_client() is before
+
+    def test_a_client_that_could_not_be_made(self, kit: Callable[[], AbstractContextManager[None]]) -> None:
+        """A failure is not remembered."""
+        engines._making.cache_clear()
+        away = mock.patch.object(making, "_make_client", side_effect=NotConfigured("away"))
+        with away, kit(), pytest.raises(NotConfigured, match="away"):
+            get_next_value("orders")
+        with kit():
+            assert get_next_value("orders") == 1001
+
+
+class TestTablesOnMoto:
+    def test_tables_are_made_once(self) -> None:
+        """For the next test with the same settings no table is made; those that it has expire their markers."""
+        for made in (None, 0):
+            spied = mock.patch.object(tables, "create_tables", wraps=create_tables)
+            with moto_engine(), spied as create, sequence_tables() as names:
+                assert made in (None, create.call_count)
+                assert dynamodb.expire_items(strategies["orders"].markers.schema.table, "other") == MARKER_EXPIRY
+                assert sorted(names) == sorted(dynamodb.shared_client().list_tables()["TableNames"])
+
+    def test_what_a_test_does_to_a_table(self) -> None:
+        """Rows, a deleted table, and a table or a bucket of its own are gone in the next test."""
+        for _ in range(2):
+            with moto_engine(), sequence_tables() as names:
+                assert put_some("orders", "ABC", 1) == [1001]
+                dynamodb.delete_table(names[0])
+                boto3.client("s3").create_bucket(Bucket="mine")
+                assert len(boto3.client("s3").list_buckets()["Buckets"]) == 1
+                own = {"own_table": {**SEQUENCES["sort-key"], "TABLE": "own_table"}}
+                with override_settings(SEQUENCES=own):
+                    assert put_some("own_table", "ABC", 1) == [1]
+
+    def test_other_settings(self) -> None:
+        """Other sequences, or another prefix, have tables of their own, with their keys."""
+        for key, prefix in (("sort-key", "a_"), ("sort-key-padded", "a_"), ("sort-key-padded", "b_")) * 2:
+            items = {"items": {**SEQUENCES[key], "TABLE": "the_items"}}
+            with override_settings(SEQUENCES=items, TABLE_PREFIX=prefix), moto_engine(), sequence_tables() as names:
+                assert put_some("items", "ABC", 1) == [1]
+                assert f"{prefix}the_items" in names
+
+    def test_each_copy_is_another_table(self) -> None:
+        """What this process or its host remembers of a table is not taken for the next one, although names agree."""
+        lives = []
+        for _ in range(2):
+            with moto_engine(), sequence_tables():
+                get_next_value("orders")
+                lives.append(f"{strategies['orders'].lives}")
+        assert lives[0] != lives[1]
+
+
 class TestRowsOfTheClass(SequenceTablesMixin, TestCase):
     @classmethod
     def setUpTestData(cls) -> None:
@@ -176,6 +277,22 @@ class TestRowsOfTheClass(SequenceTablesMixin, TestCase):
         """What the class stored is there in every test, and the values go on after it."""
         assert self.values == [1004, 1005]
         assert get_last_value("orders", scope="ABC") == 1005
+
+    test_two = test_one
+
+
+@ALL
+class TestMemoryOfTheClass(SequenceTablesMixin, TestCase):
+    @classmethod
+    def setUpTestData(cls) -> None:
+        for name in names_that("gapless"):
+            put_some(name, "ABC", 2)
+
+    def test_one(self) -> None:
+        """What strategies remember of one test's values is forgotten in the next."""
+        for name in names_that("gapless"):
+            put_some(name, "ABC", 3)
+            assert_gapless(name, scope="ABC")
 
     test_two = test_one
 
@@ -274,6 +391,18 @@ def test_an_engine_by_its_address(endpoint: str, monkeypatch: pytest.MonkeyPatch
         assert dynamodb.account().startswith(endpoint)
 
 
+def test_the_example_of_a_commit(
+    shop: ModuleType, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]
+) -> None:
+    """The page's test of a row that is numbered at the commit passes, where nothing is committed."""
+    (example,) = re.findall(r"^    def test_an_invoice.*?\n\n", PAGE, re.DOTALL | re.MULTILINE)
+    names = {"Invoice": shop.Invoice}
+    exec(textwrap.dedent(example), names)
+    with transaction.atomic():
+        names["test_an_invoice_has_its_number"](django_capture_on_commit_callbacks, None, None)
+        assert shop.Invoice.objects.create().number is None
+
+
 @pytest.mark.usefixtures("all_sequences")
 class TestGapless:
     @pytest.mark.parametrize("name", [name for name in SEQUENCES if "block" not in name])
@@ -313,6 +442,33 @@ class TestGapless:
             put_next("atomic", {})
         with pytest.raises(AssertionError, match=r"12 of 24 values: 1, 3, .*, 17, 19, and more\.$"):
             assert_gapless("atomic")
+
+    def test_periods(self) -> None:
+        """A sequence with a PERIOD is looked at in the period that is named, or of a date, and messages name it."""
+        for day in (date(2025, 12, 31), date(2026, 1, 1), date(2026, 1, 2)):
+            put_next("yearly", {}, scope="ABC", date=day)
+        get_next_value("yearly", scope="ABC", date=date(2025, 5, 5))
+        assert_gapless("yearly", scope="ABC", period="2026")
+        assert_gapless("yearly", scope="ABC", date=date(2026, 7, 7))
+        with pytest.raises(AssertionError, match=r"'yearly', scope 'ABC', period 2025, lacks .* 1 of 2 values: 2\.$"):
+            assert_gapless("yearly", scope="ABC", date=date(2025, 1, 1))
+        with pytest.raises(AssertionError, match=r"'yearly', period 2025, has handed out no value"):
+            assert_gapless("yearly", period="2025")
+        with pytest.raises(InvalidPeriod, match="2026"):
+            assert_gapless("yearly", period="26")
+
+    def test_today(self) -> None:
+        """Without date and period it looks at the period of today."""
+        put_next("yearly", {})
+        assert_gapless("yearly")
+        put_next("yearly", {}, date=date(1999, 1, 1))
+        with pytest.raises(AssertionError, match="period 1999"):
+            assert_gapless("yearly", period="1999", scope="other")
+
+    def test_a_date_without_a_period(self) -> None:
+        """A date is refused by a sequence that has no use for it, as everywhere."""
+        with pytest.raises(ValueError, match="leave the date out"):
+            assert_gapless("atomic", date=date(2026, 1, 1))
 
     def test_nothing_at_all(self) -> None:
         """A scope without values fails, since a misspelled one would always pass."""

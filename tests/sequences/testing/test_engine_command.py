@@ -1,0 +1,111 @@
+"""`manage.py sequences engine`: the engine in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import boto3
+import pytest
+from django.core.management import CommandError, call_command
+
+from project.paths import ROOT
+from sequences.testing.embedded import find_binary
+from sequences.testing.processes import HOST, port_is_free
+
+COMMAND = [sys.executable, "manage.py", "sequences", "engine", "--port"]
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.create_server((HOST, 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(port: int, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The command as it runs, with the three lines that it has printed."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    command = [*COMMAND, str(port), *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, env={**known, **variables}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        try:
+            yield process, [process.stdout.readline().strip() for _ in range(3)]
+        finally:
+            process.kill()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """What it has said beside them until its end."""
+    assert process.stderr
+    return process.stderr.read()
+
+
+def tables_at(lines: list[str]) -> list[str]:
+    """The tables of the engine that the lines lead to, in an environment that has nothing but these lines."""
+    words = [word for line in lines for word in shlex.split(line.removeprefix("export "))]
+    named = dict(word.split("=", 1) for word in words)
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=named["AWS_ENDPOINT_URL_DYNAMODB"],
+        region_name=named["AWS_DEFAULT_REGION"],
+        aws_access_key_id=named["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=named["AWS_SECRET_ACCESS_KEY"],
+    )
+    names: list[str] = client.list_tables()["TableNames"]
+    return names
+
+
+@pytest.mark.needs_engine
+def test_it_has_the_tables_and_ends_by_ctrl_c(tmp_path: Path) -> None:
+    """The lines that it prints lead to an engine with the tables; Ctrl-C ends both; the file keeps the tables."""
+    port, path = free_port(), tmp_path / "engine.db"
+    for _ in range(2):
+        with running(port, "--path", str(path)) as (process, (about, *lines)):
+            assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
+            assert "tickets" in tables_at(lines)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 0
+            assert "Traceback" not in said(process)
+        assert port_is_free(port)
+
+
+def test_moto_in_its_place() -> None:
+    """Where the engine is missing, moto's server has the tables, and the command says that it forgets everything."""
+    with running(free_port(), DYNOXIDE="moto") as (process, (about, *lines)):
+        assert "in memory" in about
+        assert "tickets" in tables_at(lines)
+        process.send_signal(signal.SIGINT)
+        assert "FORGETS EVERYTHING" in said(process)
+
+
+@pytest.mark.needs_engine
+def test_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that another program has is refused with a remedy."""
+    monkeypatch.setattr("sequences.testing.embedded.PORT_SECONDS", 0.2)
+    with socket.create_server((HOST, 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CommandError, match=f"Port {port} is in use. Choose another port"):
+            call_command("sequences", "engine", "--port", f"{port}")
+
+
+@pytest.mark.needs_engine
+def test_an_engine_that_ends_by_itself() -> None:
+    """The command does not go on without its engine."""
+    with running(free_port()) as (process, _):
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        binary = str(find_binary())
+        (engine,) = [pid for pid in children if binary in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
+        os.kill(int(engine), signal.SIGKILL)
+        assert process.wait(10) == 1
+        assert "The engine ended by itself, with code -9." in said(process)

@@ -1,0 +1,181 @@
+"""Tests are safe by default: what asks for no engine sends nothing, neither within a test nor before it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+from pytest_django import Settings
+
+from project.paths import ROOT
+from sequences import dynamodb, get_last_value, get_next_value, put_next
+from sequences.exceptions import NotConfigured
+from sequences.ops.tables import create_tables
+from sequences.testing import engine_at, moto_engine, sequence_tables
+from sequences.testing.callers import at_once
+from sequences.testing.guard import NoEngineAskedFor, no_engine
+
+ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+SEQUENCES = {"orders": {"STRATEGY": "sequences.strategies.AtomicCounter"}}
+SETTINGS = f"""
+import os
+INSTALLED_APPS = ["sequences", "shop"]
+DATABASES = {{"default": {{"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}}}
+SEQUENCES = {SEQUENCES}
+TABLE_PREFIX = os.environ["PREFIX"]
+USE_TZ = True
+"""
+MIGRATION = """
+from django.db import migrations
+from sequences.changes import seed
+
+def take_over(apps, schema_editor):
+    seed("orders", 99999, by="a migration", reason="takes over")
+
+class Migration(migrations.Migration):
+    operations = [migrations.RunPython(take_over, migrations.RunPython.noop)]
+"""
+TESTS = """
+import pytest
+from sequences import get_last_value, get_next_value
+
+def test_forgotten():
+    get_next_value("orders")
+
+@pytest.mark.real_dynamodb
+def test_on_purpose():
+    assert get_next_value("orders") == 6
+
+def test_forgotten_after_it():
+    get_next_value("orders")
+
+def test_with_tables(sequence_tables):
+    assert get_next_value("orders") == 1
+
+@pytest.mark.django_db
+def test_with_a_database():
+    pass
+"""
+
+
+@pytest.fixture
+def live(tables: str, settings: Settings) -> str:
+    """An engine that the environment names, whose orders stand at 5. The value is the prefix of its tables."""
+    settings.SEQUENCES = SEQUENCES
+    for _ in range(5):
+        get_next_value("orders")
+    return tables
+
+
+@pytest.fixture
+def unsent(live: str) -> Iterator[None]:
+    """No engine is asked for, and nothing reaches that of the environment."""
+    with no_engine():
+        yield
+    assert get_last_value("orders") == 5
+
+
+def take() -> int:
+    """A call of a sequence."""
+    return get_next_value("orders")
+
+
+@pytest.mark.usefixtures("unsent")
+class TestRefused:
+    def test_it_says_what_to_write(self) -> None:
+        """The error names the operation, the sequence, the fixture, the mixin and the mark, without a retry."""
+        began = time.monotonic()
+        with pytest.raises(NoEngineAskedFor) as caught:
+            take()
+        assert time.monotonic() - began < 1
+        assert isinstance(caught.value, NotConfigured)
+        for name in ("describe_table", "'orders'", "`sequence_tables`", "`SequenceTablesMixin`", "`real_dynamodb`"):
+            assert name in str(caught.value)
+
+    def test_in_threads(self) -> None:
+        """Every thread is refused."""
+
+        def one(_: int) -> bool:
+            with pytest.raises(NoEngineAskedFor):
+                take()
+            return True
+
+        assert all(at_once(4, one))
+
+    @pytest.mark.parametrize(
+        "request_of",
+        [
+            create_tables,
+            lambda: dynamodb.call("list_tables", {}),
+            lambda: dynamodb.shared_client().list_tables(),
+            lambda: put_next("orders", {}),
+        ],
+        ids=["tables", "call", "client", "item"],
+    )
+    def test_every_way(self, request_of: Callable[[], object]) -> None:
+        """Whatever sends a request is refused, boto3's own client too."""
+        with pytest.raises(NoEngineAskedFor):
+            request_of()
+
+    def test_an_engine_is_open_within_its_body_alone(self) -> None:
+        """An engine of the kit works, and after it requests are refused as before."""
+        with moto_engine(), sequence_tables():
+            assert take() == 1
+        with pytest.raises(NoEngineAskedFor):
+            take()
+
+    def test_mock_aws_over_an_address(self) -> None:
+        """Where the environment names an address, moto's own decorator catches no request: all are refused."""
+        with mock_aws(), pytest.raises(NoEngineAskedFor):
+            take()
+
+    def test_without_a_region(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where no client can be made, the error is the same."""
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+        for request_of in (take, create_tables):
+            with pytest.raises(NoEngineAskedFor):
+                request_of()
+
+
+def test_mock_aws_is_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """moto's own decorator goes on to work, as long as its body lasts."""
+    monkeypatch.delenv(ENDPOINT, raising=False)
+    with no_engine():
+        with mock_aws():
+            create_tables()
+            assert take() == 1001
+        with pytest.raises(NoEngineAskedFor):
+            take()
+
+
+def test_an_address_of_the_test_is_an_engine(live: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that sets the address of an engine itself has named it."""
+    named = os.environ[ENDPOINT]
+    with engine_at("http://127.0.0.1:9"), no_engine():
+        with pytest.raises(NoEngineAskedFor):
+            take()
+        monkeypatch.setenv(ENDPOINT, named)
+        assert take() == 6
+
+
+def test_with_the_plugin(live: str, tmp_path: Path) -> None:
+    """With the plugin, migrations before the tests and tests that ask for nothing leave the live table as it is."""
+    (tmp_path / "shop" / "migrations").mkdir(parents=True)
+    files = {"settings": SETTINGS, "shop/__init__": "", "shop/migrations/__init__": "", "test_shop": TESTS}
+    files |= {"shop/migrations/0001_seed": MIGRATION, "conftest": 'pytest_plugins = ["sequences.testing.plugin"]'}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text.replace('"orders")', '"orders")'))
+    environment = {**os.environ, "PREFIX": live, "PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "settings"}
+    environment["COLUMNS"] = "200"
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:randomly", "-p", "no:schemathesis"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "2 failed, 2 passed, 1 error" in done.stdout, done.stdout
+    for name in ("FAILED {}forgotten", "FAILED {}forgotten_after_it", "ERROR {}with_a_database"):
+        assert f"{name.format('test_shop.py::test_')} - sequences.testing.guard.NoEngineAskedFor" in done.stdout
+    assert get_last_value("orders") == 6
