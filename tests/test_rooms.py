@@ -182,7 +182,7 @@ def test_one_folder_speaks_to_dynamodb() -> None:
     ("room", "doors"),
     [
         ("project.lab", {"project/urls.py"}),  # a page shows its recorded runs
-        ("sequences.testing", {"project/commands/serve.py"}),  # `make run` starts an engine
+        ("sequences.testing", {"project/commands/serve.py", "sequences/management/engine.py"}),  # they start an engine
         ("project.proof", set()),
     ],
 )

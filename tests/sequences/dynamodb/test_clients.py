@@ -174,6 +174,7 @@ class TestOptions:
         assert client.meta.region_name == "ap-south-1"
         assert client._request_signer._credentials.access_key == "k"
 
+    @pytest.mark.real_dynamodb
     def test_a_role_without_credentials(
         self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -391,6 +391,7 @@ class TestOnTheLine:
         assert seen == [1]
 
 
+@pytest.mark.real_dynamodb  # of which there is none here
 class TestSetUp:
     @pytest.fixture(autouse=True)
     def a_bare_machine(self, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
