@@ -29,7 +29,7 @@ def test_a_checker_without_a_plugin(tmp_path: Path) -> None:
     """mypy alone knows the types, and refuses a number that is a text."""
     script, settings = tmp_path / "rows.py", tmp_path / "mypy.ini"
     script.write_text(ROWS, encoding="utf-8")
-    settings.write_text(f"[mypy]\ncache_dir = {ROOT}/.local/cache/mypy-plain\n", encoding="utf-8")
+    settings.write_text(f"[mypy]\nmypy_path = {ROOT}\ncache_dir = {ROOT}/.local/cache/mypy-plain\n", encoding="utf-8")
     command: list[str | Path] = [sys.executable, "-m", "mypy", "--config-file", settings, script]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     said = [line.partition("rows.py:")[2] for line in found.stdout.splitlines() if "rows.py:" in line]

@@ -68,7 +68,7 @@ def test_the_models_are_those_of_the_shop(shop: ModuleType) -> None:
     shown = {
         name: model for name, model in names.items() if isinstance(model, type) and issubclass(model, models.Model)
     }
-    assert set(shown) == {"Order", "Delivery", "Invoice"}
+    assert set(shown) == {"Order", "Delivery", "Invoice", "Contract", "Bill"}
     for name, model in shown.items():
         ours = getattr(shop, name)._meta
         assert [field.deconstruct() for field in model._meta.fields if field.name != "order"] == [
