@@ -94,7 +94,7 @@ class SequenceField(PlacedField):
     def _check_texts(self) -> list[CheckMessage]:
         if not self.in_periods or self.texts:
             return []
-        problem = "Each period has the same numbers, and no column keeps of which period a row's number is."
+        problem = "Each period has the same numbers, and no column keeps the period of a row."
         hint = f"Add a SequenceTextField(of={self.name!r}): it keeps the text, which is unique."
         return [Advice(problem, hint=hint, obj=self, id="sequences.W103")]
 

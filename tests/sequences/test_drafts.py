@@ -239,7 +239,7 @@ class TestTheAdministration:
         assert stored(bill) == (1, "INV-2026-000001")
 
     def test_an_error_is_shown(self, shop: ModuleType, said: Any) -> None:
-        """A row that cannot be issued is told on the page."""
+        """The page says why a row cannot be issued."""
         shop.Bill.objects.create(customer="A")
         ((level, text),) = said()
         assert level == messages.ERROR

@@ -213,7 +213,7 @@ class TestReading:
 
     @pytest.mark.parametrize("typed", ["hello", "", "CT-2026-", None])
     def test_another_form(self, shop: ModuleType, contract: Any, typed: Any) -> None:
-        """What cannot be a number of the sequence is told from one that is not there."""
+        """What cannot be a number of the sequence has another error than one that is not there."""
         with pytest.raises(InvalidText):
             shop.Contract.objects.get_by_text(typed)
 
@@ -273,7 +273,7 @@ class TestChecks:
         [
             ("contracts", {"of": "nubmer"}, "E106", "has no field named 'nubmer'", "Name the SequenceField"),
             ("contracts", {"of": "place"}, "E106", "of='place' is no SequenceField of shop.Numbered", "the same model"),
-            ("contracts", None, "W103", "no column keeps of which period", "SequenceTextField(of='number')"),
+            ("contracts", None, "W103", "no column keeps the period", "SequenceTextField(of='number')"),
             ("plain", {"of": "number"}, "E107", "the FORMAT of 'plain' has no {period}", "set unique=False"),
         ],
     )
