@@ -49,7 +49,9 @@ def _index_by_name(configure: Configure) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("wrong", [{"key_names": ("PK", "SK")}, {"key_names": ("pk", "id")}, {"sort_key": "{value:06d}"}])
+@pytest.mark.parametrize(
+    "wrong", [{"key_names": ("PK", "SK")}, {"key_names": ("pk", "id")}, {"sort_key": "{value:06d}"}]
+)
 def test_other_keys(configure: Configure, strategy: str, wrong: dict[str, Any]) -> None:
     """Keys that the table does not have are named with the setting, and the right ones work after that."""
     configure(strategy, **wrong)
