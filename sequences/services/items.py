@@ -87,11 +87,11 @@ def place_of(sequence: str, scope: str | None, date: datetime.date | None, perio
 def found_place(
     text: str, sequence: str, scope: str | None, date: datetime.date | None, period: str | None
 ) -> tuple[Scope, int]:
-    """The scope and the value that a text tells, together with what is told besides."""
+    """The scope and the value that a text tells, together with what the caller names."""
     parsed = parse(text, sequence)
     told = period if parsed.period is None else parsed.period
     if told is None and date is None:
-        raise InvalidPeriod(f"{text!r} does not say of which period it is: give the date or the period.")
+        raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
     named = scope if parsed.scope is None else parsed.scope
     return place_of(sequence, named, None if told else date, told or None), parsed.value
 

@@ -111,7 +111,7 @@ def all_clients_here() -> Iterator[None]:
 def _clients_of(options: Callable[[str], ClientOptions]) -> dict[str, client._Client]:
     """Clients that know nothing yet, but are made if an earlier test has made the same: that takes longer than tests.
 
-    An invalid setting is told to the call that uses it.
+    The call that uses an invalid setting raises its error.
     """
     known: dict[str, client._Client] = {}
     where = (os.environ.get(ENDPOINT), os.environ["AWS_DEFAULT_REGION"], os.getpid())

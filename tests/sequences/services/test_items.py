@@ -198,7 +198,7 @@ class TestFind:
         """Scope and period are given besides, where FORMAT leaves them out."""
         install("atomic", PERIOD="year")
         put_next("atomic", {"title": "a"}, scope=scope, date=date(2031, 3, 5))
-        with pytest.raises(InvalidPeriod, match="does not say of which period it is: give the date or the period"):
+        with pytest.raises(InvalidPeriod, match="does not name its period: give the date or the period"):
             found(awaited, "1", "atomic", scope=scope)
         for given in ({"period": "2031"}, {"date": date(2031, 12, 31)}):
             item = found(awaited, "1", "atomic", scope=scope, **given)
