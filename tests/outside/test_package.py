@@ -193,6 +193,20 @@ def test_what_people_reach_for_next(reader: Reader, page: str) -> None:
         reader.does("pycon", block)
 
 
+def test_numbers_in_models(reader: Reader) -> None:
+    """The models of their page get migrations and numbers, and the audit finds their rows."""
+    reader.enters(EXPORT)
+    configuration, models = blocks("docs/models.md", "python")
+    reader.does("python", f'INSTALLED_APPS = [..., "sequences", "shop"]\n{configuration}')
+    (reader.folder / "shop" / "models.py").write_text(models, encoding="utf-8")
+    for command in (["makemigrations", "shop"], ["migrate"], ["create_tables"], ["makemigrations", "--check"]):
+        reader.manage(*command)
+    session = "\n".join(blocks("docs/models.md", "pycon"))
+    reader.does("pycon", f">>> from shop.models import Bill, Contract, Delivery, Invoice, Order\n{session}")
+    reader.manage("number_rows")
+    assert "the rows of shop.Order.number" in reader.manage("sequences", "audit", "orders").splitlines()[0]
+
+
 def test_the_commands_need_no_extra(reader: Reader) -> None:
     """Without rich and moto a command prints its rows."""
     reader.enters(EXPORT)
