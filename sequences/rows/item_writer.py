@@ -80,15 +80,17 @@ class ItemWriter(Committer):
 
         `more` has the items that are stored with it.
         """
-        request = put_request(item, token, self._checks, more=more, also=also, day=day)
-        if more:
-            self._check_together(request)
-        elif request.actions > self.most_actions:
-            most = self.most_actions - request.actions + len(also)
-            raise InvalidItem(f"also has {len(also)} actions; one transaction holds {most} beside this item.")
+        try:
+            request = put_request(item, token, self._checks, more=more, also=also, day=day)
+            self._check_size(request)
+        except InvalidItem as error:
+            raise InvalidItem(f"{error} The item is one of {self.markers.alias!r}.") from error
         return request
 
-    def _check_together(self, request: PutRequest) -> None:
+    def _check_size(self, request: PutRequest) -> None:
+        most = self.most_actions - request.actions + len(request.also)
+        if request.also and len(request.also) > most:
+            raise InvalidItem(f"also has {len(request.also)} actions; one transaction holds {most} beside this item.")
         most = self.most_actions - request.marked
         if request.count > most:
             raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")

@@ -131,7 +131,7 @@ def test_an_action(configure: Configure, strategy: str, wrong: Any) -> None:
 def test_a_value(configure: Configure, value: object, remedy: str) -> None:
     """A value that no attribute can have is refused with what can be stored in its place."""
     configure("SortKeyMaximum")
-    with pytest.raises(InvalidItem, match=f"^The attribute 'v' cannot be stored: .*{remedy}"):
+    with pytest.raises(InvalidItem, match=f"^The attribute 'v' cannot be stored: .*{remedy}.* one of 'mine'\\.$"):
         put_next("mine", {"v": value})
 
 
