@@ -15,6 +15,7 @@ from sequences.exceptions import StorageRefused
 
 SCHEMA = KeySchema(table="items")
 PADDED = KeySchema(table="items", padded_width=4, sort_type="S")
+PREFIXED = KeySchema(table="items", padded_width=4, sort_prefix="T#", sort_type="S")
 KEY = {"sequence": {"S": "orders"}, "scope": {"S": "a"}}
 ROW = CounterRow(last_value=7, token="t", updated_at=99)
 READ = {"token": {"S": "s"}, "later": {"S": "kept"}}
@@ -31,6 +32,12 @@ def names_and_values(request: dict[str, Any]) -> tuple[set[str], set[str]]:
 REQUESTS = {
     "put_if_absent": expressions.put_if_absent(SCHEMA, {}),
     "put_marker": expressions.put_marker(SCHEMA, {}, now=5),
+    "query of a prefix": expressions.query_numbers(PREFIXED, "p", newest_first=True, limit=1, above=7),
+    "query of whole items": expressions.whole_items(expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1)),
+    "query of whole items of a prefix": expressions.whole_items(
+        expressions.query_numbers(PREFIXED, "p", newest_first=True, limit=1)
+    ),
+    "query of keys by a scan": expressions.scan_partitions(SCHEMA),
     "query above": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, above=0),
     "change of a first version": expressions.update_version(SCHEMA, KEY, TITLE, version=1, unless="void"),
     "change of a version": expressions.update_version(SCHEMA, KEY, TITLE, version=7, unless="void", removed=("old",)),
@@ -193,6 +200,15 @@ class TestKeys:
         request = expressions.read_many(SCHEMA, [("p", 1), ("p", 2)], attributes=["token"])["RequestItems"]["items"]
         assert request["ConsistentRead"] is True
         assert request["Keys"] == [SCHEMA.key("p", 1), SCHEMA.key("p", 2)]
+
+    def test_between_other_rows(self) -> None:
+        """Where other rows are in the partition, a query has the numbers alone: all of them, or those above one."""
+        for above, first in ((None, "T#0"), (7, "T#0008")):
+            query = expressions.query_numbers(PREFIXED, "p", newest_first=False, limit=1, above=above)
+            assert query["KeyConditionExpression"] == "#partition = :partition AND #1_sk BETWEEN :first AND :last"
+            values = query["ExpressionAttributeValues"]
+            assert (values[":first"]["S"], values[":last"]["S"]) == (first, "T#:")
+            assert first <= PREFIXED.sort_value(9999)["S"] < values[":last"]["S"] < "TICKET"
 
 
 class TestCounters:
