@@ -26,7 +26,7 @@ from sequences.fields import SequenceField, issue_number, issue_numbers, numberi
 from tests import shop as shop_app
 from tests.sequences.support import tapped
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
 
 TODAY = datetime.date(2026, 3, 5)
 

@@ -40,7 +40,7 @@ from sequences.fields import (
 from tests import shop as shop_app
 from tests.sequences.support import stored, tapped
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
 
 
 class Crash(BaseException):

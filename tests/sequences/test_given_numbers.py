@@ -22,7 +22,7 @@ from sequences.registry import strategies
 from tests import shop as shop_app
 from tests.sequences.support import tapped
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
 
 
 def numbers(model: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core import mail
@@ -173,7 +174,10 @@ class TestWritten:
 
 
 SETTINGS = """
+import os
+
 SECRET_KEY = "theirs"
+TABLE_PREFIX = os.environ["TABLE_PREFIX"]
 INSTALLED_APPS = ["sequences", "theirs"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "theirs.sqlite3"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -292,7 +296,7 @@ def migrated(folder: Path, engine: Engine, way: str, left: list[str]) -> list[in
         "AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint,
         "DJANGO_SETTINGS_MODULE": "theirs.settings",
         "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
-        "TABLE_PREFIX": f"{folder.name.replace('-', '_')}_",
+        "TABLE_PREFIX": f"t{uuid4().hex[:12]}_",
     }
     command = [sys.executable, "-c", RUN, json.dumps([left, WAYS[way][1]])]
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)

@@ -31,7 +31,7 @@ from sequences.fields import (
 from tests import shop as shop_app
 from tests.sequences.support import tapped
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
 
 LAST_YEAR, THIS_YEAR = datetime.date(2025, 12, 31), datetime.date(2026, 1, 1)
 
