@@ -25,6 +25,7 @@ from sequences.ops.audit.columns import columns_of
 from sequences.ops.audit.report import ColumnReport
 from sequences.ops.audit.results import latest_audits
 from sequences.registry import strategies
+from sequences.rows import item_reader
 from sequences.types import Dated
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -302,8 +303,10 @@ class TestGapless:
             {"first": 2, "last": 2, "count": 1, "by": "", "at": "", "reason": ""}
         ]
 
-    def test_a_void_explains_a_gap(self, shop: ModuleType) -> None:
-        """A number that was withdrawn in DynamoDB needs no row; its neighbours do."""
+    @pytest.mark.parametrize("items_a_page", [1, 100])
+    def test_a_void_explains_a_gap(self, shop: ModuleType, items_a_page: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A number that was withdrawn in DynamoDB needs no row; its neighbours do, on whatever page its item is."""
+        monkeypatch.setattr(item_reader, "ITEMS_A_PAGE", items_a_page)
         for _ in range(6):
             shop.Invoice.objects.create(customer="A")
         shop.Invoice.objects.filter(number__gte=2, number__lte=5).delete()

@@ -64,6 +64,14 @@ def all_sequences() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize(("named", "used"), [("eu-west-1", "eu-west-1"), ("", "us-east-1")])
+def test_the_region(named: str, used: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Region of the environment stays, and there is one without it."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", named)
+    with moto_engine():
+        assert os.environ["AWS_DEFAULT_REGION"] == used
+
+
 class TestMoto:
     @pytest.mark.parametrize("name", SEQUENCES)
     def test_every_life_begins_anew(self, name: str) -> None:
