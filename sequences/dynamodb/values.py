@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -121,14 +121,16 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def has_blanks(wire: Mapping[str, Any]) -> bool:
     """Whether something in these attribute values must be filled in before they are sent."""
-    return any(map(_is_blank, wire.values()))
+    return _have_blanks(wire.values())
 
 
-def _is_blank(value: Mapping[str, Any]) -> bool:
-    """Whether something in one attribute value must be filled in."""
-    if "S" in value or "N" in value:  # most are
-        return False
-    return BLANK in value or has_blanks(value.get("M", {})) or any(map(_is_blank, value.get("L", ())))
+def _have_blanks(values: Iterable[Mapping[str, Any]]) -> bool:
+    for value in values:
+        if "S" in value or "N" in value:  # most are
+            continue
+        if BLANK in value or _have_blanks(value.get("M", {}).values()) or _have_blanks(value.get("L", ())):
+            return True
+    return False
 
 
 def filled(wire: Mapping[str, Any], number: int, write: Callable[[str], str]) -> dict[str, Any]:

@@ -82,7 +82,8 @@ class ItemWriter(Committer):
         """
         try:
             request = put_request(item, token, self._checks, more=more, also=also, day=day)
-            self._check_size(request)
+            if more or also:
+                self._check_size(request)
         except InvalidItem as error:
             raise InvalidItem(f"{error} The item is one of {self.markers.alias!r}.") from error
         return request

@@ -51,9 +51,10 @@ def put_request(
         request.more = tuple((wire, checks.own_key(wire)) for wire in map(_wire, more))
         request.count += len(request.more)
         request.size += sum(item_size(wire) for wire, _ in request.more)
-    for one, _ in request.items:
-        if has_blanks(one):
-            request.has_blanks = True
+    wires = [wire, *(one for one, _ in request.more)] if more else [wire]
+    if any(map(has_blanks, wires)):
+        request.has_blanks = True
+        for one in wires:
             filled(one, 0, checks.sample)  # a template that does not fit the sequence is refused at once
     if token is not None:
         request.token = token

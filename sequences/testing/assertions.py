@@ -18,7 +18,8 @@ def assert_gapless(
 ) -> None:
     """Assert that every value from START to the last one handed out has a stored item, and that there is one.
 
-    A sequence with a PERIOD is looked at in one period: the one named `period`, or the period of `date`, by default today.
+    A sequence with a PERIOD is looked at in one period: the one named `period`, or the one of `date`, which is today
+    without it.
 
     Raises AssertionError, which names the missing values, and also if no value was handed out, since the scope may be
     misspelled. A void counts as stored. The last value of `BlockAllocator` is the end of its last block.
