@@ -12,7 +12,7 @@ from ..ops.audit import list_scopes
 from ..registry import strategies
 from ..services.arguments import check_scope
 from ..strategies import Strategy
-from ..types import Scope, parted
+from ..types import Scope
 
 __all__ = [
     "EVERY_SCOPE",
@@ -53,7 +53,7 @@ def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator
     if scope is EVERY_SCOPE:
         if period is not None:
             strategy.naming.period.check(period)
-        yield from (each for each in list_scopes(strategy) if period in (None, parted(each)[1]))
+        yield from list_scopes(strategy, period or "")
     else:
         yield counted_in(strategy.alias, scope, period)
 

@@ -169,7 +169,7 @@ def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> 
     if scope is not None and (period is not None or not strategy.layout.in_periods):
         yield Dated.of(named, period or "")
         return
-    for each in list_scopes(strategy):
+    for each in list_scopes(strategy, period or ""):
         plain, during = parted(each)
         if (scope is None or plain == named) and period in (None, during):
             yield each

@@ -63,7 +63,7 @@ class Standing:
         strategy = strategies[options["alias"]]
         if options["scope"] is not None:
             return iter([_row(strategy, _named(strategy, options), audit=last_audit(strategy))])
-        return _every_row(strategy, options["period"] or "")
+        return _every_row(strategy, options["prefix"], options["period"] or "")
 
     def registered(self, options: Options) -> Iterator[Row]:
         """A row for each scope that is put in the list of its sequence."""
@@ -87,10 +87,10 @@ def _rows_of(figures: Figures) -> Iterator[Row]:
         yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 
-def _every_row(strategy: Strategy, period: str) -> Iterator[Row]:
+def _every_row(strategy: Strategy, prefix: str, period: str) -> Iterator[Row]:
     audit, cursor = last_audit(strategy), None
     while True:
-        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE, period=period)
+        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE, prefix=prefix, period=period)
         yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, counters))
         if cursor is None:
             return
@@ -145,6 +145,7 @@ def _number(value: Any) -> Any:
 def _add_show(parser: ArgumentParser) -> None:
     parser.add_argument("alias", help="a key of the setting SEQUENCES")
     parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, every scope")
+    parser.add_argument("--prefix", default="", help="without --scope: the scopes that begin with this text")
     parser.add_argument(
         "--period", help='the period, such as "2026"; without it, all of them, or with --scope today\'s'
     )

@@ -22,12 +22,15 @@ MOST_IN_A_BATCH = 100
 Row = Mapping[str, Any]
 
 
-def list_scopes(strategy: Strategy) -> Iterator[Scope]:
-    """Every scope of a sequence, read page by page. Raises OperationNotSupported if the sequence cannot list them."""
-    cursor = None
+def list_scopes(strategy: Strategy, period: str = "") -> Iterator[Scope]:
+    """Every scope of a sequence, or those of a period, page by page. Other periods are read where nothing searches.
+
+    Raises OperationNotSupported if the sequence cannot list its scopes.
+    """
+    cursor, searched = None, period if strategy.scopes.searches("period") else ""
     while True:
-        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE)
-        yield from (counter.counted_in for counter in counters)
+        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE, period=searched)
+        yield from (counter.counted_in for counter in counters if period in ("", counter.period))
         if cursor is None:
             return
 

@@ -180,6 +180,18 @@ class TestPeriods:
         with pytest.raises(OperationNotSupported, match="searched in one period: name it"):
             scopes_of("sort-key", scope)
 
+    def test_the_changes_of_a_period(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+        """What takes every scope of a period reads that part of the list alone."""
+        install("sort-key", PERIOD="year")
+        for year in (2025, 2026):
+            put_next("sort-key", {}, scope=scope, date=date(year, 3, 5))
+        wire.clear()
+        found = list(list_scopes(strategies["sort-key"], "2025"))
+        assert Dated(scope, "2025") in found
+        assert {each.period for each in found if isinstance(each, Dated)} == {"2025"}
+        (listed,) = [query for query in wire.bodies("Query") if ":begin" in query["ExpressionAttributeValues"]]
+        assert listed["ExpressionAttributeValues"][":begin"] == {"S": "#2025#"}
+
 
 class TestWithout:
     def test_it_can_do_without(self, scope: str, wire: Wire, install: Callable[..., Strategy]) -> None:
@@ -206,7 +218,9 @@ class TestEveryScope:
         assert scope in frozen
         changes.thaw("sort-key", scope=EVERY_SCOPE, by="ana", reason="a test")
         assert f"sort-key {scope} " in written("sequences", "audit", "sort-key")
-        assert scope in written("sequences", "show", "sort-key")
+        put_some("sort-key", f"{scope} other", 1)
+        shown = written("sequences", "show", "sort-key", "--prefix", f"{scope} ").splitlines()
+        assert [line.split("\t")[1] for line in shown] == [f"{scope} other"]
 
 
 class TestRegister:
