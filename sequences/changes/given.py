@@ -118,10 +118,9 @@ def _stored(strategy: Strategy, scope: Scope, given: Mapping[int, _Given], reque
     if strategy.scope_list.keep:
         strategy.scope_list.put(scope, partial(read, deadline=strategy.deadline()))
     yield from first
-    others = [Pending(one.request) for value, one in given.items() if value not in first]
-    by_request = {id(one.request): one for one in given.values()}
-    for part in strategy.item_writer.parts(others):
-        yield from _put(strategy, [by_request[id(pending.request)] for pending in part])
+    others = {Pending(one.request): one for value, one in given.items() if value not in first}
+    for part in strategy.item_writer.parts([*others]):
+        yield from _put(strategy, [others[pending] for pending in part])
 
 
 def _planned(

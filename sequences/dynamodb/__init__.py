@@ -52,6 +52,7 @@ from .tables import (
     life_of,
     table_keys,
     table_name,
+    table_shape,
 )
 from .values import (
     BLANK,
@@ -109,6 +110,7 @@ __all__ = [
     "shared_client",
     "table_keys",
     "table_name",
+    "table_shape",
     "translate_errors",
     "transport_lacks",
     "try_client",

@@ -31,6 +31,7 @@ __all__ = [
     "life_of",
     "table_keys",
     "table_name",
+    "table_shape",
 ]
 
 logger = logging.getLogger(__name__)
@@ -185,18 +186,25 @@ def _request(name: str, keys: Mapping[str, Literal["S", "N"]], options: TableOpt
     throughput = {unit: count for unit, count in most.items() if count is not None}
     kms = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": options.kms_key} if options.kms_key else {}
     tags = [{"Key": name, "Value": value} for name, value in options.tags.items()]
-    defined = dict(one for index_keys in (keys, *options.indexes.values()) for one in index_keys.items())
-    indexes = [_index(*index) for index in options.indexes.items()]
     return {
         "TableName": name,
-        "KeySchema": _key_schema(keys),
-        "AttributeDefinitions": [_attribute(*one) for one in defined.items()],
+        **table_shape(keys, options.indexes),
         "BillingMode": "PAY_PER_REQUEST",
-        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
         **({"OnDemandThroughput": throughput} if throughput else {}),
         **({"DeletionProtectionEnabled": True} if options.protected else {}),
         **({"SSESpecification": kms} if kms else {}),
         **({"Tags": tags} if tags else {}),
+    }
+
+
+def table_shape(keys: Mapping[str, str], indexes: Indexes, **of_index: Any) -> dict[str, Any]:
+    """The keys and the indexes of a table as CreateTable and CloudFormation take them; `of_index` is in each index."""
+    defined = dict(one for index_keys in (keys, *indexes.values()) for one in index_keys.items())
+    made = [_index(*index) | of_index for index in indexes.items()]
+    return {
+        "KeySchema": _key_schema(keys),
+        "AttributeDefinitions": [_attribute(*one) for one in defined.items()],
+        **({"GlobalSecondaryIndexes": made} if made else {}),
     }
 
 

@@ -170,8 +170,7 @@ def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> 
         yield Dated.of(named, period or "")
         return
     for each in list_scopes(strategy, period or ""):
-        plain, during = parted(each)
-        if (scope is None or plain == named) and period in (None, during):
+        if scope is None or parted(each)[0] == named:
             yield each
 
 

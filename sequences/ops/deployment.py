@@ -7,7 +7,7 @@ partitions in the setting SEQUENCES_DELETABLE, as `{"tickets": ["#open"]}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,8 +119,6 @@ def _if(condition: str, then: Any) -> Json:
 
 
 def _table(table: Table) -> Json:
-    keys, indexes = table.schema.keys, [_index(*index) for index in table.indexes.items()]
-    defined = {**keys, **{name: kind for index in table.indexes.values() for name, kind in index.items()}}
     key = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"Ref": "KmsKeyArn"}}
     expiry = {"AttributeName": MARKER_EXPIRY, "Enabled": True}
     return {
@@ -129,9 +127,7 @@ def _table(table: Table) -> Json:
         "UpdateReplacePolicy": "Retain",
         "Properties": {
             "TableName": {"Fn::Sub": f"${{TablePrefix}}{table.name}"},
-            "KeySchema": _key_schema(keys),
-            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in defined.items()],
-            **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+            **dynamodb.table_shape(table.schema.keys, table.indexes, OnDemandThroughput=MOST),
             "BillingMode": "PAY_PER_REQUEST",
             "OnDemandThroughput": MOST,
             "DeletionProtectionEnabled": True,
@@ -142,15 +138,6 @@ def _table(table: Table) -> Json:
             "Tags": [{"Key": "application", "Value": {"Ref": "AWS::StackName"}}],
         },
     }
-
-
-def _index(name: str, keys: Iterable[str]) -> Json:
-    projected = {"Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": MOST}
-    return {"IndexName": name, "KeySchema": _key_schema(keys), **projected}
-
-
-def _key_schema(keys: Iterable[str]) -> list[Json]:
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, ("HASH", "RANGE"), strict=False)]
 
 
 def _policy(role: str, found: Sequence[Table]) -> Json:
