@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ...exceptions import OperationNotSupported, ScopeNotFound
 from ...rows.layout import SIGNATURE, signed_void
 from ...strategies.base import Strategy
-from ...types import Scope, parted
+from ...types import Scope
 from .markers import OF_A_MARKER, MarkerCheck
 from .own_keys import OwnKeys
 from .reading import Row, pages
@@ -77,7 +77,6 @@ class Check(Values):
         super().__init__(strategy, scope, found)
         self.voided, self.stored = found, stored
         self.voids: Findings[Void] = Findings()
-        self.strays: Findings[Stray] = Findings()
         self.unsigned_voids = 0
         self.own_keys = OwnKeys(strategy, self.row)
         self.markers = MarkerCheck(strategy, scope, self.own_keys)
@@ -122,27 +121,13 @@ class Check(Values):
 
     def report(self) -> AuditReport:
         """The report."""
-        scope, period = parted(self.scope)
         return AuditReport(
-            sequence=self.strategy.alias,
-            scope=scope,
-            period=period,
-            strategy=type(self.strategy).__name__,
-            last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
-            carried=self.carried,
-            missing=self.missing,
-            skipped=self.skipped,
+            **self._in_report(),
             markers=self.markers.count,
-            went_back_to=self.went_back_to,
-            gaps_explained=not self.strategy.gapless,
-            gaps=self.gaps,
             voids=self.voids,
-            strays=self.strays,
             orphans=self.markers.orphans,
             unsigned_voids=self.unsigned_voids,
-            explained_gaps=self.explained_gaps,
             unjudged_gaps=self.own_keys.unjudged_gaps,
-            notes=tuple(self._notes()),
         )
 
     def _notes(self) -> Iterator[str]:

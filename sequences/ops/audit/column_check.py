@@ -138,7 +138,6 @@ class ColumnCheck(Values):
         self.has_no_period = strategy.layout.in_periods and not parted(scope)[1]
         self.duplicates: Findings[Duplicate] = Findings()
         self.unnumbered: Findings[Unnumbered] = Findings()
-        self.strays: Findings[Stray] = Findings()
         self.above = self.count = 0
         self.number: int | None = None
         self.same: list[str] = []
@@ -220,27 +219,13 @@ class ColumnCheck(Values):
         """The report, after the last row."""
         self._end_of_number()
         self._missing_before(self.last_value + self.series.numbers.step)
-        scope, period = parted(self.scope)
         return ColumnReport(
-            sequence=self.strategy.alias,
-            scope=scope,
-            period=period,
-            strategy=type(self.strategy).__name__,
-            last_value=self.last_value if self.last_value >= self.series.numbers.start else None,
-            carried=self.carried,
-            missing=self.missing,
-            skipped=self.skipped,
+            **self._in_report(),
             markers=0,
-            went_back_to=self.went_back_to,
-            gaps_explained=not self.strategy.gapless,
-            gaps=self.gaps,
             voids=Findings(),
-            strays=self.strays,
             orphans=Findings(),
             unsigned_voids=0,
-            explained_gaps=self.explained_gaps,
             unjudged_gaps=0,
-            notes=tuple(self._notes()),
             where=tuple(map(str, self.columns)),
             duplicates=self.duplicates,
             unnumbered=self.unnumbered,

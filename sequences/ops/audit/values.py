@@ -11,9 +11,9 @@ from ...dynamodb import expressions, unmarshal
 from ...exceptions import InvalidSequence, TableMissing
 from ...rows.counter_rows import CounterState
 from ...strategies.base import Strategy
-from ...types import Change, Scope
+from ...types import Change, Scope, parted
 from .reading import changes_of, pages
-from .report import Findings, Gap
+from .report import Findings, Gap, Stray
 from .series import Series, explained
 
 __all__ = ["Values"]
@@ -33,6 +33,7 @@ class Values:
         self.found = found
         self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
         self.gaps: Findings[Gap] = Findings()
+        self.strays: Findings[Stray] = Findings()
         self.carried = self.missing = self.skipped = self.explained_gaps = 0
         self.row = self._counter_row()
         self.counter = CounterState.of(self.row) if strategy.counter else None
@@ -112,6 +113,30 @@ class Values:
             self.explained_gaps += 1
             self.skipped += gap.count
         self.found(gap)
+
+    def _in_report(self) -> dict[str, Any]:
+        """What each report says, by its name there."""
+        scope, period = parted(self.scope)
+        return {
+            "sequence": self.strategy.alias,
+            "scope": scope,
+            "period": period,
+            "strategy": type(self.strategy).__name__,
+            "last_value": self.last_value if self.last_value >= self.series.numbers.start else None,
+            "carried": self.carried,
+            "missing": self.missing,
+            "skipped": self.skipped,
+            "went_back_to": self.went_back_to,
+            "gaps_explained": not self.strategy.gapless,
+            "gaps": self.gaps,
+            "strays": self.strays,
+            "explained_gaps": self.explained_gaps,
+            "notes": tuple(self._notes()),
+        }
+
+    def _notes(self) -> Iterator[str]:
+        """What the report cannot see, and what it explains."""
+        raise NotImplementedError
 
     @cached_property
     def changes(self) -> list[Change]:
