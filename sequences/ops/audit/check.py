@@ -128,6 +128,7 @@ class Check(Values):
             orphans=self.markers.orphans,
             unsigned_voids=self.unsigned_voids,
             unjudged_gaps=self.own_keys.unjudged_gaps,
+            notes=tuple(self._notes()),
         )
 
     def _notes(self) -> Iterator[str]:

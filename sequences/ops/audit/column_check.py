@@ -226,6 +226,7 @@ class ColumnCheck(Values):
             orphans=Findings(),
             unsigned_voids=0,
             unjudged_gaps=0,
+            notes=tuple(self._notes()),
             where=tuple(map(str, self.columns)),
             duplicates=self.duplicates,
             unnumbered=self.unnumbered,

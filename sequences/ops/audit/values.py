@@ -131,12 +131,7 @@ class Values:
             "gaps": self.gaps,
             "strays": self.strays,
             "explained_gaps": self.explained_gaps,
-            "notes": tuple(self._notes()),
         }
-
-    def _notes(self) -> Iterator[str]:
-        """What the report cannot see, and what it explains."""
-        raise NotImplementedError
 
     @cached_property
     def changes(self) -> list[Change]:
