@@ -20,7 +20,6 @@ from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
 from ..exceptions import InvalidSequence, OperationNotSupported, TableMissing
-from ..ops.audit import list_scopes
 from ..registry import configured, made_of, strategies
 from ..rows.rules import RULES, Difference, Told
 from ..rows.soundness import Verdict
@@ -134,7 +133,7 @@ def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None)
     if scope is not EVERY_SCOPE:
         return list(scopes_of(present, scope, period))
     try:
-        return list(list_scopes(former))
+        return list(former.scopes.every())
     except OperationNotSupported as error:
         raise OperationNotSupported(f"{error} Then repeat this, or name every scope that it has.") from error
     except TableMissing as error:

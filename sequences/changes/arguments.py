@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from ..exceptions import InvalidChange
-from ..ops.audit import list_scopes
 from ..registry import strategies
 from ..services.arguments import check_scope
 from ..strategies import Strategy
@@ -53,7 +52,7 @@ def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator
     if scope is EVERY_SCOPE:
         if period is not None:
             strategy.naming.period.check(period)
-        yield from list_scopes(strategy, period or "")
+        yield from strategy.scopes.every(period or "")
     else:
         yield counted_in(strategy.alias, scope, period)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from ..ops.audit.reading import changes_of, pages
 from ..registry import strategies
+from ..rows.reading import pages
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
@@ -60,7 +60,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
 
 def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     strategy, numbers = seen.strategy, seen.numbers
-    told, lines = [] if past is None else [past], list(changes_of(strategy.history, seen.scope))
+    told, lines = [] if past is None else [past], list(strategy.history.of(seen.scope))
     if since and any(line.kind == "recover" and line.at >= since for line in lines):
         return Plan(before=seen.last, after=seen.last)
     evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope), *_moved_to(lines)]

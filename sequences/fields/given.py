@@ -6,17 +6,19 @@ import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from django.utils.module_loading import import_string
+from django.db.models import Model
+from django.db.models.query_utils import DeferredAttribute
 
+from ..changes import seed
 from ..registry import strategies
 from ..rows.lru import LRU
 from ..strategies import Strategy
 from ..strategies.counter_strategy import advance_to
 from ..types import Scope, parted
 
-__all__ = ["count_past"]
+__all__ = ["NumberAttribute", "count_past"]
 
-_cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int]]] = WeakKeyDictionary()
+_cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int | None]]] = WeakKeyDictionary()
 """Up to which value a strategy with blocks gives nothing any more, in each scope that was seeded here, and in which
 life of its tables."""
 
@@ -28,22 +30,37 @@ def count_past(sequence: str, scope: str | None, day: datetime.date | None, numb
     read unit) and, if it is lower, moved by one write (1 write unit). That is no line in the history of changes: the
     row says what became of the number, and an import would bring thousands.
 
-    Other processes may hold blocks with the number in them (`BlockAllocator`), and a line in the history is what makes
-    them drop these. So there it is the guarded change `seed`, with its cost; until `watch_seconds` are over, another
-    process may still give the number, and the constraint of the column refuses one of the two rows.
+    Where numbers have no gaps, what is skipped must be explained. Where processes hold blocks (`BlockAllocator`), a
+    line in the history is what makes them drop these. So in both it is the guarded change `seed`, with its cost. Until
+    `watch_seconds` are over, another process may still give a number of its block, and the constraint of the column
+    refuses one of the two rows.
     Raises SequenceFrozen, SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
     """
     strategy = strategies[sequence]
     counted, _ = strategy.naming.dated(scope, day)
     if not strategy.numbers.start <= number <= strategy.numbers.maximum or number <= _known(strategy, counted):
         return
-    if strategy.ordered_across_processes:
+    if strategy.ordered_across_processes and not strategy.gapless:
         advance_to(strategy, counted, number)
         return
-    seed = import_string("sequences.changes.seed")  # by its name: changes ask audits, and these read our columns
     period = parted(counted)[1] or None
     (change,) = seed(sequence, number, scope=scope, period=period, by=who, reason="a number that was set by hand")
     _cleared.setdefault(strategy, LRU()).put(counted, (strategy.lives.current, change.after))
+
+
+class NumberAttribute(DeferredAttribute):
+    """The number of a row as an attribute, which notes that a stored row is given another one."""
+
+    def __set__(self, row: Model, number: Any) -> None:
+        values, name = row.__dict__, self.field.attname
+        if not row._state.adding and values.get(name, number) != number:
+            values[f"_{name}_given"] = True
+        values[name] = number
+
+    def is_given(self, row: Model) -> bool:
+        """Whether the row had another number, or none, when it was read."""
+        name = self.field.attname
+        return row.__dict__.get(name) is not None and f"_{name}_given" in row.__dict__
 
 
 def _known(strategy: Strategy, scope: Scope) -> int:

@@ -44,6 +44,7 @@ def number_objects(field: SequenceField, rows: Sequence[models.Model], using: st
         if given := numbers.get(getattr(row, key)):
             for name, value in _columns(field, given).items():
                 setattr(row, name, value)
+            field.note(row)
 
 
 def database_of(row: models.Model) -> str:
@@ -58,7 +59,7 @@ def count_on_commit(row: models.Model, using: str) -> None:
     test that never commits. A failure is logged, as the rows are stored: `sequences seed --column` does the same.
     """
     for field in sequence_fields(type(row)):
-        if not field.waits and getattr(row, field.attname) is not None:
+        if getattr(row, field.attname) is not None:
             for _, waiting, *_ in transaction.get_connection(using).run_on_commit:
                 if isinstance(waiting, _Loaded) and waiting.field is field:
                     waiting.rows.append(row)

@@ -31,8 +31,7 @@ class SequenceQuerySet(models.QuerySet[Any]):
         """
         rows = list(objs)
         for field in sequence_fields(self.model):
-            if not field.waits:
-                field.fill(rows)
+            field.fill(rows)
         created = super().bulk_create(rows, *args, **kwargs)
         number_on_commit(*created)
         return created

@@ -13,7 +13,7 @@ from django.db.models import F
 from ..exceptions import SequenceExhausted
 from ..registry import strategies
 from ..services import get_next_values
-from .given import count_past
+from .given import NumberAttribute, count_past
 from .places import Place, PlacedField
 from .text_field import SequenceTextField, text_fields
 
@@ -31,9 +31,8 @@ class SequenceField(PlacedField):
     scope and no date until `row.issue_number()` (see `drafts.issue_number`).
 
     A number is given once, and follows time within its scope, as the strategy of the sequence guarantees. A value that
-    is set before the save, or that a fixture brings, is kept and takes none. The counter moves past it (see
-    `given.count_past`), but not where numbers follow a commit: there `seed` the sequence after an import. After a
-    failed save the object keeps its number for the next try.
+    is set before a save, or that a fixture brings, is kept and takes none. The counter moves past it (see
+    `given.count_past`). After a failed save the object keeps its number for the next try.
     The field is not editable: forms leave it out, REST serializers only read it, and the administration shows it in
     `readonly_fields`.
 
@@ -42,7 +41,8 @@ class SequenceField(PlacedField):
     with a PERIOD; without it, a row is numbered in the period of today. Two periods have the same numbers: a
     `SequenceTextField` beside this one keeps which of them a row has.
 
-    Cost: one request a row; two for a row that brings a number above all that this host knows to be given.
+    Cost: one request a row. A row that brings a number above all that this host knows to be given costs two, or a
+    guarded change where numbers have no gaps.
     `bulk_create` takes the numbers of all its rows by one request for each scope and date, with the manager that a
     model without one of its own gets; build your own from `SequenceQuerySet`.
     Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, SequenceExhausted for a number of
@@ -51,6 +51,7 @@ class SequenceField(PlacedField):
     """
 
     description = "A number of a sequence"
+    descriptor_class = NumberAttribute
 
     def __init__(
         self,
@@ -108,17 +109,15 @@ class SequenceField(PlacedField):
 
         A stale object does not erase a number that the row got after a commit.
         """
-        if add and not self.waits:
+        if add or getattr(type(model_instance), self.attname).is_given(model_instance):
             self.fill([model_instance])
-        elif add and self.on_commit and not callable(self.scope):
-            self.scope_of(model_instance)
         number = super().pre_save(model_instance, add)
         return F(self.name) if number is None and self.waits and not add else number
 
     def fill(self, rows: Iterable[models.Model]) -> None:
         """Give each row without a number the next one of its scope, by one request for each scope and date.
 
-        First the counters move past the numbers that the other rows bring.
+        First the counters move past the numbers that the other rows bring. Rows that wait for theirs get none yet.
         """
         empty: list[models.Model] = []
         given: list[models.Model] = []
@@ -131,8 +130,12 @@ class SequenceField(PlacedField):
         self.count_past(given)
         for row in given:
             self.write_texts(row)
-        for place, members in self.by_place(empty).items():
-            self._take(place, members)
+        if not self.waits:
+            for place, members in self.by_place(empty).items():
+                self._take(place, members)
+        elif self.on_commit and not callable(self.scope):
+            for row in empty:
+                self.scope_of(row)
 
     def count_past(self, rows: Iterable[models.Model]) -> None:
         """Move the counters past the numbers that rows bring (see `given`): once for each scope, date and object."""
@@ -140,14 +143,14 @@ class SequenceField(PlacedField):
             highest = max(map(self._number, members))
             count_past(self.sequence, scope, day, highest, str(self))
             for row in members:
-                self._note(row)
+                self.note(row)
 
     def _number(self, row: models.Model) -> int:
         number: int = self.get_prep_value(getattr(row, self.attname))
         return number
 
-    def _note(self, row: models.Model) -> None:
-        """Remember that the counter is past this number, so that a second save of the object asks nothing."""
+    def note(self, row: models.Model) -> None:
+        """Remember that the counter is past the number of a row, so that a second save of the object asks nothing."""
         row.__dict__[f"_{self.attname}_counted"] = self._number(row)
 
     def _is_counted(self, row: models.Model) -> bool:
@@ -163,7 +166,7 @@ class SequenceField(PlacedField):
             )
         for row, value in zip(rows, values, strict=True):
             setattr(row, self.attname, value)
-            self._note(row)
+            self.note(row)
             self.write_texts(row, (scope, day))
 
     def write_texts(self, row: models.Model, place: Place | None = None) -> None:

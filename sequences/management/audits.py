@@ -17,9 +17,9 @@ from django.db import DatabaseError, connections
 
 from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.management.changes import login
-from sequences.ops.audit import AuditReport, audit, findings_in_words, list_scopes
+from sequences.ops.audit import AuditReport, audit, findings_in_words
 from sequences.ops.audit.column_check import audit_columns
-from sequences.ops.audit.columns import Column, columns_of, where_in_words
+from sequences.ops.audit.columns import Column, Where
 from sequences.ops.audit.listing import COLUMNS, Line, cells
 from sequences.ops.audit.report import ColumnReport
 from sequences.ops.audit.results import AuditResult, KeptAudits
@@ -87,14 +87,14 @@ class Audits:
     def _reports(self, aliases: list[str], options: Mapping[str, Any], show: _Format) -> Iterator[AuditReport]:
         """One report after another. A sequence that cannot list its scopes is named at the end."""
         for alias in aliases:
-            strategy, every = strategies[alias], columns_of(alias, options["database"])
-            columns = [column for column in every if column.says_period_of(strategy)]
-            for line in where_in_words(strategy, columns, every):
+            strategy = strategies[alias]
+            where = Where(strategy, options["database"])
+            for line in where.in_words():
                 show.begin(line)
-            if not (columns and strategy.supports_reserve):
+            if where.in_items:
                 yield from self._of_items(strategy, options["scope"], options["period"], show)
-            if columns:
-                yield from _of_columns(strategy, columns, options["scope"], options["period"], show)
+            if where.columns:
+                yield from _of_columns(strategy, where.columns, options["scope"], options["period"], show)
 
     def _of_items(
         self, strategy: Strategy, scope: str | None, period: str | None, show: _Format
@@ -169,7 +169,7 @@ def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> 
     if scope is not None and (period is not None or not strategy.layout.in_periods):
         yield Dated.of(named, period or "")
         return
-    for each in list_scopes(strategy, period or ""):
+    for each in strategy.scopes.every(period or ""):
         if scope is None or parted(each)[0] == named:
             yield each
 

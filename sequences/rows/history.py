@@ -6,7 +6,7 @@ A row is never changed and never deleted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -87,6 +87,15 @@ class History:
         changes = [self._change(dynamodb.unmarshal(row)) for row in answer["Items"]]
         place = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
         return changes, place and f"{self.alias}#{place}"
+
+    def of(self, scope: Scope) -> Iterator[Change]:
+        """The changes of one scope, the newest first. One query for each MB of the history."""
+        cursor = None
+        while True:
+            changes, cursor = self.page(cursor, LINES_A_PAGE)
+            yield from (change for change in changes if Dated.of(change.scope, change.period) == scope)
+            if cursor is None:
+                return
 
     def _place(self, cursor: str) -> str:
         """The key of the line at which a page ended."""

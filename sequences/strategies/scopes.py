@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,8 @@ __all__ = ["KEPT", "CounterScopes", "Scopes", "listing"]
 
 KEPT = "kept"
 """The option "scopes" of a sequence that keeps a list of its scopes."""
+
+SCOPES_A_PAGE = 100
 
 ListScopes = Callable[..., tuple[Sequence[Any], str | None]]
 """What the option "scopes" names: (cursor, limit) -> (scopes, next cursor)."""
@@ -88,6 +90,18 @@ class Scopes:
                 )
         scopes, following = self._list_scopes(cursor, limit, **asked)
         return [self.one(scope) for scope in scopes], following
+
+    def every(self, period: str = "") -> Iterator[Scope]:
+        """Every scope, or those of a period, page by page. Other periods are read where nothing searches for one.
+
+        Raises OperationNotSupported if nothing lists them.
+        """
+        cursor, searched = None, period if self.searches("period") else ""
+        while True:
+            counters, cursor = self.page(cursor, SCOPES_A_PAGE, period=searched)
+            yield from (counter.counted_in for counter in counters if period in ("", counter.period))
+            if cursor is None:
+                return
 
     def _check(self, prefix: str, period: str) -> None:
         if period:

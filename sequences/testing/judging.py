@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import chain, pairwise
 from typing import Any
 
-from ..ops.audit.reading import pages
 from ..registry import strategies
+from ..rows.reading import pages
 from ..services import get_last_value
 from .callers import put_some
 

@@ -10,19 +10,21 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.serializers import deserialize
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Value
 from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, get_next_value
 from sequences.changes import freeze, history
-from sequences.exceptions import InvalidScope, SequenceFrozen
+from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceFrozen
 from sequences.fields import sequence_fields
 from sequences.registry import strategies
 from tests import shop as shop_app
 from tests.sequences.support import tapped
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
+
+DAY = datetime.date(2026, 3, 5)
 
 
 def numbers(model: Any) -> list[Any]:
@@ -163,6 +165,94 @@ class TestBlocks:
         assert get_next_value("orders") == 1001
         shop.Order.objects.create(customer="import", number=1049)
         assert get_next_value("orders") > 1049
+
+
+@pytest.fixture(params=["sort_key.SortKeyMaximum", "transactional.TransactionalCounter"])
+def _without_gaps(request: pytest.FixtureRequest, shop: ModuleType, settings: Settings) -> None:
+    """Invoices and bills are numbered by each strategy without gaps."""
+    gapless = {"STRATEGY": f"sequences.strategies.{request.param}"}
+    settings.SEQUENCES = {
+        **shop_app.SEQUENCES,
+        **{name: {**shop_app.SEQUENCES[name], **gapless} for name in ("invoices", "bills")},
+    }
+
+
+@pytest.mark.usefixtures("_without_gaps")
+class TestAfterACommit:
+    def test_the_next_rows_come_after_it(self, shop: ModuleType) -> None:
+        """Rows that are numbered when they are committed do not collide with a number that somebody set."""
+        shop.Invoice.objects.create(customer="A")
+        for number in (2, 3, 7):
+            shop.Invoice.objects.create(customer="import", number=number)
+        assert [shop.Invoice.objects.create(customer="B").number for _ in range(2)] == [8, 9]
+
+    def test_what_is_skipped_is_explained(self, shop: ModuleType) -> None:
+        """The history says which field brought the number, and the audit accepts what lies below it."""
+        shop.Invoice.objects.create(customer="import", number=7)
+        shop.Invoice.objects.create(customer="A")
+        ((line,), _) = history("invoices")
+        assert (line.kind, line.after, line.by) == ("seed", 7, "shop.Invoice.number")
+        call_command("sequences", "audit", "invoices")  # of items and rows; it raises for what is unexplained
+
+    def test_what_it_costs(self, shop: ModuleType) -> None:
+        """A number that this host knows to be given costs nothing."""
+        shop.Invoice.objects.bulk_create([shop.Invoice(customer="A", number=number) for number in (3, 9, 5)])
+        with tapped() as wire:
+            shop.Invoice.objects.create(customer="A", number=8)
+        assert wire.sent == []
+        (changes, _) = history("invoices")
+        assert [line.after for line in changes] == [9]
+
+    def test_a_draft_that_is_stored_with_a_number(self, shop: ModuleType) -> None:
+        """It has its text at once, in the period of its date, and the next one comes after it."""
+        bill = shop.Bill.objects.create(customer="A", issued_on=DAY, number=7)
+        other = shop.Bill.objects.create(customer="B", issued_on=DAY)
+        assert [bill.number_text, bill.issue_number(), other.issue_number()] == ["INV-2026-000007", 7, 8]
+
+    def test_a_draft_that_gets_its_number_by_hand(self, shop: ModuleType) -> None:
+        """A number that is set later counts as one that was there at first."""
+        bill, other = (shop.Bill.objects.create(customer=name, issued_on=DAY) for name in "AB")
+        bill.number = 7
+        bill.save(update_fields=["number", "number_text"])
+        assert [bill.number_text, other.issue_number()] == ["INV-2026-000007", 8]
+
+    def test_fixtures(self, shop: ModuleType) -> None:
+        """What `loaddata` brings counts after its commit."""
+        load({"model": "shop.invoice", "pk": 1, "fields": {"customer": "A", "number": 7}})
+        assert shop.Invoice.objects.create(customer="B").number == 8
+
+    def test_a_draft_without_a_date(self, shop: ModuleType) -> None:
+        """A number needs the period in which it counts."""
+        with pytest.raises(InvalidPeriod):
+            shop.Bill.objects.create(customer="A", number=7)
+
+
+class TestStoredRows:
+    def test_another_number(self, shop: ModuleType) -> None:
+        """A stored row that gets another number moves the counter past it."""
+        row = shop.Order.objects.create(customer="A")
+        row.number = 2000
+        row.save()
+        assert shop.Order.objects.create(customer="B").number == 2001
+
+    def test_a_row_that_was_read(self, alone_on_its_host: None, shop: ModuleType) -> None:
+        """Whoever reads a row, and saves it with the number that it has, asks nothing."""
+        shop.Order.objects.create(customer="A")
+        strategies["orders"].forget()
+        with tapped() as wire:
+            for row in (shop.Order.objects.get(), shop.Order.objects.only("customer").get()):
+                row.refresh_from_db()
+                row.customer, row.number = "B", 1001
+                row.save()
+        assert wire.sent == []
+
+    def test_no_number(self, shop: ModuleType) -> None:
+        """A stored row whose number is taken away gets no other one."""
+        row = shop.Order.objects.create(customer="A")
+        row.number = None
+        with pytest.raises(IntegrityError):
+            row.save()
+        assert get_last_value("orders") == 1001
 
 
 class TestFixtures:

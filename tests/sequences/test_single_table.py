@@ -15,7 +15,7 @@ from sequences import aput_next, dynamodb, get_item, get_last_value, items, put_
 from sequences.actions import TEXT, VALUE, Put, value_text
 from sequences.dynamodb import tables as dynamodb_tables
 from sequences.exceptions import IdempotencyMismatch, InvalidItem, InvalidSequence, NotWritten
-from sequences.ops.audit import audit, list_scopes
+from sequences.ops.audit import audit
 from sequences.ops.checks import check_keys
 from sequences.ops.deployment import template
 from sequences.ops.tables import create_tables
@@ -326,4 +326,4 @@ class TestIndexes:
 def test_the_scopes_are_listed() -> None:
     """They are known without a function."""
     put_next("sorted", {}, scope="acme")
-    assert list(list_scopes(strategies["sorted"])) == ["acme"]
+    assert list(strategies["sorted"].scopes.every()) == ["acme"]

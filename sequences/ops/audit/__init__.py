@@ -5,8 +5,7 @@ at its start; writers may go on meanwhile. It does not know how its report is sh
 """
 
 from .check import audit
-from .reading import list_scopes
 from .report import AuditReport, Findings, Gap, Orphan, Stray, Void
 from .words import findings_in_words
 
-__all__ = ["AuditReport", "Findings", "Gap", "Orphan", "Stray", "Void", "audit", "findings_in_words", "list_scopes"]
+__all__ = ["AuditReport", "Findings", "Gap", "Orphan", "Stray", "Void", "audit", "findings_in_words"]

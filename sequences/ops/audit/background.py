@@ -11,12 +11,20 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import reduce
+
+from django.db import DatabaseError, connections
 
 from ...exceptions import AuditRefused, SequenceError
 from ...strategies.base import Strategy
-from ...types import Scope, scope_text
-from .check import audit, require_collections
+from ...types import Scope, parted, scope_text
+from .check import Progress, audit, require_collections
+from .column_check import audit_columns
+from .columns import Where
+from .report import AuditReport
 from .results import AuditResult, AuditRun, KeptAudits
 
 __all__ = ["start_audit", "stop_audits"]
@@ -52,11 +60,12 @@ class _Stopped(Exception):
 
 
 def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
-    """Begin an audit of a scope in a thread, and return at once.
+    """Begin an audit of a scope in a thread, and return at once. It reads the items, the rows of models, or both.
 
     Cost: one read and one write at the start, one write every PROGRESS_SECONDS and one at the end, beside what `audit`
-    reads. Raises AuditRefused while another audit of the scope runs, this process has MOST_AUDITS or no thread for one;
-    OperationNotSupported for items that are not in collections, SequenceUnavailable and StorageRefused.
+    and `audit_columns` read. Raises AuditRefused while another audit of the scope runs, this process has MOST_AUDITS or
+    no thread for one; OperationNotSupported for items that are not in collections, SequenceUnavailable and
+    StorageRefused.
     """
     require_collections(strategy)
     with _running.lock:
@@ -92,12 +101,14 @@ def _run(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
         _audit(kept, scope, run)
     except _Stopped as stopped:
         _stop(kept, run, str(stopped))
-    except SequenceError as error:
+    except (SequenceError, DatabaseError) as error:
         logger.error("audit of %s %r stopped: %s", kept.strategy.alias, scope, error)
         _stop(kept, run, str(error))
     except Exception:
         logger.exception("audit of %s %r stopped", kept.strategy.alias, scope)
         _stop(kept, run, "an error that the log tells")
+    finally:
+        connections.close_all()  # those of this thread
 
 
 def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
@@ -112,11 +123,30 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
                 raise _Stopped("another audit began")
             told = time.monotonic()
 
-    report = audit(kept.strategy, scope, progress=progress)
-    at = datetime.fromtimestamp(kept.strategy.wall(), UTC)
-    result = AuditResult.of(report, by=run.by, at=at, seconds=time.monotonic() - began)
+    def result_of(report: AuditReport) -> AuditResult:
+        at = datetime.fromtimestamp(kept.strategy.wall(), UTC)
+        return AuditResult.of(report, by=run.by, at=at, seconds=0.0)
+
+    found = reduce(AuditResult.with_rows, map(result_of, _reports(kept.strategy, scope, progress)))
+    result = replace(found, seconds=time.monotonic() - began)
     kept.finish(run, result)
     logger.info("audit of %s %r by %s: %s", result.sequence, scope, run.by, result.verdict)
+
+
+def _reports(strategy: Strategy, scope: Scope, progress: Progress) -> Iterator[AuditReport]:
+    """The report on the items of a scope, and that on its rows."""
+    where, (name, period) = Where(strategy), parted(scope)
+    if where.in_items:
+        yield audit(strategy, scope, progress=progress)
+    if where.columns:
+        yield from audit_columns(
+            strategy,
+            where.columns,
+            [scope],
+            scope=scope_text(name),
+            period=period or None,
+            progress=lambda done: progress(done, 0),
+        )
 
 
 def _stop(kept: KeptAudits, run: AuditRun, problem: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...exceptions import OperationNotSupported, ScopeNotFound
 from ...rows.layout import SIGNATURE, signed_void
+from ...rows.reading import Row, pages
 from ...strategies.base import Strategy
 from ...types import Scope
 from .markers import OF_A_MARKER, MarkerCheck
 from .own_keys import OwnKeys
-from .reading import Row, pages
 from .report import AuditReport, Findings, Gap, Stray, Void
 from .values import Values
 

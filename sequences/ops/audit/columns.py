@@ -13,7 +13,7 @@ from django.db import models, router
 from ...fields import SequenceField, sequence_fields
 from ...strategies.base import Strategy
 
-__all__ = ["Column", "Row", "columns_of", "where_in_words"]
+__all__ = ["Column", "Row", "Where", "columns_of"]
 
 ROWS_A_PAGE = 2000
 
@@ -110,15 +110,33 @@ def columns_of(sequence: str, databases: Sequence[str] = ()) -> list[Column]:
     return found
 
 
-def where_in_words(strategy: Strategy, columns: Sequence[Column], every: Sequence[Column]) -> Iterator[str]:
-    """Where the numbers of a sequence are, if they are in columns, and which of all its columns are not compared."""
-    sequence, where = strategy.alias, " and ".join(map(str, columns))
-    if columns and strategy.supports_reserve:
-        yield f"{sequence}: its numbers are in the rows of {where}."
-    elif columns:
-        yield f"{sequence}: its items are in DynamoDB, and their numbers in the rows of {where}."
-    if left_out := [str(column) for column in every if column not in columns]:
-        yield f"{sequence}: not compared, as no `date` says the periods of its rows: {' and '.join(left_out)}."
+class Where:
+    """Where an audit looks for the numbers of a sequence: in items, in the rows of columns, or in both.
+
+    A column whose rows do not say their period is left out.
+    """
+
+    def __init__(self, strategy: Strategy, databases: Sequence[str] = ()) -> None:
+        every = columns_of(strategy.alias, databases)
+        self.strategy = strategy
+        self.columns = [column for column in every if column.says_period_of(strategy)]
+        self.left_out = [column for column in every if column not in self.columns]
+
+    @property
+    def in_items(self) -> bool:
+        """Whether each number has an item; one that is taken before a row is saved has none."""
+        return not (self.columns and self.strategy.supports_reserve)
+
+    def in_words(self) -> Iterator[str]:
+        """Where the numbers are, if they are in columns, and which columns are left out."""
+        sequence, where = self.strategy.alias, " and ".join(map(str, self.columns))
+        if not self.in_items:
+            yield f"{sequence}: its numbers are in the rows of {where}."
+        elif self.columns:
+            yield f"{sequence}: its items are in DynamoDB, and their numbers in the rows of {where}."
+        if self.left_out:
+            left_out = " and ".join(map(str, self.left_out))
+            yield f"{sequence}: not compared, as no `date` says the periods of its rows: {left_out}."
 
 
 def _paged(first: Rows, further: Callable[[Any], Rows]) -> Iterator[Any]:

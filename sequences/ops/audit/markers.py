@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...rows.reading import MOST_IN_A_BATCH, Row, stored_tokens
 from ...strategies.base import Strategy
 from ...types import Scope, parted
 from .own_keys import OwnKeys
-from .reading import MOST_IN_A_BATCH, Row, stored_tokens
 from .report import Findings, Orphan
 
 __all__ = ["OF_A_MARKER", "MarkerCheck"]

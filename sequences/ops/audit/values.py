@@ -10,9 +10,9 @@ from ...commit.retries import read
 from ...dynamodb import expressions, unmarshal
 from ...exceptions import InvalidSequence, TableMissing
 from ...rows.counter_rows import CounterState
+from ...rows.reading import pages
 from ...strategies.base import Strategy
 from ...types import Change, Scope, parted
-from .reading import changes_of, pages
 from .report import Findings, Gap, Stray
 from .series import Series, explained
 
@@ -140,7 +140,7 @@ class Values:
 
     def _changes(self) -> Iterator[Change]:
         try:
-            yield from changes_of(self.strategy.history, self.scope)
+            yield from self.strategy.history.of(self.scope)
         except (InvalidSequence, TableMissing):
             return  # no change was ever made
 

@@ -551,7 +551,7 @@ class TestAudit:
         page = owner.get(where)
         found = dict(rows(page, "The last result"))
         assert found["Verdict"] == "1 finding is unexplained"
-        assert (found["Numbers with an item"], found["Missing numbers"]) == ("4", "1 in 1 gap")
+        assert (found["Numbers with an item or a row"], found["Missing numbers"]) == ("4", "1 in 1 gap")
         assert found["First findings"] == "gap: 3"
         assert "Refresh" not in page
         assert "1 finding is unexplained" in shown(owner.get(address("sorted", scope=scope)))

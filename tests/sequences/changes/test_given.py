@@ -19,7 +19,7 @@ from sequences.exceptions import (
     SequenceExhausted,
     SequenceFrozen,
 )
-from sequences.ops.audit import audit, list_scopes
+from sequences.ops.audit import audit
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing.callers import at_once, put_some
@@ -68,7 +68,7 @@ class TestOne:
         """A scope may begin with a given number, and is in the list of scopes."""
         assert put_at(name, 7, {}, scope=scope, by="ana", reason="a test")
         assert values_of(name, scope) == [7]
-        assert scope in list(list_scopes(strategies[name]))
+        assert scope in list(strategies[name].scopes.every())
         assert get_last_value(name, scope=scope) == 7
 
     def test_a_repeat(self, name: str, scope: str) -> None:

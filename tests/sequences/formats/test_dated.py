@@ -40,8 +40,8 @@ from sequences.exceptions import (
     InvalidText,
 )
 from sequences.ops.audit import audit
-from sequences.ops.audit.reading import list_scopes, pages
 from sequences.registry import parse_config, strategies
+from sequences.rows.reading import pages
 from sequences.signals import nearly_used_up, value_allocated
 from sequences.testing.callers import at_once
 from sequences.testing.embedded import Engine
@@ -205,7 +205,7 @@ def test_periods_in_the_list_of_counters(scope: str) -> None:
         counters, _ = strategies["atomic"].scopes.page(None, 1000)
     assert [(each.period, each.last_value) for each in counters if each.scope == scope] == [("2025", 1), ("2026", 1)]
     assert wire.operations == ["Query"]
-    assert {Dated(scope, "2025"), Dated(scope, "2026")} <= {*list_scopes(strategies["atomic"])}
+    assert {Dated(scope, "2025"), Dated(scope, "2026")} <= {*strategies["atomic"].scopes.every()}
 
 
 def test_counters_beside_the_items(scope: str) -> None:

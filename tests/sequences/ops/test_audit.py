@@ -15,10 +15,11 @@ from sequences import dynamodb, get_last_value, get_next_values, put_next, put_n
 from sequences.commit import retries
 from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
-from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, reading
+from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check
 from sequences.ops.audit import report as report_module
 from sequences.ops.audit.words import findings_in_words
 from sequences.registry import strategies
+from sequences.rows import reading
 from sequences.rows.layout import SIGNATURE
 
 PATH = "sequences.strategies"
@@ -552,7 +553,7 @@ class TestCommand:
 
     def test_it_goes_through_all_scopes(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without a scope every scope of the sequence is audited, the one without a name too, by pages."""
-        monkeypatch.setattr(reading, "SCOPES_A_PAGE", 2)
+        monkeypatch.setattr("sequences.strategies.scopes.SCOPES_A_PAGE", 2)
         for scope in ("A", "B", "C", None):
             put_next("transactional", {}, scope=scope)
         reports = json.loads(run("audit", "transactional", "--format", "json"))

@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 from django.db.models import Field
 from pytest_django import Settings
 
@@ -20,13 +21,15 @@ from sequences import dynamodb, get_next_value, get_next_values, put_next
 from sequences.changes import advance, seed, void
 from sequences.fields import SequenceField, number_rows
 from sequences.ops.audit import column_check, columns
+from sequences.ops.audit.background import start_audit
 from sequences.ops.audit.column_check import audit_columns
 from sequences.ops.audit.columns import columns_of
 from sequences.ops.audit.report import ColumnReport
-from sequences.ops.audit.results import latest_audits
+from sequences.ops.audit.results import AuditResult, KeptAudits, latest_audits
 from sequences.registry import strategies
 from sequences.rows import item_reader
-from sequences.types import Dated
+from sequences.types import Dated, Scope
+from tests.sequences.support import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -464,3 +467,47 @@ class TestColumns:
         """A scope that is known has a report, also without rows."""
         (one,) = audit_columns(strategies["orders"], columns_of("orders"), [Dated(None, "2026")])
         assert (one.period, one.carried) == ("2026", 0)
+
+
+def in_background(alias: str, scope: Scope = None) -> AuditResult:
+    """The result of an audit as the administration begins it."""
+    kept = KeptAudits(strategies[alias])
+    start_audit(kept.strategy, scope, "ada")
+    wait_until(lambda: (run := kept.look(scope)[0]) and not run.runs)
+    _, result = kept.look(scope)
+    assert result is not None
+    return result
+
+
+class TestInTheBackground:
+    def test_a_column_with_the_numbers(self, shop: ModuleType) -> None:
+        """The rows are read where the sequence has no items: a gap is no fault, and a number of two rows is one."""
+        shop.Order.objects.bulk_create([shop.Order(customer="A") for _ in range(3)])
+        shop.Order.objects.get(number=1002).delete()
+        result = in_background("orders")
+        assert (result.stored, result.missing, result.unexplained, result.last_value) == (2, 1, 0, 1003)
+
+    def test_items_and_rows(self, shop: ModuleType) -> None:
+        """A number that an item has and no row is found, as the command finds it."""
+        for name in "ABC":
+            shop.Invoice.objects.create(customer=name)
+        shop.Invoice.objects.get(number=2).delete()
+        result = in_background("invoices")
+        assert (result.stored, result.unexplained, result.findings) == (3, 1, ("gap: 2",))
+
+    def test_one_scope(self, shop: ModuleType) -> None:
+        """Of a scope and period only their own rows are read."""
+        for year in (2025, 2026, 2026):
+            shop.Contract.objects.create(signed_on=datetime.date(year, 1, 1))
+        assert in_background("contracts", Dated(None, "2026")).stored == 2
+
+    def test_a_database_that_is_away(self, shop: ModuleType) -> None:
+        """An error of the database ends the audit, and its page tells it."""
+        shop.Order.objects.create(customer="A")
+        with mock.patch.object(columns.Column, "numbered", side_effect=OperationalError("no such database")):
+            kept = KeptAudits(strategies["orders"])
+            start_audit(kept.strategy, None, "ada")
+            wait_until(lambda: (run := kept.look(None)[0]) and not run.runs)
+        run, result = kept.look(None)
+        assert run is not None
+        assert (run.problem, result) == ("no such database", None)

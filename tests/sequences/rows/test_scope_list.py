@@ -20,7 +20,6 @@ from sequences.exceptions import (
     OperationNotSupported,
     WriteCancelled,
 )
-from sequences.ops.audit import list_scopes
 from sequences.ops.register import register
 from sequences.registry import strategies
 from sequences.strategies import Strategy
@@ -186,7 +185,7 @@ class TestPeriods:
         for year in (2025, 2026):
             put_next("sort-key", {}, scope=scope, date=date(year, 3, 5))
         wire.clear()
-        found = list(list_scopes(strategies["sort-key"], "2025"))
+        found = list(strategies["sort-key"].scopes.every("2025"))
         assert Dated(scope, "2025") in found
         assert {each.period for each in found if isinstance(each, Dated)} == {"2025"}
         (listed,) = [query for query in wire.bodies("Query") if ":begin" in query["ExpressionAttributeValues"]]
@@ -202,7 +201,7 @@ class TestWithout:
         assert "PutItem" in wire.operations
         assert len([body for body in wire.bodies("PutItem") if "scope" in body["Item"]]) == 0
         with pytest.raises(OperationNotSupported, match="keeps no list of its scopes: name one scope"):
-            list(list_scopes(strategies["sort-key"]))
+            list(strategies["sort-key"].scopes.every())
         with pytest.raises(OperationNotSupported, match="keeps no list of its scopes"):
             register("sort-key")
 

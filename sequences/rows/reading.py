@@ -5,34 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...commit.retries import Deadline, read
-from ...dynamodb import expressions, unmarshal
-from ...dynamodb.expressions import KeySchema
-from ...exceptions import NotWritten
-from ...rows.history import History
-from ...strategies.base import Strategy
-from ...types import Change, Dated, Scope
+from ..commit.retries import Deadline, read
+from ..dynamodb import expressions, unmarshal
+from ..dynamodb.expressions import KeySchema
+from ..exceptions import NotWritten
 
-__all__ = ["Row", "changes_of", "list_scopes", "pages", "stored_tokens"]
+__all__ = ["Row", "pages", "stored_tokens"]
 
-SCOPES_A_PAGE = 100
-CHANGES_A_PAGE = 1000
 MOST_IN_A_BATCH = 100
 
 Row = Mapping[str, Any]
-
-
-def list_scopes(strategy: Strategy, period: str = "") -> Iterator[Scope]:
-    """Every scope of a sequence, or those of a period, page by page. Other periods are read where nothing searches.
-
-    Raises OperationNotSupported if the sequence cannot list its scopes.
-    """
-    cursor, searched = None, period if strategy.scopes.searches("period") else ""
-    while True:
-        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE, period=searched)
-        yield from (counter.counted_in for counter in counters if period in ("", counter.period))
-        if cursor is None:
-            return
 
 
 def pages(
@@ -48,16 +30,6 @@ def pages(
         yield [unmarshal(item) for item in answer["Items"]]
         after = answer.get("LastEvaluatedKey")
         if not after:
-            return
-
-
-def changes_of(history: History, scope: Scope) -> Iterator[Change]:
-    """The history of one scope, the latest change first."""
-    cursor = None
-    while True:
-        changes, cursor = history.page(cursor, CHANGES_A_PAGE)
-        yield from (change for change in changes if Dated.of(change.scope, change.period) == scope)
-        if cursor is None:
             return
 
 
