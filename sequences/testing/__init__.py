@@ -13,8 +13,16 @@ It needs moto, or the embedded engine, and its modules `plugin` and `contract` n
 """
 
 from .assertions import assert_gapless
-from .cases import SequenceTablesMixin
+from .cases import SequenceTablesMixin, committed
 from .engines import embedded_engine, engine_at, moto_engine
 from .tables import sequence_tables
 
-__all__ = ["SequenceTablesMixin", "assert_gapless", "embedded_engine", "engine_at", "moto_engine", "sequence_tables"]
+__all__ = [
+    "SequenceTablesMixin",
+    "assert_gapless",
+    "committed",
+    "embedded_engine",
+    "engine_at",
+    "moto_engine",
+    "sequence_tables",
+]

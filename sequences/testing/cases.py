@@ -1,8 +1,11 @@
-"""Tables for each test of a Django test case, under Django's runner or another."""
+"""Tables for each test of a Django test case, under Django's runner or another, and what a commit would do in one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from django.db import DEFAULT_DB_ALIAS
 
 from .engines import embedded_engine, moto_engine
 from .tables import Rows, sequence_tables, stored_rows
@@ -12,7 +15,17 @@ if TYPE_CHECKING:
 else:
     SimpleTestCase = object
 
-__all__ = ["SequenceTablesMixin"]
+__all__ = ["SequenceTablesMixin", "committed"]
+
+
+def committed(using: str = DEFAULT_DB_ALIAS) -> AbstractContextManager[Any]:
+    """Do at the end of the block what its commit would: rows whose numbers follow a commit get them.
+
+    For a `TestCase` and pytest-django's `db`, in which nothing is committed. Errors then are logged, as after a commit.
+    """
+    from django.test import TestCase
+
+    return TestCase.captureOnCommitCallbacks(using=using, execute=True)
 
 
 class SequenceTablesMixin(SimpleTestCase):

@@ -399,15 +399,15 @@ def test_an_engine_by_its_address(endpoint: str, monkeypatch: pytest.MonkeyPatch
         assert dynamodb.account().startswith(endpoint)
 
 
-def test_the_example_of_a_commit(
-    shop: ModuleType, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]
-) -> None:
+def test_the_example_of_a_commit(shop: ModuleType) -> None:
     """The page's test of a row that is numbered at the commit passes, where nothing is committed."""
-    (example,) = re.findall(r"^    def test_an_invoice.*?\n\n", PAGE, re.DOTALL | re.MULTILINE)
+    (example,) = re.findall(
+        r"^    from sequences.testing import committed\n.*?\n\n(?=\S)", PAGE, re.DOTALL | re.MULTILINE
+    )
     names = {"Invoice": shop.Invoice}
     exec(textwrap.dedent(example), names)
     with transaction.atomic():
-        names["test_an_invoice_has_its_number"](django_capture_on_commit_callbacks, None, None)
+        names["test_an_invoice_has_its_number"](None, None)
         assert shop.Invoice.objects.create().number is None
 
 
