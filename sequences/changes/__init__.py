@@ -27,7 +27,7 @@ from ..registry import strategies
 from ..services.arguments import check_scope
 from ..types import Change
 from .adoptions import adopt, changed_settings
-from .arguments import EVERY_SCOPE, Scopes, check_whole
+from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_whole
 from .freezes import freeze, thaw
 from .given import put_all_at, put_at
 from .moves import advance, seed
@@ -37,6 +37,7 @@ from .voids import void
 
 __all__ = [
     "EVERY_SCOPE",
+    "EveryScope",
     "adopt",
     "advance",
     "changed_settings",
@@ -71,11 +72,13 @@ def history(
     """
     strategy = strategies[sequence]
     check_whole("limit", limit, 1)
-    if scope is not EVERY_SCOPE:
+    if not isinstance(scope, EveryScope):
         check_scope(scope)
     if period is not None:
         strategy.naming.period.check(period)
     changes, following = strategy.history.page(cursor, limit)
-    if scope is not EVERY_SCOPE:
+    if isinstance(scope, EveryScope):
+        changes = [change for change in changes if (change.scope or "").startswith(scope.prefix)]
+    else:
         changes = [change for change in changes if change.scope == scope]
     return [change for change in changes if period is None or change.period == period], following

@@ -130,7 +130,7 @@ def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None)
     """The scopes that are named, or every scope of before."""
     if isinstance(scope, list | tuple):
         return [counted_in(present.alias, each, period) for each in scope]
-    if scope is not EVERY_SCOPE:
+    if scope != EVERY_SCOPE:
         return list(scopes_of(present, scope, period))
     try:
         return list(former.scopes.every())

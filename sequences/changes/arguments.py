@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ..exceptions import InvalidChange
 from ..registry import strategies
@@ -30,14 +30,15 @@ LONGEST_BY = 200
 LONGEST_REASON = 500
 
 
-class _Every(enum.Enum):
-    EVERY_SCOPE = "every scope"
+@dataclass(frozen=True)
+class EveryScope:
+    """Every scope that a sequence can list (see `Scopes.page`), or those whose names begin with `prefix`."""
+
+    prefix: str = ""
 
 
-EVERY_SCOPE: Final = _Every.EVERY_SCOPE
-"""Every scope that a sequence can list (see `Scopes.page`)."""
+EVERY_SCOPE: Final = EveryScope()
 
-EveryScope = Literal[_Every.EVERY_SCOPE]
 Scopes = str | None | EveryScope
 
 
@@ -48,11 +49,11 @@ def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
 
 
 def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator[Scope]:
-    """The scope that is named, in its period; or every scope that the sequence can list."""
-    if scope is EVERY_SCOPE:
+    """The scope that is named, in its period; or each of those that the sequence can list."""
+    if isinstance(scope, EveryScope):
         if period is not None:
             strategy.naming.period.check(period)
-        yield from strategy.scopes.every(period or "")
+        yield from strategy.scopes.every(period or "", prefix=scope.prefix)
     else:
         yield counted_in(strategy.alias, scope, period)
 

@@ -12,7 +12,7 @@ from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change
 from .apply import apply_change, apply_to_each
-from .arguments import EVERY_SCOPE, EveryScope, Scopes, counted_in
+from .arguments import EveryScope, Scopes, counted_in
 from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
 
 __all__ = ["closed", "freeze", "thaw", "thawed"]
@@ -56,7 +56,7 @@ def freeze(
     is frozen already.
     """
     request = ChangeRequest("freeze", by, reason, dry_run)
-    if scope is EVERY_SCOPE:
+    if isinstance(scope, EveryScope):
         return apply_to_each(sequence, scope, period, request, _frozen_by_now)
     return apply_change(sequence, counted_in(sequence, scope, period), request, _frozen_now)
 
@@ -106,7 +106,7 @@ def thaw(
     Raises InvalidChange for a scope that is named and not frozen, and ScopeNotFound for one that does not exist.
     """
     request = ChangeRequest("thaw", by, reason, dry_run)
-    if scope is EVERY_SCOPE:
+    if isinstance(scope, EveryScope):
         return apply_to_each(sequence, scope, period, request, _thawed_by_now)
     return apply_change(sequence, counted_in(sequence, scope, period), request, _thawed_now)
 

@@ -17,6 +17,7 @@ from django.db import DatabaseError, connections
 
 from sequences.exceptions import OperationNotSupported, SequenceError
 from sequences.management.changes import login
+from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit import AuditReport, audit, findings_in_words
 from sequences.ops.audit.column_check import audit_columns
 from sequences.ops.audit.columns import Column, Where
@@ -32,11 +33,15 @@ from sequences.types import Dated, Scope, named_scope, parted, scope_text
 
 __all__ = ["Audits", "add_audit", "chosen"]
 
+CHOICES = ("scope", "period", "prefix")
+
 
 def add_audit(parser: ArgumentParser) -> None:
     """The arguments of the audit."""
     parser.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, all of them")
-    parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, all scopes")
+    scopes = parser.add_mutually_exclusive_group()
+    add_scope(scopes, "all scopes")
+    add_prefix(scopes)
     parser.add_argument("--period", help='one period, such as "2026"; without it, all periods')
     parser.add_argument(
         "--database",
@@ -61,13 +66,13 @@ class Audits:
 
     def run(self, options: Mapping[str, Any]) -> None:
         """Audit, and write the reports. Raises CommandError if something is unexplained."""
-        alias, scope, period = options["alias"], options["scope"], options["period"]
-        if alias is None and (scope is not None or period is not None):
-            given = "--period" if scope is None else "--scope"
-            raise CommandError(f"{given} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
+        alias, given = options["alias"], [name for name in CHOICES if options[name]]
+        if alias is None and given:
+            raise CommandError(f"--{given[0]} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
         unexplained = 0
         show = FORMATS[options["format"]](self.command.stdout.write, self.command.style)
-        kept = _Results(options["by"], period or "", every_scope=scope is None) if options["keep"] else None
+        every_scope = not options["scope"] and not options["prefix"]
+        kept = _Results(options["by"], options["period"] or "", every_scope=every_scope) if options["keep"] else None
         try:
             for report in self._reports([alias] if alias else list(strategies), options, show):
                 unexplained += report.unexplained
@@ -92,15 +97,13 @@ class Audits:
             for line in where.in_words():
                 show.begin(line)
             if where.in_items:
-                yield from self._of_items(strategy, options["scope"], options["period"], show)
+                yield from self._of_items(strategy, options, show)
             if where.columns:
-                yield from _of_columns(strategy, where.columns, options["scope"], options["period"], show)
+                yield from _of_columns(strategy, where.columns, options, show)
 
-    def _of_items(
-        self, strategy: Strategy, scope: str | None, period: str | None, show: _Format
-    ) -> Iterator[AuditReport]:
+    def _of_items(self, strategy: Strategy, options: Mapping[str, Any], show: _Format) -> Iterator[AuditReport]:
         try:
-            for each in chosen(strategy, scope, period):
+            for each in chosen(strategy, options):
                 yield _audited(strategy, each, show)
         except OperationNotSupported as error:
             which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
@@ -108,11 +111,11 @@ class Audits:
 
 
 def _of_columns(
-    strategy: Strategy, columns: Sequence[Column], scope: str | None, period: str | None, show: _Format
+    strategy: Strategy, columns: Sequence[Column], options: Mapping[str, Any], show: _Format
 ) -> Iterator[AuditReport]:
     """The reports on the scopes that the columns have, and that the sequence lists if it can."""
     try:
-        known = list(chosen(strategy, scope, period))
+        known = list(chosen(strategy, options))
     except OperationNotSupported:
         known = []
     with progress() as advance:
@@ -120,8 +123,7 @@ def _of_columns(
             strategy,
             columns,
             known,
-            scope=scope,
-            period=period,
+            **{name: options[name] for name in CHOICES if options[name]},
             progress=lambda done: advance(f"{strategy.alias} rows", done, done),
             found=lambda place, finding: show.finding(strategy.alias, place, finding),
         )
@@ -157,11 +159,12 @@ class _Results:
             KeptAudits(strategies[result.sequence]).keep(result)
 
 
-def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> Iterator[Scope]:
-    """The scope and the period that arguments name, or every one that the sequence can list.
+def chosen(strategy: Strategy, options: Mapping[str, Any]) -> Iterator[Scope]:
+    """The scopes and periods that arguments name, or every one that the sequence can list.
 
     Raises InvalidScope and InvalidPeriod.
     """
+    scope, period, prefix = (options[name] for name in CHOICES)
     named = named_scope(scope)
     check_scope(named)
     if period is not None:
@@ -169,7 +172,7 @@ def chosen(strategy: Strategy, scope: str | None, period: str | None = None) -> 
     if scope is not None and (period is not None or not strategy.layout.in_periods):
         yield Dated.of(named, period or "")
         return
-    for each in strategy.scopes.every(period or ""):
+    for each in strategy.scopes.every(period or "", prefix=prefix or ""):
         if scope is None or parted(each)[0] == named:
             yield each
 

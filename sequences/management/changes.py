@@ -23,6 +23,7 @@ from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
 from sequences.management.rows import FORMATS, Row, write_rows
+from sequences.management.scope_arguments import add_prefix, add_scope, one_scope, scopes
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
@@ -50,11 +51,11 @@ class Subcommand:
         """What every change has, and what this one has."""
         parser.add_argument("alias", help="a key of the setting SEQUENCES")
         default = "every scope that can be listed" if self.every_scope else "the sequence without scope"
-        scopes = parser.add_mutually_exclusive_group()
-        about = f"one scope, {scope_text(None)!r} for none; without it, {default}"
-        scopes.add_argument("--scope", action="append" if self.many_scopes else "store", help=about)
+        group = parser.add_mutually_exclusive_group()
+        add_scope(group, default, action="append" if self.many_scopes else "store")
         if self.all_scopes:
-            scopes.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
+            group.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
+            add_prefix(group)
         parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
         self.arguments(parser)
         is_history = self.about == CHANGES["history"].about
@@ -98,7 +99,7 @@ class Changes:
     def _history(self, options: Options) -> None:
         lines, cursor = changes.history(
             options["alias"],
-            scope=_scopes(options),
+            scope=scopes(options),
             period=options["period"],
             limit=options["limit"],
             cursor=options["cursor"],
@@ -149,16 +150,6 @@ def login() -> str:
         return ""
 
 
-def _scope(options: Options) -> str | None:
-    """One scope; none without the argument."""
-    return named_scope(options["scope"])
-
-
-def _scopes(options: Options) -> Any:
-    """One scope; every scope without the argument."""
-    return EVERY_SCOPE if options["scope"] is None else _scope(options)
-
-
 def _signed(options: Options) -> dict[str, Any]:
     return {name: options[name] for name in ("period", "by", "reason", "dry_run")}
 
@@ -168,7 +159,7 @@ def _add_advance(parser: ArgumentParser) -> None:
 
 
 def _advance(options: Options) -> list[Change]:
-    return [changes.advance(options["alias"], to=options["to"], scope=_scope(options), **_signed(options))]
+    return [changes.advance(options["alias"], to=options["to"], scope=one_scope(options), **_signed(options))]
 
 
 def _add_seed(parser: ArgumentParser) -> None:
@@ -188,8 +179,8 @@ def _seed(options: Options) -> list[Change]:
         rows = field.model._base_manager.using(options["database"]).all()
         return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
     if options["items"]:
-        return changes.seed(alias, "items", scope=_scopes(options), **given)
-    return changes.seed(alias, options["number"], scope=_scope(options), **given)
+        return changes.seed(alias, "items", scope=scopes(options), **given)
+    return changes.seed(alias, options["number"], scope=one_scope(options), **given)
 
 
 def _sequence_field(column: str, alias: str) -> SequenceField:
@@ -222,7 +213,7 @@ def _moment(text: str) -> datetime:
 def _recover(options: Options) -> list[Change]:
     return changes.recover(
         options["alias"],
-        scope=_scopes(options),
+        scope=scopes(options),
         margin=options["margin"],
         past=options["past"],
         since=options["since"],
@@ -231,8 +222,8 @@ def _recover(options: Options) -> list[Change]:
 
 
 def _stop_or_go(change: Callable[..., Change | list[Change]], options: Options) -> list[Change]:
-    scope = EVERY_SCOPE if options["all_scopes"] else _scope(options)
-    made = change(options["alias"], scope=scope, **_signed(options))
+    several = options["all_scopes"] or options["prefix"]
+    made = change(options["alias"], scope=(scopes if several else one_scope)(options), **_signed(options))
     return made if isinstance(made, list) else [made]
 
 
@@ -241,7 +232,7 @@ def _add_void(parser: ArgumentParser) -> None:
 
 
 def _void(options: Options) -> list[Change]:
-    return [changes.void(options["alias"], options["value"], scope=_scope(options), **_signed(options))]
+    return [changes.void(options["alias"], options["value"], scope=one_scope(options), **_signed(options))]
 
 
 def _add_switch(parser: ArgumentParser) -> None:
@@ -254,7 +245,7 @@ def _add_switch(parser: ArgumentParser) -> None:
 
 
 def _switch(options: Options) -> list[Change]:
-    given = {"scope": _scopes(options), "counter_table": options["counter_table"], **_signed(options)}
+    given = {"scope": scopes(options), "counter_table": options["counter_table"], **_signed(options)}
     if options["finish"]:
         return changes.finish_switch(options["alias"], **given)
     return changes.switch(options["alias"], to=options["to"], **given)

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sequences.exceptions import SequenceError
 from sequences.management.rows import FORMATS, Row, write_rows
+from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit.results import AuditResult
 from sequences.ops.doctor import Verdict, findings_of, read_facts
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
@@ -63,7 +64,7 @@ class Standing:
         strategy = strategies[options["alias"]]
         if options["scope"] is not None:
             return iter([_row(strategy, _named(strategy, options), audit=last_audit(strategy))])
-        return _every_row(strategy, options["prefix"], options["period"] or "")
+        return _every_row(strategy, options["prefix"] or "", options["period"] or "")
 
     def registered(self, options: Options) -> Iterator[Row]:
         """A row for each scope that is put in the list of its sequence."""
@@ -144,8 +145,9 @@ def _number(value: Any) -> Any:
 
 def _add_show(parser: ArgumentParser) -> None:
     parser.add_argument("alias", help="a key of the setting SEQUENCES")
-    parser.add_argument("--scope", help=f"one scope, {scope_text(None)!r} for none; without it, every scope")
-    parser.add_argument("--prefix", default="", help="without --scope: the scopes that begin with this text")
+    scopes = parser.add_mutually_exclusive_group()
+    add_scope(scopes, "every scope")
+    add_prefix(scopes)
     parser.add_argument(
         "--period", help='the period, such as "2026"; without it, all of them, or with --scope today\'s'
     )

@@ -91,15 +91,18 @@ class Scopes:
         scopes, following = self._list_scopes(cursor, limit, **asked)
         return [self.one(scope) for scope in scopes], following
 
-    def every(self, period: str = "") -> Iterator[Scope]:
-        """Every scope, or those of a period, page by page. Other periods are read where nothing searches for one.
+    def every(self, period: str = "", *, prefix: str = "") -> Iterator[Scope]:
+        """Every scope, or those of a period, or with a prefix, page by page. All are read where nothing searches.
 
         Raises OperationNotSupported if nothing lists them.
         """
-        cursor, searched = None, period if self.searches("period") else ""
+        named = {"period": period, "prefix": "" if self.layout.in_periods and not period else prefix}
+        cursor, searched = None, {name: text for name, text in named.items() if text and self.searches(name)}
         while True:
-            counters, cursor = self.page(cursor, SCOPES_A_PAGE, period=searched)
-            yield from (counter.counted_in for counter in counters if period in ("", counter.period))
+            counters, cursor = self.page(cursor, SCOPES_A_PAGE, **searched)
+            for counter in counters:
+                if period in ("", counter.period) and (counter.scope or "").startswith(prefix):
+                    yield counter.counted_in
             if cursor is None:
                 return
 

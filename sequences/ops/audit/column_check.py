@@ -38,12 +38,14 @@ def audit_columns(
     *,
     scope: str | None = None,
     period: str | None = None,
+    prefix: str = "",
     progress: Callable[[int], None] = lambda done: None,
     found: Callable[[Scope, ColumnFinding], None] = lambda scope, finding: None,
 ) -> Iterator[ColumnReport]:
     """A report on each scope of these columns, and on each scope that is `known`, with or without rows.
 
-    `scope` and `period` name one of them, as the command does: "#" for no scope. Nothing is written. In memory are a
+    `scope` and `period` name one of them, as the command does: "#" for no scope; `prefix` those that begin with a text.
+    Nothing is written. In memory are a
     page of each column, and the names of the scopes; with a function as scope, what was found in each of them.
 
     Cost: a read for each scope and period, and for gaps the history of the sequence, and its items there if the columns
@@ -51,7 +53,7 @@ def audit_columns(
     these make that fast. Where rows wait for their numbers, it waits a second for those that are on their way.
     Raises InvalidScope, SequenceUnavailable, StorageRefused, and Django's database errors.
     """
-    run = _Run(strategy, columns, period, progress, found)
+    run = _Run(strategy, columns, period, prefix, progress, found)
     if any(callable(column.field.scope) for column in columns):
         run.names = {named_scope(scope)} if scope is not None else None
         yield from run.reports([column.rows for column in columns], known)
@@ -60,7 +62,8 @@ def audit_columns(
     for place in known:
         places.setdefault(parted(place)[0], []).append(place)
     if scope is None:
-        places |= {name: [] for column in columns for name in column.scopes() if name not in places}
+        names = (name for column in columns for name in column.scopes())
+        places |= {name: [] for name in names if name not in places and (name or "").startswith(prefix)}
     for name, of_name in places.items():
         run.names = {name}
         yield from run.reports([column.of_scope(name) for column in columns], of_name)
@@ -74,10 +77,11 @@ class _Run:
         strategy: Strategy,
         columns: Sequence[Column],
         period: str | None,
+        prefix: str,
         progress: Callable[[int], None],
         found: Callable[[Scope, ColumnFinding], None],
     ) -> None:
-        self.strategy, self.columns, self.period = strategy, columns, period
+        self.strategy, self.columns, self.period, self.prefix = strategy, columns, period, prefix
         self.progress, self.found = progress, found
         self.names: set[str | None] | None = None
         self.done = 0
@@ -105,6 +109,8 @@ class _Run:
         place = self._place(row)
         name, period = parted(place)
         if (self.names is not None and name not in self.names) or self.period not in (None, period):
+            return None
+        if not (name or "").startswith(self.prefix):
             return None
         if place not in checks:
             checks[place] = self._check(place)

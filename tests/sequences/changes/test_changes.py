@@ -828,6 +828,11 @@ class TestEveryScope:
         assert [change.scope for change in thawed] == ["a", "b", "c"]
         assert [put_some(name, scope, 1) for scope in "abc"] == [[(change.after or 0) + 1] for change in thawed]
 
+    def test_those_with_a_prefix(self, name: str) -> None:
+        """Where nothing searches for a prefix, all are read, and the others stay."""
+        assert [change.scope for change in changes.freeze(name, scope=changes.EveryScope("b"), **WHO)] == ["b"]
+        assert [len(lines(name, scope)) for scope in "abc"] == [0, 1, 0]
+
     def test_what_is_done_stays(self, name: str) -> None:
         """What is frozen or thawed already keeps its signature, and gets no line in the history."""
         before = changes.freeze(name, scope="b", by="bob", reason="earlier")

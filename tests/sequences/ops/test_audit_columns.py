@@ -479,6 +479,16 @@ def in_background(alias: str, scope: Scope = None) -> AuditResult:
     return result
 
 
+def test_a_prefix(shop: ModuleType) -> None:
+    """Of scopes that begin with a text the rows are read, also where the sequence lists none."""
+    for pk in (11, 12, 21):
+        shop.Delivery.objects.create(order=shop.Order.objects.create(pk=pk, customer="A"))
+    assert [one["scope"] for one in reports("deliveries", "--prefix", "1")] == ["11", "12"]
+    strategies["deliveries"].forget()
+    found = audit_columns(strategies["deliveries"], columns_of("deliveries"), [], prefix="2")
+    assert [one.scope for one in found] == ["21"]
+
+
 class TestInTheBackground:
     def test_a_column_with_the_numbers(self, shop: ModuleType) -> None:
         """The rows are read where the sequence has no items: a gap is no fault, and a number of two rows is one."""

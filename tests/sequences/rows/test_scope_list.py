@@ -8,10 +8,11 @@ from datetime import date
 from typing import Any
 
 import pytest
+from django.core.management import CommandError
 
 from sequences import changes, dynamodb, get_next_value, put_next
 from sequences.actions import Delete
-from sequences.changes import EVERY_SCOPE
+from sequences.changes import EVERY_SCOPE, EveryScope
 from sequences.exceptions import (
     AccessRefused,
     CancellationReason,
@@ -220,6 +221,32 @@ class TestEveryScope:
         put_some("sort-key", f"{scope} other", 1)
         shown = written("sequences", "show", "sort-key", "--prefix", f"{scope} ").splitlines()
         assert [line.split("\t")[1] for line in shown] == [f"{scope} other"]
+
+    def test_what_takes_a_prefix(self, scope: str) -> None:
+        """Commands take the scopes that begin with a text, and leave the others alone."""
+        for end in ("eu-1", "eu-2", "us-1"):
+            put_some("sort-key", f"{scope}{end}", 1)
+        given = ("sort-key", "--prefix", f"{scope}eu-")
+        for command, *reason in (("freeze", "--reason", "a test"), ("thaw", "--reason", "a test"), ("audit",)):
+            told = written("sequences", command, *given, *reason)
+            assert (f"{scope}eu-1" in told, f"{scope}eu-2" in told, f"{scope}us-1" in told) == (True, True, False)
+        found, _ = changes.history("sort-key", scope=EveryScope(f"{scope}eu-"), limit=1000)
+        assert sorted(str(line.scope) for line in found) == sorted([f"{scope}eu-1", f"{scope}eu-2"] * 2)
+
+    def test_an_empty_prefix(self) -> None:
+        """A variable of a shell that is not set freezes nothing."""
+        with pytest.raises(CommandError, match="--prefix: it is empty"):
+            written("sequences", "freeze", "sort-key", "--prefix", "", "--reason", "a test")
+
+    def test_a_prefix_in_every_period(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Where only one period can be searched, all are read, and the names compared."""
+        strategy = install("sort-key", PERIOD="year")
+        for year in (2025, 2026):
+            for end in ("eu", "us"):
+                put_next("sort-key", {}, scope=f"{scope}{end}", date=date(year, 1, 1))
+        found = [*strategy.scopes.every(prefix=f"{scope}e")]
+        assert found == [Dated(f"{scope}eu", "2025"), Dated(f"{scope}eu", "2026")]
+        assert [*strategy.scopes.every("2026", prefix=f"{scope}e")] == found[1:]
 
 
 class TestRegister:
