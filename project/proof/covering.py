@@ -28,7 +28,7 @@ __all__ = ["Covering", "measure"]
 
 FOLDER = paths.LOCAL / "mutants" / "covering"
 MEASURED = (
-    *(f"tests/{room}/**/test_*.py" for room in ("sequences", "tickets", "model")),
+    *(f"tests/{room}/**/test_*.py" for room in ("attacks", "faults", "model", "sequences", "tickets")),
     "tests/project/test_worker.py",
 )
 COVERED = ["sequences/*", "tickets/*", "project/worker.py"]

@@ -191,11 +191,10 @@ def _as_seen(seen: ScopeSnapshot) -> tuple[Mapping[str, Any], ...]:
     as_it_was: Mapping[str, Any]
     if seen.counter:
         place, as_it_was = (seen.counter.table, seen.counter.key(seen.scope)), {"last_value": seen.state.last_value}
-    elif seen.top is not None:
+    else:
+        assert seen.top is not None  # the scope has a last value
         key, name = seen.layout.key(seen.scope, seen.top), seen.layout.schema.partition_name
         place, as_it_was = (seen.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
-    else:
-        return ()
     check = expressions.change_row(*place, unchanged=as_it_was)
     del check["UpdateExpression"]
     return ({"ConditionCheck": check},)

@@ -192,9 +192,8 @@ class Leader:
     def _stored(self, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a stored write, and those that were refused while others were undecided."""
         self.committer.committed(self.scope, write, answer)
-        if self.batch.undecided:
-            self.batch.undecided = ()
-            self.batch.settle_refused()
+        self.batch.undecided = ()
+        self.batch.settle_refused()
         self.batch.write = None  # last: a signal may come before this, and the next leader must know of the write
 
     def _cancelled(self, write: PreparedWrite, error: WriteCancelled) -> StorageError | None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter as Sums
 from collections import defaultdict
@@ -39,6 +40,7 @@ from sequences import aget_next_values, aput_next, dynamodb, get_next_value, get
 from sequences import metrics as room
 from sequences.exceptions import IdempotencyMismatch, SequenceContention, SequenceExhausted, SequenceUnavailable
 from sequences.metrics import INSTRUMENTS, Instrument, Recorder, metrics
+from sequences.metrics.instruments import VALUES
 from sequences.metrics.opentelemetry import OpenTelemetry
 from sequences.metrics.prometheus import Prometheus, exposition
 from sequences.ops.checks import check_sequences
@@ -336,6 +338,28 @@ class TestSafety:
             "Broken failed; it is not told of anything from now on."
         ]
         assert book.sum("values", "sort-key") == 2
+
+    def test_one_thread_at_a_time(self) -> None:
+        """A recorder need not be safe for threads: another thread waits until it has recorded."""
+        book, inside = Book(), []
+
+        class Slow(Recorder):
+            def record(self, instrument: Instrument, amount: float, labels: tuple[str, ...]) -> None:
+                inside.append(amount)
+                if amount == 1:
+                    other.start()
+                    other.join(0.05)
+                    assert inside == [1]
+
+        other = threading.Thread(target=lambda: metrics.tell(VALUES, 2, "orders"))
+        metrics.use([Slow(), book])
+        try:
+            metrics.tell(VALUES, 1, "orders")
+            other.join()
+        finally:
+            metrics.use([])
+        assert inside == [1, 2]
+        assert book.sum("values", "orders") == 3
 
     def test_a_call_within_a_recorder(self, scope: str) -> None:
         """A call that strikes inside a recorder, as from a signal handler, is told after it, and never within it."""

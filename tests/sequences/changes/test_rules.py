@@ -306,6 +306,11 @@ class TestHarmless:
         options = {name for strategy in strategy_classes() for name in strategy.options}
         assert set(RULES) == (_KEYS - {"OPTIONS"}) | options
 
+    def test_the_table_of_the_history(self) -> None:
+        """It is a rule where the history is not among the items."""
+        strategy = made_of("orders", {"STRATEGY": ATOMIC, "OPTIONS": {"history_table": "lines"}})
+        assert strategy.rules.now()["history_table"] == "lines"
+
     def test_a_rule_that_one_side_does_not_know(self) -> None:
         """Rules of another version may have other keys: only what both have is compared."""
         rules = {"STRATEGY": "a.AtomicCounter", "START": 1, "STEP": 1}

@@ -706,6 +706,7 @@ class TestGivingUp:
         house.timing, house.seconds = Timing(), 0.05
         with house.busy() as first:
             answer = house.put("late").answer
+            assert [*next(iter(house.queues._queues.values())).waiting] == []
         first.result()
         assert isinstance(answer, SequenceUnavailable)
         assert not answer.outcome_unknown

@@ -74,6 +74,9 @@ class TestSettings:
         [settings] = [one for one in found if (one.subject, one.about) == ("sequence tickets", "settings")]
         assert settings.verdict == verdict
         assert ("adopt tickets" in settings.remedy) == (verdict in (CAREFUL, UNSOUND))
+        if not isinstance(changed, Unknown):
+            told = "; ".join(map(str, changed)) if changed else "those by which its rows are written"
+            assert settings.found == told
 
 
 class TestTables:

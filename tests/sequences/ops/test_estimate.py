@@ -132,6 +132,13 @@ class TestLimits:
         given = {"rate": 80.0, "seconds": 0.01, "most": 99.0, "busy": 0.001}
         assert taking_turns(**given, processes=1) == grouped(**given) != taking_turns(**given, processes=2)
 
+    def test_who_comes_during_a_write(self) -> None:
+        """Where 1 caller comes during a write of 10 ms, on average, the sizes follow Poisson's law."""
+        found = grouped(rate=100.0, seconds=0.01, most=99.0, busy=0.0)
+        assert [found.size, found.alone, found.wait] == pytest.approx([1.3679, 0.7358, 0.003655], rel=0.001)
+        slow = grouped(rate=100.0, seconds=0.005, most=99.0, busy=0.005 / found.size)
+        assert [slow.size, slow.alone, slow.wait] == pytest.approx([found.size, found.alone, found.wait], rel=0.001)
+
     @pytest.mark.parametrize("processes", [1, 2, 4])
     def test_little_traffic_seldom_waits(self, processes: int) -> None:
         """A caller who meets a write under way waits half of it; so many do as the share of time that writes take."""

@@ -18,6 +18,7 @@ from sequences.dynamodb import expressions
 from sequences.exceptions import NotWritten
 from sequences.registry import strategies
 from sequences.rows import host_queue
+from sequences.rows.assignments import Assignment
 from sequences.rows.host_queue import HostQueue
 from sequences.strategies import Strategy
 from sequences.testing.callers import put_some
@@ -402,6 +403,16 @@ def put(strategy: Strategy, scope: str) -> Allocation:
     pending = Pending(strategy.item_writer.request({"title": "x"}, None), deadline)
     strategy.put(scope, [pending], deadline)
     return allocated(pending)
+
+
+def test_what_a_turn_costs(configured: str, scope: str) -> None:
+    """A group shares the units of its values and of its turn."""
+    strategy = make("sort-key")
+    writer, deadline = strategy.item_writer, strategy.deadline()
+    pendings = [Pending(writer.request({}, None), deadline) for _ in range(2)]
+    writer._turns[scope] = host_queue.Turn(read_units=2.0, write_units=3.0)
+    writer._charge(scope, Assignment(pendings, [1, 2], read_units=1.0))
+    assert [(pending.read_units, pending.write_units) for pending in pendings] == [(1.5, 1.5)] * 2
 
 
 class TestStrategies:

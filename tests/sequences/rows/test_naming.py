@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -20,6 +21,14 @@ pytestmark = pytest.mark.usefixtures("configured")
 def test_plain(settings_: dict[str, Any], plain: bool) -> None:
     """The scope alone says where a value counts and how it is written, unless there is a FORMAT or a PERIOD."""
     assert make("atomic", **settings_).naming.is_plain is plain
+
+
+def test_a_year_that_is_written_with_two_digits() -> None:
+    """A date in another century is refused, as its text would be that of another year."""
+    naming = make("atomic", PERIOD="year", FORMAT="{yy}-{value}").naming
+    assert naming.dated(None, date(2026, 3, 5))[1] == date(2026, 3, 5)
+    with pytest.raises(ValueError, match="2000 to 2099"):
+        naming.dated(None, date(1999, 12, 31))
 
 
 @pytest.mark.parametrize(
