@@ -16,7 +16,7 @@ from project.proof import covering
 from project.proof.covering import Covering, measure
 from sequences.formats.digits import digits_in
 
-MODULE, OTHER = "sequences/one.py", "sequences/two.py"
+MODULE, OTHER = "sequences/first.py", "sequences/second.py"
 FIRST, SECOND = "tests/sequences/test_one.py::test_a", "tests/sequences/test_two.py::TestB::test_b"
 BEGAN = 1_000_000.0
 
@@ -47,6 +47,16 @@ class TestChoosing:
         """Those that run little else may run a line unseen."""
         monkeypatch.setattr(covering, "MOST_OF_MODULE", 1)
         assert Covering(folder).tests_of(MODULE, 3) == (SECOND, FIRST)
+
+    def test_the_file_that_is_named_after_the_module(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Its tests come first, whatever else they run."""
+        (folder / "sequences" / "two.py").write_text("a = 1\n")
+        os.utime(folder / "sequences" / "two.py", (BEGAN, BEGAN))
+        lines = {"sequences/two.py": {FIRST: [1], SECOND: [1, 2, 3]}}
+        (folder / f"{BEGAN}-2.json").write_text(json.dumps({"tests": [FIRST, SECOND], "lines": lines}))
+        monkeypatch.setattr(covering, "MOST_OF_LINE", 1)
+        monkeypatch.setattr(covering, "MOST_OF_MODULE", 0)
+        assert Covering(folder).tests_of("sequences/two.py", 1)[0] == SECOND
 
     def test_files_take_turns(self, folder: Path) -> None:
         """The best test of each file comes before the second of any."""

@@ -90,15 +90,17 @@ class Covering:
         return {test.partition("::")[0] for test in self._tests}
 
     def tests_of(self, file: str, line: int) -> tuple[str, ...]:
-        """Those that run a line, of each test file in turn the one that runs least else, and some of its module.
+        """Those of the file that is named after the module, and those that run the line, and some of its module.
 
-        The latter may run the line where coverage.py does not see it, as in another process, or at the import.
+        Of those that run the line, each test file has its turn with the one that runs least else. Some of the module
+        may run it where coverage.py does not see it, as in another process, or at the import.
         """
         lines = self._lines[file]
         every = set[str]().union(*lines.values())
         focused = sorted(every, key=lambda test: (-self._ran[test][file] / self._ran[test].total(), test))
         running = _in_turn([test for test in focused if test in lines[line] | lines[0]])
-        chosen = dict.fromkeys(running[:MOST_OF_LINE] + focused[:MOST_OF_MODULE])
+        named = [test for test in focused if f"/test_{Path(file).stem}.py::" in test]
+        chosen = dict.fromkeys(named[:MOST_OF_LINE] + running[:MOST_OF_LINE] + focused[:MOST_OF_MODULE])
         return tuple(chain(*_by_file(chosen).values()))
 
 

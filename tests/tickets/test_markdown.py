@@ -149,6 +149,10 @@ def test_only_what_is_listed_is_written(text: str) -> None:
         ("###### a", "<h6>a</h6>\n"),
         ("![a](http://x.test/y.png)", f'<p>!<a href="http://x.test/y.png" rel="{REL}">a</a></p>\n'),
         ("[a](/ABC/)", "<p>[a](/ABC/)</p>\n"),
+        (
+            "[a](http://x.test) http://y.test",
+            f'<p><a href="http://x.test" rel="{REL}">a</a> <a href="http://y.test" rel="{REL}">http://y.test</a></p>\n',
+        ),
         ("(http://x.test/a_b).", f'<p>(<a href="http://x.test/a_b" rel="{REL}">http://x.test/a_b</a>).</p>\n'),
         ("```py\n<b>\n```", '<pre tabindex="0"><code>&lt;b&gt;\n</code></pre>\n'),
         ("http://a@x.test [b](http://a:b@x.test)", "<p>http://a@x.test [b](http://a:b@x.test)</p>\n"),

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unittest import mock
 
 import jsonschema_rs
 import pytest
@@ -15,10 +17,14 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from pytest_django.live_server_helper import LiveServer
 
+import tickets.sales.api.serializers  # noqa: F401 - registers the limits of money
 from tickets import selectors
 from tickets.accounts.services import make_token
 from tickets.api.examples import OF_SHAPES
+from tickets.api.limits import Limited, Limits, limits, or_null
+from tickets.sales.validators import Money
 from tickets.types import Project, TicketKey
+from tickets.validators import PROJECT
 
 Document = dict[str, Any]
 PROBLEM = "application/problem+json"
@@ -50,6 +56,24 @@ def test_examples_are_what_their_shapes_say(document: Document, shape: str) -> N
     """Every example keeps to all limits of its shape."""
     schema = {"$ref": f"#/components/schemas/{shape}", "components": document["components"]}
     jsonschema_rs.validate(schema, OF_SHAPES[shape])
+
+
+def test_who_takes_null() -> None:
+    """Null is in the schema of a field alone in which it stands for something."""
+
+    def shape(field: Limited) -> Any:
+        return cast("Any", Limits)(field).map_serializer_field(mock.Mock(), "request")
+
+    key = Limited(PROJECT["key"])
+    assert shape(key) == limits(PROJECT["key"])
+    empty = Limited(PROJECT["key"], null="")
+    assert shape(empty) == or_null(limits(PROJECT["key"]))
+
+
+def test_limits_of_money() -> None:
+    """A price may be nothing, as the validator has it."""
+    assert limits(Money(most=Decimal(100)))["minimum"] == 0
+    assert Money(most=Decimal(100)).clean("0") == 0
 
 
 def test_examples_of_problems(document: Document) -> None:

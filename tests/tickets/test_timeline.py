@@ -1,5 +1,6 @@
 """Comments and changes of tickets, and the way of void tickets back: in the services, and under faults and rivals."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,7 @@ from tickets.exceptions import (
     TicketVoided,
 )
 from tickets.repeats import fingerprint
+from tickets.store import timeline as store_timeline
 from tickets.timeline import recording
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services as comments
@@ -209,6 +211,19 @@ class TestRepeats:
         services.restore_ticket(ABC_1, by="ann")
         assert services.void_ticket(ABC_1, by="bob", idempotency_token="v").ticket.void is None
         assert kinds() == ["change", "comment", "change", "void", "restore"]
+
+    def test_a_change_without_values(self) -> None:
+        """A change of long texts alone keeps their names, and no values under a key."""
+        row = store_timeline.change_row({"description": None}, key="no key", by="ann", at=timezone.now())
+        assert (row["changes"], row.get("values")) == ({"description": None}, None)
+
+    def test_the_log_has_a_restoring_once(self, ticket: Ticket, caplog: pytest.LogCaptureFixture) -> None:
+        """A repeat restores nothing, and adds no line."""
+        services.void_ticket(ABC_1, by="bob")
+        with caplog.at_level(logging.INFO, "tickets"):
+            for _ in range(2):
+                services.restore_ticket(ABC_1, by="ann", idempotency_token="w")
+        assert [line for line in caplog.messages if "restored" in line] == ["ticket ABC-1 restored by ann"]
 
     def test_a_token_stands_for_one_request_about_a_ticket(self, ticket: Ticket) -> None:
         """The same token with other content is refused, a long text included; another person's token is another."""

@@ -46,19 +46,20 @@ class TicketFilter:
             and self.reporter in (None, ticket.reporter)
             and _within(ticket.created_at, self.created_from, self.created_before)
             and _within(ticket.updated_at, self.updated_from, self.updated_before)
-            and (self.text is None or self._is_in(ticket))
+            and (self.text is None or _is_in(self.text, ticket))
         )
 
     def begins_after(self, ticket: Ticket) -> bool:
         """Whether the tickets that were filed before this one were all created too early."""
         return self.created_from is not None and ticket.created_at + CLOCKS < self.created_from
 
-    def _is_in(self, ticket: Ticket) -> bool:
-        wanted = (self.text or "").casefold()
-        return wanted in ticket.title.casefold() or wanted in ticket.description.casefold()
-
 
 EVERY_TICKET = TicketFilter()
+
+
+def _is_in(text: str, ticket: Ticket) -> bool:
+    wanted = text.casefold()
+    return wanted in ticket.title.casefold() or wanted in ticket.description.casefold()
 
 
 def _within(moment: datetime, begin: datetime | None, end: datetime | None) -> bool:

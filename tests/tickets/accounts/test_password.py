@@ -2,10 +2,12 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.test import Client
 from pytest_django import Settings
 
 from tests.tickets.accounts.test_tokens import PASSWORD, TOKENS, make, sending
+from tickets.accounts.validators import Password
 
 OTHER = "quite another one"
 
@@ -30,6 +32,12 @@ def change(client: Client, old: str = PASSWORD, new: str = OTHER, again: str = "
     sent = {"old_password": old, "new_password1": new, "new_password2": again or new}
     response = client.post("/password/", sent, **options)  # type: ignore[arg-type]
     return response.status_code, response.content.decode()
+
+
+def test_what_cannot_be_encoded() -> None:
+    """Half of a surrogate pair is in no password, and is named."""
+    with pytest.raises(ValidationError, match=r"U\+D800.* cannot be used"):
+        Password().clean("secret\ud800")
 
 
 def test_the_new_password_counts(ann: User, signed_in: Client) -> None:

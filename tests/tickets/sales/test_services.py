@@ -290,9 +290,9 @@ class TestIssuing:
 class TestVoiding:
     def test_a_void_invoice_keeps_its_number_and_its_content(self, invoice: Invoice) -> None:
         """Voiding adds who, when and why, and changes nothing else."""
-        void = services.void_invoice(invoice.key.text, reason="Wrong address.", by="bob").value
+        void = services.void_invoice(invoice.key.text, reason="Wrong address.\nSent twice.", by="bob").value
         assert void.void is not None
-        assert (void.void.by, void.void.reason) == ("bob", "Wrong address.")
+        assert (void.void.by, void.void.reason) == ("bob", "Wrong address.\nSent twice.")
         assert replace(void, void=None) == invoice
         assert selectors.get_invoice(invoice.key.text) == void
 
