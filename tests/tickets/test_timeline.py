@@ -223,7 +223,7 @@ class TestRepeats:
         with caplog.at_level(logging.INFO, "tickets"):
             for _ in range(2):
                 services.restore_ticket(ABC_1, by="ann", idempotency_token="w")
-        assert [line for line in caplog.messages if "restored" in line] == ["ticket ABC-1 restored by ann"]
+                assert [line for line in caplog.messages if "restored" in line] == ["ticket ABC-1 restored by ann"]
 
     def test_a_token_stands_for_one_request_about_a_ticket(self, ticket: Ticket) -> None:
         """The same token with other content is refused, a long text included; another person's token is another."""
