@@ -16,6 +16,7 @@ from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.layout import SIGNATURE
 from ..rows.tallies import ALWAYS, SINCE, known_from_start
+from ..services.arguments import check_scope
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
 from .apply import apply_change
@@ -73,8 +74,9 @@ def seed(
 
     The source is a number, "items" for what the sequence's own table holds in a scope (or in EVERY_SCOPE), or a query
     set of rows that have numbers in `field`. `scope` is then as in a `SequenceField`: None, the name of a field, or a
-    function from the row to a scope. Columns cost one query, and every row with a function as scope.
-    Raises SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
+    function from the row to a scope. Without `period` a row counts in the one of the field's own `date`. Columns cost
+    one query, and every row with a function as scope. Raises InvalidChange for a column whose rows say no period,
+    SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
     """
     request = ChangeRequest("seed", by, reason, dry_run)
     return [
@@ -88,8 +90,7 @@ def _numbers_of(
 ) -> Iterator[tuple[Scope, int | None]]:
     """The scopes of a source and the highest number in each; None stands for the stored items."""
     if isinstance(source, QuerySet):
-        for each, number in highest_numbers(source, field, scope):
-            yield counted_in(sequence, each, period), number
+        yield from _numbers_of_rows(sequence, source, field, scope, period)
     elif source == "items":
         strategy = strategies[sequence]
         if not strategy.layout.in_collections:
@@ -98,6 +99,28 @@ def _numbers_of(
     else:
         check_whole("source", source)
         yield counted_in(sequence, scope, period), source
+
+
+def _numbers_of_rows(
+    sequence: str, rows: QuerySet[Any], field: str, scope: Any, period: str | None
+) -> Iterator[tuple[Scope, int]]:
+    """The highest number in each scope and period: the one that is named, or that of the field's own date.
+
+    Without numbers the sequence is not looked at, which need not be configured where a test database is migrated.
+    """
+    date = None if period else getattr(rows.model._meta.get_field(field), "date", None)
+    highest: dict[Scope, int] = {}
+    for each, day, number in highest_numbers(rows, field, scope, date):
+        naming = strategies[sequence].naming
+        if naming.period.kind != "never" and not (date or period):
+            raise InvalidChange(
+                f"{sequence!r} begins again in each period, and no `date` of {field!r} says in which one a row is: "
+                "name the period, and give its rows."
+            )
+        check_scope(each)
+        counted = naming.dated(each, day, period)[0]
+        highest[counted] = max(number, highest.get(counted, number))
+    yield from highest.items()
 
 
 def _seeded(number: int | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:

@@ -40,7 +40,7 @@ class PlacedField(CheckedField):
         day: datetime.date | None = column.to_python(getattr(row, self.date))
         if day is None:
             raise InvalidPeriod(
-                f"{self} is numbered by the period of {self.date!r}, which is empty: set it before you save the row."
+                f"{self} is numbered by the period of {self.date!r}, which is empty in {_named(row)}: set it first."
             )
         return day
 
@@ -52,7 +52,7 @@ class PlacedField(CheckedField):
             return self.scope(row)
         value = getattr(row, _column(row, self.scope))
         if value is None or value == "":
-            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty: set it before you save the row.")
+            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
         return str(value)
 
     def dated(self, place: Place) -> Place:
@@ -60,6 +60,10 @@ class PlacedField(CheckedField):
         two periods, and a number and its text are of one."""
         scope, day = place
         return scope, strategies[self.sequence].naming.dated(scope, day)[1]
+
+
+def _named(row: models.Model) -> str:
+    return "a new row" if row.pk is None else f"row {row.pk}"
 
 
 def _column(row: models.Model, name: str) -> str:

@@ -45,9 +45,9 @@ class SequenceField(PlacedField):
     guarded change where numbers have no gaps.
     `bulk_create` takes the numbers of all its rows by one request for each scope and date, with the manager that a
     model without one of its own gets; build your own from `SequenceQuerySet`.
-    Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, SequenceExhausted for a number of
-    more than 63 bits, and what `get_next_values` raises. System checks (sequences.E101 to E108, W101 to W103)
-    find wrong arguments before that.
+    Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, ValueError for a number of more than
+    63 bits that was set, SequenceExhausted for one that was given, and what `get_next_values` raises. System checks
+    (sequences.E101 to E108, W101 to W103) find wrong arguments before that.
     """
 
     description = "A number of a sequence"
@@ -109,7 +109,7 @@ class SequenceField(PlacedField):
 
         A stale object does not erase a number that the row got after a commit.
         """
-        if add or getattr(type(model_instance), self.attname).is_given(model_instance):
+        if add or (self._is_given(model_instance) and not self._is_counted(model_instance)):
             self.fill([model_instance])
         number = super().pre_save(model_instance, add)
         return F(self.name) if number is None and self.waits and not add else number
@@ -129,7 +129,7 @@ class SequenceField(PlacedField):
                 given.append(row)
         self.count_past(given)
         for row in given:
-            self.write_texts(row)
+            self.write_texts(row, anew=not row._state.adding)
         if not self.waits:
             for place, members in self.by_place(empty).items():
                 self._take(place, members)
@@ -147,11 +147,17 @@ class SequenceField(PlacedField):
 
     def _number(self, row: models.Model) -> int:
         number: int = self.get_prep_value(getattr(row, self.attname))
+        if number > LARGEST_NUMBER:  # before the counter moves, which never comes back
+            raise ValueError(f"{self} is set to {number}; the column holds numbers up to {LARGEST_NUMBER}.")
         return number
 
     def note(self, row: models.Model) -> None:
         """Remember that the counter is past the number of a row, so that a second save of the object asks nothing."""
         row.__dict__[f"_{self.attname}_counted"] = self._number(row)
+
+    def _is_given(self, row: models.Model) -> bool:
+        attribute: NumberAttribute = getattr(type(row), self.attname)
+        return attribute.is_given(row)
 
     def _is_counted(self, row: models.Model) -> bool:
         return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
@@ -169,9 +175,9 @@ class SequenceField(PlacedField):
             self.note(row)
             self.write_texts(row, (scope, day))
 
-    def write_texts(self, row: models.Model, place: Place | None = None) -> None:
-        """Set the texts of the number that a row has, but for those that it has already."""
-        empty = [text for text in self.texts if getattr(row, text.attname) is None]
+    def write_texts(self, row: models.Model, place: Place | None = None, *, anew: bool = False) -> None:
+        """Set the texts of the number that a row has; without `anew` but for those that it has already."""
+        empty = [text for text in self.texts if anew or getattr(row, text.attname) is None]
         if not empty:
             return
         scope, day = place or self.place_of(row)

@@ -186,6 +186,8 @@ def _seed(options: Options) -> list[Change]:
 def _sequence_field(column: str, alias: str) -> SequenceField:
     """The field of a text such as shop.Order.number. Raises CommandError."""
     model, _, name = column.rpartition(".")
+    if "." not in model:
+        raise CommandError(f"{column!r} names no column. Name a column as shop.Order.number.")
     try:
         field = apps.get_model(model)._meta.get_field(name)
     except (LookupError, ValueError, FieldDoesNotExist) as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from django.db import DatabaseError, models, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Max
 
 __all__ = ["highest_numbers", "numbers_of_sql"]
@@ -19,27 +19,31 @@ logger = logging.getLogger(__name__)
 
 
 def highest_numbers(
-    rows: Any, field_name: str, scope: str | Callable[[Any], str | None] | None
-) -> Iterator[tuple[str | None, int]]:
-    """The highest number that a column holds in each scope, without the scopes that have none.
+    rows: Any, field_name: str, scope: str | Callable[[Any], str | None] | None, date: str | None = None
+) -> Iterator[tuple[str | None, Any, int]]:
+    """The highest number that a column holds in each scope, and on each day of the column `date`, if one is named.
 
-    Numbers below 0 are left out: every sequence begins above them. One query; for a function as scope it reads every
-    row.
+    Numbers below 0 are left out: every sequence begins above them. So are rows with an empty scope, or without a day.
+    One query; for a function as scope it reads every row.
     """
-    numbered = rows.filter(**{f"{field_name}__gte": 0})
+    numbered = rows.filter(**{f"{field_name}__gte": 0}).order_by()
+    names = [name for name in (scope, date) if name]
+    found: Iterator[list[Any]]
     if callable(scope):
-        highest: dict[str | None, int] = {}
-        for row in numbered.iterator():
-            place, number = scope(row), getattr(row, field_name)
-            highest[place] = max(number, highest.get(place, number))
-        yield from highest.items()
-    elif scope is None:
-        number = numbered.aggregate(highest=Max(field_name))["highest"]
-        if number is not None:
-            yield None, number
+        found = (
+            [scope(row), *([getattr(row, date)] if date else []), getattr(row, field_name)]
+            for row in numbered.iterator()
+        )
+    elif names:
+        found = (list(group) for group in numbered.values_list(*names).annotate(Max(field_name)))
     else:
-        groups: models.QuerySet[Any] = numbered.order_by().values_list(scope).annotate(Max(field_name))
-        yield from ((str(place), number) for place, number in groups if place is not None and place != "")
+        number = numbered.aggregate(highest=Max(field_name))["highest"]
+        found = iter([] if number is None else [[number]])
+    for group in found:
+        number, day = group.pop(), group.pop() if date else None
+        place = group.pop() if scope else None
+        if (scope is None or place not in (None, "")) and (date is None or day is not None):
+            yield place if place is None else str(place), day, number
 
 
 def numbers_of_sql(connection: Any, sql: str) -> Iterator[tuple[str | None, int]]:

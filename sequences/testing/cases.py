@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -41,6 +42,13 @@ class SequenceTablesMixin(SimpleTestCase):
     """Where the tables are: on moto in this process, or on the embedded engine, which other processes see too."""
 
     _rows: ClassVar[Rows]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse the mixin after a test case, whose `setUpClass` would never reach that of the mixin."""
+        super().__init_subclass__(**kwargs)
+        order = cls.__mro__
+        if unittest.TestCase in order and order.index(unittest.TestCase) < order.index(SequenceTablesMixin):
+            raise TypeError(f"{cls.__name__} has no tables: write SequenceTablesMixin before the test case.")
 
     @classmethod
     def setUpClass(cls) -> None:

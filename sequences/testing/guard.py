@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from ..dynamodb import client
 from ..dynamodb.making import Made
 from ..dynamodb.transport import Transport
@@ -18,10 +20,12 @@ from .moto_server import is_active
 __all__ = ["NoEngineAskedFor", "no_engine"]
 
 
-class NoEngineAskedFor(NotConfigured):
-    """A test, or a migration before the tests, uses a sequence and has asked for no engine. Nothing was sent."""
+class NoEngineAskedFor(pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """A test, or a migration before the tests, uses a sequence and has asked for no engine. Nothing was sent.
 
-    code = client.UNSENT
+    As pytest's own failure it is no Exception: else who answers or logs an error would hide it, such as a view that
+    answers with 503, or Django after a commit.
+    """
 
 
 @contextmanager
@@ -81,8 +85,10 @@ class _Guarded(client._Client):
 
 
 def _refuse(operation: str, request: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    table = (request or {}).get("TableName")
+    what = f"{operation} for the table {table!r}" if table else operation
     raise NoEngineAskedFor(
-        f"{operation}: nothing was sent, as no engine was asked for here. A test asks for one by the fixture "
+        f"{what}: nothing was sent, as no engine was asked for here. A test asks for one by the fixture "
         "`sequence_tables`, as in `@pytest.mark.usefixtures('sequence_tables')`, or by `SequenceTablesMixin` before "
         "its test case; for the engine of the environment it has the mark `real_dynamodb`. A migration, which runs "
         "before all tests, seeds by `SeedSequence`: that sends nothing while the column is empty."

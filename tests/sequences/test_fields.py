@@ -95,7 +95,9 @@ class TestBeforeTheSave:
 
     def test_an_empty_scope_is_refused(self, shop: ModuleType) -> None:
         """A row without the value that is its scope is not saved, takes no number, and the error names the field."""
-        with pytest.raises(InvalidScope, match=r"^shop.Delivery.number is numbered by 'order', which is empty: set it"):
+        with pytest.raises(
+            InvalidScope, match=r"^shop.Delivery.number is numbered by 'order', which is empty in a new row: set it"
+        ):
             shop.Delivery().save()
         assert numbers(shop.Delivery) == []
 

@@ -118,6 +118,15 @@ class TestByHand:
         assert get_last_value("orders") is None
         assert numbers(shop.Order) == [5000]
 
+    @pytest.mark.parametrize("name", ["Order", "Invoice"])
+    def test_a_number_that_the_column_cannot_hold(self, shop: ModuleType, name: str) -> None:
+        """It is refused before the counter moves, which would never come back."""
+        model = getattr(shop, name)
+        with pytest.raises(ValueError, match=f"shop.{name}.number is set to {2**63}; the column holds"):
+            model.objects.create(customer="A", number=2**63)
+        assert get_last_value(f"{name.lower()}s") is None
+        model.objects.create(customer="A", number=2**63 - 1)
+
     def test_refused(self, shop: ModuleType) -> None:
         """What cannot be counted past is not stored: in a scope that is frozen, and in none."""
         shop.Order.objects.create(customer="A")
@@ -234,6 +243,16 @@ class TestStoredRows:
         row.number = 2000
         row.save()
         assert shop.Order.objects.create(customer="B").number == 2001
+
+    def test_its_text_follows(self, shop: ModuleType) -> None:
+        """The text of another number is written anew, for the date that the row has then, and never later."""
+        row = shop.Contract.objects.create(signed_on=datetime.date(2025, 6, 1))
+        row.number = 5
+        row.save()
+        assert shop.Contract.objects.get_by_text("ct 2025 5") == row
+        row.signed_on = datetime.date(2026, 6, 1)
+        row.save()
+        assert row.number_text == "CT-2025-0005"
 
     def test_a_row_that_was_read(self, alone_on_its_host: None, shop: ModuleType) -> None:
         """Whoever reads a row, and saves it with the number that it has, asks nothing."""

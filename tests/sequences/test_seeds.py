@@ -18,11 +18,14 @@ from django.db.migrations.state import ProjectState
 from django.db.models import Value
 from pytest_django import Settings
 
-from sequences import get_last_value, put_next
+from sequences import changes, get_last_value, put_next
 from sequences.changes import advance, history
+from sequences.exceptions import InvalidChange
 from sequences.operations import SeedSequence
 from sequences.ops.columns import highest_numbers
 from tests.sequences.support import written
+
+WHO: dict[str, Any] = {"by": "ana", "reason": "earlier numbers"}
 
 
 def customer_of(order: Any) -> str:
@@ -79,7 +82,24 @@ class TestMigration:
     def test_number_zero(self, shop: ModuleType) -> None:
         """A sequence may begin with 0, so a column that holds it counts."""
         shop.Order.objects.create(customer="A", number=Value(0))
-        assert list(highest_numbers(shop.Order.objects.all(), "number", None)) == [(None, 0)]
+        assert list(highest_numbers(shop.Order.objects.all(), "number", None)) == [(None, None, 0)]
+
+    def test_each_period_has_its_own_numbers(self, shop: ModuleType) -> None:
+        """The date of the field says in which period a row is numbered: one year does not move another."""
+        for year, number in ((2024, 900), (2025, 3), (2025, 7)):
+            row = shop.Contract.objects.create(signed_on=datetime.date(year, 6, 1))
+            shop.Contract.objects.filter(pk=row.pk).update(number=number)
+        changes.seed("contracts", shop.Contract.objects.all(), field="number", **WHO)
+        assert [get_last_value("contracts", period=str(year)) for year in (2024, 2025)] == [900, 7]
+
+    def test_a_period_that_no_date_says(self, shop: ModuleType) -> None:
+        """Numbers whose period is not known move nothing, until somebody names it."""
+        shop.Order.objects.create(customer="A", number=Value(77))
+        rows = shop.Order.objects.all()
+        with pytest.raises(InvalidChange, match="name the period"):
+            changes.seed("contracts", rows, field="number", **WHO)
+        changes.seed("contracts", rows, field="number", period="2025", **WHO)
+        assert get_last_value("contracts", period="2025") == 77
 
     def test_rows_without_a_scope(self, shop: ModuleType) -> None:
         """Rows whose scope is empty are left out: no row is numbered there."""

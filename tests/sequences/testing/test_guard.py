@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from pytest_django import Settings
 
 from project.paths import ROOT
 from sequences import dynamodb, get_last_value, get_next_value, put_next
-from sequences.exceptions import NotConfigured
 from sequences.ops.tables import create_tables
 from sequences.testing import engine_at, moto_engine, sequence_tables
 from sequences.testing.callers import at_once
@@ -94,9 +94,19 @@ class TestRefused:
         with pytest.raises(NoEngineAskedFor) as caught:
             take()
         assert time.monotonic() - began < 1
-        assert isinstance(caught.value, NotConfigured)
-        for name in ("describe_table", "'orders'", "`sequence_tables`", "`SequenceTablesMixin`", "`real_dynamodb`"):
+        for name in (
+            "describe_table",
+            f"'{dynamodb.table_name('sequences')}'",
+            "`sequence_tables`",
+            "`SequenceTablesMixin`",
+            "`real_dynamodb`",
+        ):
             assert name in str(caught.value)
+
+    def test_nothing_hides_it(self) -> None:
+        """What catches errors does not catch it, so that the test fails that forgot the tables."""
+        with pytest.raises(NoEngineAskedFor), suppress(Exception):
+            take()
 
     def test_in_threads(self) -> None:
         """Every thread is refused."""

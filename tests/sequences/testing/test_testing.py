@@ -490,3 +490,9 @@ class TestGapless:
         set_counter("atomic", "ABC", last_value=1)
         with pytest.raises(AssertionError, match="went back to 1"):
             assert_gapless("atomic", scope="ABC")
+
+
+def test_the_mixin_after_the_test_case() -> None:
+    """Its tables would never be made, and the tests would write to the engine of the environment: it is refused."""
+    with pytest.raises(TypeError, match="Wrong has no tables: write SequenceTablesMixin before the test case"):
+        type("Wrong", (TestCase, SequenceTablesMixin), {})
