@@ -45,12 +45,15 @@ class ItemReader:
     def pages(self, scope: Scope, after: int | None, send: Send, *, newest_first: bool) -> Iterator[list[StoredItem]]:
         """The items of a scope after this value in their order, page by page. One request for each.
 
-        Raises OperationNotSupported for items that are not in the order of their values.
+        A number below START comes before all, as 0 in a loop over pages.
+        Raises OperationNotSupported for items that are not in the order of their values, and ValueError.
         """
         layout, schema, numbers = self._layout, self._layout.schema, self._naming.numbers
         if not layout.in_collections:
             raise OperationNotSupported(f"The items of {layout.alias!r} are not in the order of their values.")
         partition, found = layout.partition(scope), True
+        if type(after) is int and after < numbers.start and not newest_first:
+            after = None
         key: Mapping[str, Any] | None = None if after is None else schema.key(partition, numbers.checked(after))
         while found:
             query = expressions.query_numbers(

@@ -68,8 +68,9 @@ def items(
 ) -> Iterator[StoredItem]:
     """Give the stored items of a scope one after another, in the order of their values, or the newest first.
 
-    They begin after the value `after`, which may be the last one of an earlier call. Void numbers are among them (see
-    `get_item`). The items are read in pages of a hundred while they are taken, so `itertools.islice` bounds the reads.
+    They begin after the value `after`, which may be the last one of an earlier call, or 0 for the first. Void numbers
+    are among them (see `get_item`). The items are read in pages of a hundred while they are taken, so
+    `itertools.islice` bounds the reads.
     Cost: one consistent query for a page, 1 read unit for each 4 KB of it.
     Raises OperationNotSupported for items that are not in the order of their values (those under keys of their own, or
     whose partition key is the value), and what `get_item` raises.

@@ -97,9 +97,10 @@ class AuditResult:
 
     def with_rows(self, other: AuditResult) -> AuditResult:
         """This result of items, with what was found in the rows that have the same numbers."""
-        found = (*self.findings, *other.findings)[:MOST_WORDS]
+        found = (*self.findings, *(f"in rows: {words}" for words in other.findings))[:MOST_WORDS]
+        more = {name: max(getattr(self, name), getattr(other, name)) for name in ("missing", "gaps")}
         unexplained, seconds = self.unexplained + other.unexplained, self.seconds + other.seconds
-        return replace(self, at=other.at, findings=found, unexplained=unexplained, seconds=seconds)
+        return replace(self, at=other.at, findings=found, unexplained=unexplained, seconds=seconds, **more)
 
     def for_all(self, period: str = "") -> AuditResult:
         """This result of one scope as the first of every scope, or of every scope of a period."""

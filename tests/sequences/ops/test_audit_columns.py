@@ -503,7 +503,8 @@ class TestInTheBackground:
             shop.Invoice.objects.create(customer=name)
         shop.Invoice.objects.get(number=2).delete()
         result = in_background("invoices")
-        assert (result.stored, result.unexplained, result.findings) == (3, 1, ("gap: 2",))
+        assert (result.stored, result.missing, result.gaps, result.unexplained) == (3, 1, 1, 1)
+        assert result.findings == ("in rows: gap: 2",)
 
     def test_one_scope(self, shop: ModuleType) -> None:
         """Of a scope and period only their own rows are read."""

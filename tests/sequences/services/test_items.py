@@ -224,6 +224,8 @@ class TestMany:
         assert [item.item["n"] for item in told] == sorted(range(5), reverse=newest_first)
         after = listed(awaited, name, scope=scope, after=values[2], newest_first=newest_first)
         assert [item.value for item in after] == (values[:2][::-1] if newest_first else values[3:])
+        if not newest_first:
+            assert [item.value for item in listed(awaited, name, scope=scope, after=values[0] - 1)] == values
 
     def test_pages(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch, awaited: bool) -> None:
         """Pages are read while their items are taken, and no item is left out."""

@@ -34,6 +34,7 @@ from sequences.testing import (
     engine_at,
     engines,
     moto_engine,
+    plugin,
     sequence_tables,
     tables,
 )
@@ -496,3 +497,12 @@ def test_the_mixin_after_the_test_case() -> None:
     """Its tables would never be made, and the tests would write to the engine of the environment: it is refused."""
     with pytest.raises(TypeError, match="Wrong has no tables: write SequenceTablesMixin before the test case"):
         type("Wrong", (TestCase, SequenceTablesMixin), {})
+
+
+def test_a_run_without_a_report() -> None:
+    """Where pytest has no terminal, nothing is known of tests that were left out, and the run ends as it was."""
+    session = mock.MagicMock(exitstatus=0)
+    session.config.pluginmanager.get_plugin.return_value = None
+    session.config.stash = {}
+    plugin.pytest_sessionfinish(session)
+    assert (session.exitstatus, [*session.config.stash.values()]) == (0, [0])
