@@ -104,7 +104,7 @@ def _numbers_of(
 def _numbers_of_rows(
     sequence: str, rows: QuerySet[Any], field: str, scope: Any, period: str | None
 ) -> Iterator[tuple[Scope, int]]:
-    """The highest number in each scope and period: the one that is named, or that of the field's own date.
+    """The highest number in each scope and period: the one that is named, or the one that the field's own date says.
 
     Without numbers the sequence is not looked at, which need not be configured where a test database is migrated.
     """

@@ -38,6 +38,7 @@ def issue_number(row: models.Model, field: str | None = None) -> int | None:
             number_objects(column, [row], using)
             if getattr(row, column.attname) is None:  # another process was faster
                 row.refresh_from_db(using=using, fields=[column.name, *(text.name for text in column.texts)])
+                column.note(row)
 
         _after_commit(issue, using)
     number: int | None = getattr(row, column.attname)

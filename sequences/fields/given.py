@@ -54,13 +54,17 @@ class NumberAttribute(DeferredAttribute):
     def __set__(self, row: Model, number: Any) -> None:
         values, name = row.__dict__, self.field.attname
         if not row._state.adding and values.get(name, number) != number:
-            values[f"_{name}_given"] = True
+            values[f"_{name}_before"] = values[name]
         values[name] = number
 
     def is_given(self, row: Model) -> bool:
         """Whether the row had another number, or none, when it was read."""
         name = self.field.attname
-        return row.__dict__.get(name) is not None and f"_{name}_given" in row.__dict__
+        return row.__dict__.get(name) is not None and f"_{name}_before" in row.__dict__
+
+    def is_replaced(self, row: Model) -> bool:
+        """Whether a stored row had another number. One that it got elsewhere, as `refresh_from_db` finds it, is new."""
+        return row.__dict__.get(f"_{self.field.attname}_before") is not None
 
 
 def _known(strategy: Strategy, scope: Scope) -> int:

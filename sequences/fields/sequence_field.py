@@ -109,7 +109,8 @@ class SequenceField(PlacedField):
 
         A stale object does not erase a number that the row got after a commit.
         """
-        if add or (self._is_given(model_instance) and not self._is_counted(model_instance)):
+        given = self._attribute(model_instance).is_given(model_instance)
+        if add or (given and not self._is_counted(model_instance)):
             self.fill([model_instance])
         number = super().pre_save(model_instance, add)
         return F(self.name) if number is None and self.waits and not add else number
@@ -129,7 +130,7 @@ class SequenceField(PlacedField):
                 given.append(row)
         self.count_past(given)
         for row in given:
-            self.write_texts(row, anew=not row._state.adding)
+            self.write_texts(row, anew=self._attribute(row).is_replaced(row))
         if not self.waits:
             for place, members in self.by_place(empty).items():
                 self._take(place, members)
@@ -155,9 +156,9 @@ class SequenceField(PlacedField):
         """Remember that the counter is past the number of a row, so that a second save of the object asks nothing."""
         row.__dict__[f"_{self.attname}_counted"] = self._number(row)
 
-    def _is_given(self, row: models.Model) -> bool:
+    def _attribute(self, row: models.Model) -> NumberAttribute:
         attribute: NumberAttribute = getattr(type(row), self.attname)
-        return attribute.is_given(row)
+        return attribute
 
     def _is_counted(self, row: models.Model) -> bool:
         return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)

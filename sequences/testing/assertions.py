@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 
-from ..ops.audit import AuditReport, audit
+from ..ops.audit import AuditReport
+from ..ops.audit.one_scope import reports_on
+from ..ops.audit.report import ColumnReport
 from ..registry import strategies
 from ..types import Scope, parted
 
@@ -18,6 +20,8 @@ def assert_gapless(
 ) -> None:
     """Assert that every value from START to the last one handed out has a stored item, and that there is one.
 
+    Where a model takes values before its rows are saved, they are to have rows, as there are no items.
+
     A sequence with a PERIOD is looked at in one period: the one named `period`, or the one of `date`, which is today
     without it.
 
@@ -29,13 +33,14 @@ def assert_gapless(
     """
     strategy = strategies[sequence]
     dated, _ = strategy.naming.dated(scope, date, period)
-    report = audit(strategy, dated)
+    report = next(reports_on(strategy, dated))
     where = _named(sequence, dated)
     if report.last_value is None:
         raise AssertionError(f"{where} has handed out no value: are sequence, scope and period the right ones?")
     if report.missing:
         of = report.missing + report.carried
-        raise AssertionError(f"{where} lacks the items of {report.missing} of {of} values: {_shown(report)}.")
+        what = "rows" if isinstance(report, ColumnReport) else "items"
+        raise AssertionError(f"{where} lacks the {what} of {report.missing} of {of} values: {_shown(report)}.")
     if report.went_back_to is not None:
         raise AssertionError(f"The counter of {where} went back to {report.went_back_to}.")
 

@@ -44,7 +44,7 @@ class SequenceTablesMixin(SimpleTestCase):
     _rows: ClassVar[Rows]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse the mixin after a test case, whose `setUpClass` would never reach that of the mixin."""
+        """Refuse the mixin after a test case, whose `setUpClass` would never reach the mixin's."""
         super().__init_subclass__(**kwargs)
         order = cls.__mro__
         if unittest.TestCase in order and order.index(unittest.TestCase) < order.index(SequenceTablesMixin):

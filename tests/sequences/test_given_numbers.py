@@ -254,6 +254,15 @@ class TestStoredRows:
         row.save()
         assert row.number_text == "CT-2025-0005"
 
+    def test_a_number_that_came_elsewhere(self, shop: ModuleType) -> None:
+        """A row that another process has issued keeps its text, when it is read again and saved."""
+        bill = shop.Bill.objects.create(customer="A", issued_on=DAY)
+        shop.Bill.objects.get().issue_number()
+        bill.refresh_from_db()
+        bill.issued_on = datetime.date(2025, 1, 1)
+        bill.save()
+        assert (bill.number, bill.number_text) == (1, "INV-2026-000001")
+
     def test_a_row_that_was_read(self, alone_on_its_host: None, shop: ModuleType) -> None:
         """Whoever reads a row, and saves it with the number that it has, asks nothing."""
         shop.Order.objects.create(customer="A")

@@ -11,7 +11,6 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -20,10 +19,9 @@ from django.db import DatabaseError, connections
 
 from ...exceptions import AuditRefused, SequenceError
 from ...strategies.base import Strategy
-from ...types import Scope, parted, scope_text
-from .check import Progress, audit, require_collections
-from .column_check import audit_columns
-from .columns import Where
+from ...types import Scope, scope_text
+from .check import require_collections
+from .one_scope import reports_on
 from .report import AuditReport
 from .results import AuditResult, AuditRun, KeptAudits
 
@@ -127,26 +125,10 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
         at = datetime.fromtimestamp(kept.strategy.wall(), UTC)
         return AuditResult.of(report, by=run.by, at=at, seconds=0.0)
 
-    found = reduce(AuditResult.with_rows, map(result_of, _reports(kept.strategy, scope, progress)))
+    found = reduce(AuditResult.with_rows, map(result_of, reports_on(kept.strategy, scope, progress)))
     result = replace(found, seconds=time.monotonic() - began)
     kept.finish(run, result)
     logger.info("audit of %s %r by %s: %s", result.sequence, scope, run.by, result.verdict)
-
-
-def _reports(strategy: Strategy, scope: Scope, progress: Progress) -> Iterator[AuditReport]:
-    """The report on the items of a scope, and that on its rows."""
-    where, (name, period) = Where(strategy), parted(scope)
-    if where.in_items:
-        yield audit(strategy, scope, progress=progress)
-    if where.columns:
-        yield from audit_columns(
-            strategy,
-            where.columns,
-            [scope],
-            scope=scope_text(name),
-            period=period or None,
-            progress=lambda done: progress(done, 0),
-        )
 
 
 def _stop(kept: KeptAudits, run: AuditRun, problem: str) -> None:

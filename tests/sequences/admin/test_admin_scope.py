@@ -227,7 +227,9 @@ class TestScope:
             )
         wire.clear()
         text = shown(staff.get(address(alias, **({} if alias == "yearly" else {"scope": scope}))))
-        told = re.search(r"This page took (\d+) requests to DynamoDB, at most (\d+), with 4 repeats", text)
+        told = re.search(
+            r"This page took (\d+) requests to DynamoDB. It takes at most (\d+), as it repeats up to 4", text
+        )
         assert told is not None
         assert int(told[1]) == len(wire.sent) <= REQUESTS_OF_A_SCOPE == int(told[2]) - 4
         assert not set(wire.operations) - {"GetItem", "Query", "BatchGetItem"}
@@ -299,7 +301,7 @@ class TestRequest:
         assert found["A repeat gets the same"].startswith("until ")
         assert "private" not in page.content.decode()
         assert len(wire.sent) == REQUESTS_OF_A_REQUEST
-        assert "This page took 2 requests to DynamoDB, at most 6, with 4 repeats" in shown(page)
+        assert "This page took 2 requests to DynamoDB. It takes at most 6, as it repeats up to 4" in shown(page)
 
     def test_of_a_person(self, staff: Client, scope: str) -> None:
         """A token that is a digest is found by the person and what they sent."""

@@ -366,7 +366,7 @@ class TestGapless:
         invoices[1].delete()
         assert audited("invoices", "--keep", "--by", "ana")[1] == 1
         (kept,) = latest_audits("invoices", 5)
-        assert (kept.stored, kept.scopes, kept.unexplained, kept.findings) == (3, 1, 1, ("gap: 2",))
+        assert (kept.stored, kept.scopes, kept.unexplained, kept.findings) == (3, 1, 1, ("in rows: gap: 2",))
 
 
 class TestPeriods:

@@ -253,7 +253,7 @@ class TestMany:
         import_row(name, scope, nth(name, 1) + 1)
         assert [item.value for item in listed(awaited, name, scope=scope)] == [nth(name, 1), nth(name, 2)]
         with pytest.raises(ValueError, match="never gives that"):
-            listed(awaited, name, scope=scope, after=7)
+            listed(awaited, name, scope=scope, after=nth(name, 1) + 1)
 
     def test_nothing(self, scope: str, awaited: bool) -> None:
         """A scope without items gives none."""

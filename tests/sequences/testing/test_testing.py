@@ -412,6 +412,16 @@ def test_the_example_of_a_commit(shop: ModuleType) -> None:
         assert shop.Invoice.objects.create().number is None
 
 
+def test_rows_without_gaps(shop: ModuleType) -> None:
+    """Where models take values before their rows are saved, the rows are looked at."""
+    for name in "ABC":
+        shop.Order.objects.create(customer=name)
+    assert_gapless("orders")
+    shop.Order.objects.get(number=1002).delete()
+    with pytest.raises(AssertionError, match="'orders' lacks the rows of 1 of 3 values: 1002"):
+        assert_gapless("orders")
+
+
 @pytest.mark.usefixtures("all_sequences")
 class TestGapless:
     @pytest.mark.parametrize("name", [name for name in SEQUENCES if "block" not in name])
