@@ -62,7 +62,7 @@ async def aget_next_values(
     began = time.monotonic()
     check_count(count)
     check_scope(scope)
-    check_token(idempotency_token)
+    check_token(idempotency_token, sequence)
     strategy = strategies[sequence]
     counted, day = strategy.naming.dated(scope, date)
     with metrics.call("take", sequence) if metrics.on else NOTHING:

@@ -102,7 +102,7 @@ def reserve_values(
     began = time.monotonic()
     check_count(count)
     check_scope(scope)
-    check_token(idempotency_token)
+    check_token(idempotency_token, sequence)
     strategy = strategies[sequence]
     counted, day = strategy.naming.dated(scope, date)
     values: range | list[int]

@@ -37,12 +37,15 @@ def check_scope(scope: str | None) -> None:
         raise InvalidScope("The scope contains control characters: leave them out.")
 
 
-def check_token(token: str | None) -> None:
-    """Raise InvalidToken if this is not a token: 1 to 255 printable characters."""
+def check_token(token: str | None, sequence: str = "") -> None:
+    """Raise InvalidToken if this is not a token: 1 to 255 printable characters. It does not show the token."""
     if token is None:
         return
-    wanted = f"An idempotency token is 1 to {LONGEST_TOKEN} printable characters"
+    of = f" for {sequence!r}" if sequence else ""
+    wanted = f"An idempotency token{of} is 1 to {LONGEST_TOKEN} printable characters"
     if not isinstance(token, str):
         raise InvalidToken(f"{wanted}, and this one is of type {type(token).__name__}: give its str().")
-    if not 1 <= len(token) <= LONGEST_TOKEN or not token.isprintable():
-        raise InvalidToken(f"{wanted}.")
+    if not 1 <= len(token) <= LONGEST_TOKEN:
+        raise InvalidToken(f"{wanted}, and this one has {len(token)}: give None, or a digest of it.")
+    if not token.isprintable():
+        raise InvalidToken(f"{wanted}, and this one has others: give a digest of it.")

@@ -55,7 +55,7 @@ class PutCall:
             )
         check_scope(scope)
         for token in tokens:
-            check_token(token)
+            check_token(token, sequence)
         strategy = strategies[sequence]
         counted, day = strategy.naming.dated(scope, date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
@@ -76,7 +76,7 @@ class PutCall:
         """Check the arguments of a call that stores all of its items or none. Raises what `of` raises."""
         began = time.monotonic()
         check_scope(scope)
-        check_token(idempotency_token)
+        check_token(idempotency_token, sequence)
         strategy = strategies[sequence]
         counted, day = strategy.naming.dated(scope, date)
         request = strategy.item_writer.request(items[0], idempotency_token, (), day, items[1:])
