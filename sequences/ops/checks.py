@@ -81,7 +81,11 @@ def _compared(one: Strategy, other: Strategy) -> Iterator[CheckMessage]:
     both = f"The sequences {one.alias!r} and {other.alias!r} have their items in the table {one.schema.table!r}"
     hint = "Give one of them another TABLE, or begin its option 'partition' with \"{sequence}#\"."
     if texts[0] == texts[1]:
-        yield Error(f"{both} under the same keys, {texts[0]!r}.", hint=hint, id="sequences.E003")
+        begin = [one.schema.sort_prefix, other.schema.sort_prefix]
+        nested = f", and one sort key begins as the other: {begin[0]!r}, {begin[1]!r}" if begin[0] != begin[1] else ""
+        if any(begin):
+            hint = f"{hint} Or let their sort keys begin in two ways, as 'ORDER#' and 'BILL#' do."
+        yield Error(f"{both} under the same keys, {texts[0]!r}{nested}.", hint=hint, id="sequences.E003")
     elif _may_meet(*texts):
         said = f"{both}, and the partition keys {texts[0]!r} and {texts[1]!r} may be the same for different scopes."
         yield CheckWarning(said, hint=hint, id="sequences.W003")

@@ -146,6 +146,14 @@ class TestTwoSequences:
         entry = {"STRATEGY": STRATEGIES["sorted"], "TABLE": "shop_sorted", "OPTIONS": {"partition": "T#{scope}"}}
         with override_settings(SEQUENCES={"a": entry, "b": entry}):
             assert [message.id for message in check_keys()] == ["sequences.E003"]
+        nested = {
+            name: {**entry, "OPTIONS": {"partition": "T#{scope}", "sort_key": f"{name}{{value:09d}}"}}
+            for name in ("ORDER-", "ORDER-X")
+        }
+        with override_settings(SEQUENCES=nested):
+            (message,) = check_keys()
+        assert "one sort key begins as the other: 'ORDER-', 'ORDER-X'." in str(message.msg)
+        assert "'ORDER#' and 'BILL#'" in str(message.hint)
 
 
 @every_strategy
