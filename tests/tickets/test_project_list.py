@@ -89,6 +89,12 @@ def test_a_search_goes_both_ways(many: None, limit: int, seen_by: str | None) ->
         cursor = back[-1].previous_cursor
     before = [project.key for page in reversed(back) for project in page.results]
     assert before == wanted[: len(wanted) - len(there[-1].results)]
+    again, cursor = list[Any](), back[-1].next_cursor if back else None
+    while cursor:
+        again.append(selectors.list_projects(seen_by=seen_by, text="1", limit=limit, cursor=cursor))
+        cursor = again[-1].next_cursor
+    after = [project.key for page in again for project in page.results]
+    assert after == (wanted[len(back[-1].results) :] if back else [])
 
 
 def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, monkeypatch: pytest.MonkeyPatch) -> None:
