@@ -23,7 +23,8 @@ def highest_numbers(
 ) -> Iterator[tuple[str | None, Any, int]]:
     """The highest number that a column holds in each scope, and on each day of the column `date`, if one is named.
 
-    Numbers below 0 are left out: every sequence begins above them. So are rows with an empty scope, or without a day.
+    Numbers below 0 are left out: every sequence begins above them. So are rows whose column of the scope is empty, or
+    without a day.
     One query; for a function as scope it reads every row.
     """
     numbered = rows.filter(**{f"{field_name}__gte": 0}).order_by()
@@ -42,8 +43,12 @@ def highest_numbers(
     for group in found:
         number, day = group.pop(), group.pop() if date else None
         place = group.pop() if scope else None
-        if (scope is None or place not in (None, "")) and (date is None or day is not None):
-            yield place if place is None else str(place), day, number
+        if isinstance(scope, str):  # what a function says is a scope as it is, and None is one
+            if place in (None, ""):
+                continue
+            place = str(place)
+        if date is None or day is not None:
+            yield place, day, number
 
 
 def numbers_of_sql(connection: Any, sql: str) -> Iterator[tuple[str | None, int]]:

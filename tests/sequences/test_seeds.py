@@ -92,6 +92,12 @@ class TestMigration:
         changes.seed("contracts", shop.Contract.objects.all(), field="number", **WHO)
         assert [get_last_value("contracts", period=str(year)) for year in (2024, 2025)] == [900, 7]
 
+    def test_a_function_that_says_no_scope(self, shop: ModuleType) -> None:
+        """None is a scope as another one, where a function says so."""
+        shop.Order.objects.create(customer="A", number=Value(5000))
+        changes.seed("orders", shop.Order.objects.all(), field="number", scope=lambda row: None, **WHO)
+        assert get_last_value("orders") == 5000
+
     def test_a_period_that_no_date_says(self, shop: ModuleType) -> None:
         """Numbers whose period is not known move nothing, until somebody names it."""
         shop.Order.objects.create(customer="A", number=Value(77))
