@@ -23,6 +23,7 @@ __all__ = [
     "Scope",
     "SequenceConfig",
     "StoredItem",
+    "begins",
     "named_scope",
     "parted",
     "scope_of_text",
@@ -69,6 +70,11 @@ def scope_of_text(text: str) -> Scope:
         return named_scope(text)
     period, _, scope = text[1:].partition("#")
     return Dated(named_scope(scope), period)
+
+
+def begins(scope: str | None, prefix: str) -> bool:
+    """Whether the name of a scope begins with a text. The sequence without scope begins with the empty one alone."""
+    return (scope or "").startswith(prefix)
 
 
 def named_scope(name: str | None) -> str | None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from ..registry import strategies
 from ..services.arguments import check_scope
-from ..types import Change
+from ..types import Change, begins
 from .adoptions import adopt, changed_settings
 from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_whole
 from .freezes import freeze, thaw
@@ -78,7 +78,7 @@ def history(
         strategy.naming.period.check(period)
     changes, following = strategy.history.page(cursor, limit)
     if isinstance(scope, EveryScope):
-        changes = [change for change in changes if (change.scope or "").startswith(scope.prefix)]
+        changes = [change for change in changes if begins(change.scope, scope.prefix)]
     else:
         changes = [change for change in changes if change.scope == scope]
     return [change for change in changes if period is None or change.period == period], following

@@ -17,7 +17,7 @@ from ..rows.layout import ItemLayout
 from ..rows.naming import Naming
 from ..rows.scope_list import ScopeList, beginning_of
 from ..rows.stored_counter import StoredCounter
-from ..types import Counter, Dated, Scope
+from ..types import Counter, Dated, Scope, begins
 
 __all__ = ["KEPT", "CounterScopes", "Scopes", "listing"]
 
@@ -101,7 +101,7 @@ class Scopes:
         while True:
             counters, cursor = self.page(cursor, SCOPES_A_PAGE, **searched)
             for counter in counters:
-                if period in ("", counter.period) and (counter.scope or "").startswith(prefix):
+                if period in ("", counter.period) and begins(counter.scope, prefix):
                     yield counter.counted_in
             if cursor is None:
                 return

@@ -17,7 +17,7 @@ from ...commit.retries import read
 from ...exceptions import InvalidPeriod
 from ...rows.item_reader import ItemReader
 from ...strategies.base import Strategy
-from ...types import Scope, named_scope, parted
+from ...types import Scope, begins, named_scope, parted
 from . import columns as pages
 from .columns import Column, Row, Rows
 from .report import ColumnReport, Duplicate, Findings, Gap, Stray, Unnumbered
@@ -45,8 +45,7 @@ def audit_columns(
     """A report on each scope of these columns, and on each scope that is `known`, with or without rows.
 
     `scope` and `period` name one of them, as the command does: "#" for no scope; `prefix` those that begin with a text.
-    Nothing is written. In memory are a
-    page of each column, and the names of the scopes; with a function as scope, what was found in each of them.
+    In memory are a page of each column and the names of the scopes; with a function as scope, what each of them has.
 
     Cost: a read for each scope and period, and for gaps the history of the sequence, and its items there if the columns
     may have no gaps. All rows of the columns are read, by pages in the order of (number, key) in each scope: indexes of
@@ -63,7 +62,7 @@ def audit_columns(
         places.setdefault(parted(place)[0], []).append(place)
     if scope is None:
         names = (name for column in columns for name in column.scopes())
-        places |= {name: [] for name in names if name not in places and (name or "").startswith(prefix)}
+        places |= {name: [] for name in names if name not in places and begins(name, prefix)}
     for name, of_name in places.items():
         run.names = {name}
         yield from run.reports([column.of_scope(name) for column in columns], of_name)
@@ -110,7 +109,7 @@ class _Run:
         name, period = parted(place)
         if (self.names is not None and name not in self.names) or self.period not in (None, period):
             return None
-        if not (name or "").startswith(self.prefix):
+        if not begins(name, self.prefix):
             return None
         if place not in checks:
             checks[place] = self._check(place)
