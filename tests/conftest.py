@@ -28,6 +28,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at, sequence_tables
 from sequences.testing.embedded import FALLBACK_WARNING, Engine
+from sequences.testing.tables import tables_of_later_settings
 from tests.kept_tables import KeptTables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
@@ -132,7 +133,8 @@ def _kept(engine: Engine) -> KeptTables:
 def tables(endpoint: str, _kept: KeptTables, settings: Settings) -> Iterator[str]:
     """Empty tables on the engine, for this test alone. The value is their prefix."""
     settings.TABLE_PREFIX = _kept.prefix
-    with sequence_tables():
+    kept = settings.SEQUENCES == _kept.sequences
+    with tables_of_later_settings() if kept else sequence_tables():
         yield _kept.prefix
     _kept.empty()
 

@@ -30,7 +30,7 @@ class KeptTables:
     def __init__(self, endpoint: str) -> None:
         self.prefix = f"t{uuid4().hex[:12]}_"
         self._endpoint = endpoint
-        self._sequences = settings.SEQUENCES
+        self.sequences = settings.SEQUENCES
         self._make()
 
     def empty(self) -> None:
@@ -47,7 +47,7 @@ class KeptTables:
 
     def _make(self) -> None:
         """Make the tables that are missing."""
-        with engine_at(self._endpoint), override_settings(SEQUENCES=self._sequences, TABLE_PREFIX=self.prefix):
+        with engine_at(self._endpoint), override_settings(SEQUENCES=self.sequences, TABLE_PREFIX=self.prefix):
             self._keys = {table: list(dynamodb.table_keys(table)) for table in create_tables()}
 
 

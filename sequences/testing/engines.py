@@ -48,7 +48,10 @@ def moto_engine() -> Iterator[None]:
 @contextmanager
 def engine_at(endpoint: str) -> Iterator[None]:
     """Use the engine at this address, in this process and in those that it starts."""
-    with _environment(**{ENDPOINT: endpoint}, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false"), sending_by({}):
+    with (
+        _environment(**{ENDPOINT: endpoint}, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false"),
+        sending_by(_clients_of(client_options)),
+    ):
         yield
 
 
@@ -114,7 +117,8 @@ def _clients_of(options: Callable[[str], ClientOptions]) -> dict[str, client._Cl
     The call that uses an invalid setting raises its error.
     """
     known: dict[str, client._Client] = {}
-    where = (os.environ.get(ENDPOINT), os.environ["AWS_DEFAULT_REGION"], os.getpid())
+    names = (ENDPOINT, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_DEFAULT_REGION")
+    where = (*map(os.environ.get, names), os.getpid())
     with suppress(InvalidSequence):
         for alias in clients():
             if _making(options(alias), *where).error:

@@ -15,7 +15,7 @@ from ..ops.tables import create_tables, schemas_of
 from ..registry import configured, strategies
 from . import moto_server
 
-__all__ = ["Rows", "sequence_tables", "stored_rows"]
+__all__ = ["Rows", "sequence_tables", "stored_rows", "tables_of_later_settings"]
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """The items of each table, with attribute values."""
@@ -28,16 +28,23 @@ def sequence_tables(rows: Rows | None = None) -> Iterator[list[str]]:
     A test that overrides SEQUENCES meanwhile gets the tables of its own sequences at once. The value
     is the list of the tables made so far. A table that is there already is used as it is, and stays.
     """
+    with tables_of_later_settings() as made:
+        made.extend(_make())
+        for table, items in (rows or {}).items():
+            for item in items:
+                dynamodb.call("put_item", {"TableName": table, "Item": item})
+        yield made
+
+
+@contextmanager
+def tables_of_later_settings() -> Iterator[list[str]]:
+    """Make the tables of sequences that a test configures from now on, and delete them at the end."""
     made: list[str] = []
 
     def make(*, setting: str, enter: bool, **_: object) -> None:
         if enter and setting == "SEQUENCES":
             made.extend(_make())
 
-    made.extend(_make())
-    for table, items in (rows or {}).items():
-        for item in items:
-            dynamodb.call("put_item", {"TableName": table, "Item": item})
     setting_changed.connect(make)  # after the registry, which has forgotten the former setting by then
     try:
         yield made

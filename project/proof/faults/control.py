@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection
+from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,12 +43,13 @@ class ProxyLog:
         return [fault for _, _, fault in self.faults]
 
 
-@dataclass(frozen=True)
 class Proxy:
     """A running proxy. The application uses `endpoint` instead of the engine's address."""
 
-    endpoint: str
-    control: str
+    def __init__(self, endpoint: str, control: str) -> None:
+        self.endpoint = endpoint
+        self._control = HTTPConnection(urlsplit(control).netloc, timeout=10)
+        self._one_at_a_time = Lock()
 
     def follow(self, *rules: Rule, seed: int = 0, limits: Limits | None = None) -> None:
         """Begin a plan with these rules and limits. The log and the counts start again."""
@@ -77,10 +79,14 @@ class Proxy:
         return ProxyLog(**{**content, "faults": [tuple(fault) for fault in content["faults"]]})
 
     def _command(self, path: str, body: str = "") -> dict[str, Any]:
-        with closing(HTTPConnection(urlsplit(self.control).netloc, timeout=10)) as connection:
-            connection.request("POST", path, body.encode())
-            reply = connection.getresponse()
-            content = reply.read()
+        with self._one_at_a_time:
+            try:
+                self._control.request("POST", path, body.encode())
+                reply = self._control.getresponse()
+                content = reply.read()
+            except BaseException:
+                self._control.close()  # the next command would take the late answer for its own
+                raise
         if reply.status != HTTPStatus.OK:
             raise ValueError(content.decode())
         told: dict[str, Any] = json.loads(content)

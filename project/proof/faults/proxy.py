@@ -263,17 +263,22 @@ class Control:
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection: one command and its answer."""
-        message = await read_message(reader)
+        """Serve one connection: its commands, until it is closed."""
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                writer.write(await self._obey(await read_message(reader)))
+                await writer.drain()
+        writer.close()
+
+    async def _obey(self, message: Message) -> bytes:
+        """The answer to a command that is done."""
         path = message.head.split(b" ", 2)[1].decode()
         try:
             if path in self._commands:
                 await self._commands[path](message.body)
-            writer.write(answer(200, self._proxy.log().encode()))
         except (TypeError, ValueError) as error:
-            writer.write(answer(400, str(error).encode()))
-        await writer.drain()
-        writer.close()
+            return answer(400, str(error).encode())
+        return answer(200, self._proxy.log().encode())
 
     async def _plan(self, body: bytes) -> None:
         self._proxy.follow(Plan.from_json(body))
