@@ -6,11 +6,21 @@ import sys
 
 
 def main() -> None:
-    """Run one command with the development settings, where the environment names no others."""
+    """Run one command with the development settings, where the environment names no others.
+
+    A wrong environment ends it with 2, and a line for each fault.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from project import environment
+    from project.commands.bootstrap import fail
+
+    try:
+        environment.settings_module()
+        execute_from_command_line(sys.argv)
+    except environment.WrongEnvironment as error:
+        sys.exit(fail(error))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,6 @@ FORMATTERS: dict[str, dict[str, Any]] = {
 }
 
 
-def chosen() -> str:
-    """The format that LOG_FORMAT names."""
-    default = "json" if environment.in_production() else "text"
-    return environment.choice("LOG_FORMAT", list(FORMATTERS), default=default)
-
-
 def formatter_of_others() -> logging.Formatter | None:
     """The formatter for programs with a format of their own, as gunicorn; None where text is read."""
-    return JSONFormatter(ACCESS) if chosen() == "json" else None
+    return JSONFormatter(ACCESS) if environment.log_format() == "json" else None

@@ -59,7 +59,7 @@ def main(command: str, arguments: list[str]) -> None:
             check_port(environment.port())
         check_browser(command)
         set_up(with_engine=needs_engine(command), more=MORE.get(command, []))
-    except (SetupError, EngineMissing) as error:
+    except (SetupError, EngineMissing, environment.WrongEnvironment) as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:
         sys.exit(130)
@@ -72,8 +72,9 @@ def main(command: str, arguments: list[str]) -> None:
 
 
 def fail(error: Exception) -> int:
-    """Print what is wrong on one line, and return the exit code for it."""
-    print(f"error: {error}", file=sys.stderr)
+    """Print what is wrong, each fault on one line, and return the exit code for it."""
+    for line in str(error).splitlines():
+        print(f"error: {line}", file=sys.stderr)
     return 2
 
 
@@ -83,19 +84,17 @@ def check_python() -> None:
         raise SetupError("this Python cannot make a virtual environment. Install it: apt-get install python3-venv")
 
 
-def check_port(text: str) -> None:
-    """Refuse an invalid port, and a port in use, before the long set-up."""
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise SetupError(f"PORT is {text!r}: set it to a number from 1 to 65535.")
+def check_port(port: int) -> None:
+    """Refuse a port in use, before the long set-up."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", int(text)))
+            probe.bind(("127.0.0.1", port))
         except PermissionError:
-            raise SetupError(f"port {text} is not allowed here. Choose one above 1023: PORT=8000 make run") from None
+            raise SetupError(f"port {port} is not allowed here. Choose one above 1023: PORT=8000 make run") from None
         except OSError:
             raise SetupError(
-                f"port {text} is in use. Stop what listens there, or choose another: PORT=8001 make run"
+                f"port {port} is in use. Stop what listens there, or choose another: PORT=8001 make run"
             ) from None
 
 

@@ -22,6 +22,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
 from project import environment
+from project.commands.bootstrap import fail
 
 STATIC = "--static"
 """The argument that asks for the static files: a container has them in its image."""
@@ -34,6 +35,7 @@ def main() -> int:
     """Prepare the databases, in development with samples. If `DEMO_PASSWORD` is set, make sample people."""
     password, in_development = os.environ.get("DEMO_PASSWORD"), not environment.in_production()
     try:
+        environment.refuse_faults(production=environment.in_production())
         django.setup()
         logging.disable(logging.INFO)  # leave out the log line of each sample's number
         with one_at_a_time():
@@ -47,6 +49,8 @@ def main() -> int:
                 make_sample_people(make_demo_administrator(password))
         if settings.STATIC_ROOT and STATIC in sys.argv:
             collect_static(settings.STATIC_ROOT)
+    except environment.WrongEnvironment as error:
+        return fail(error)
     except (CommandError, ImproperlyConfigured, OperationalError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -13,8 +13,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from django.core.exceptions import ImproperlyConfigured
-
 from project import environment
 from project.commands import web
 from project.commands.bootstrap import fail
@@ -44,20 +42,20 @@ def main() -> int:
         signal.signal(number, lambda *_: stopping.set())
     try:
         return run(stopping)
-    except (EngineError, ImproperlyConfigured, ServerError) as error:
+    except (EngineError, ServerError, environment.WrongEnvironment) as error:
         return fail(error)
 
 
 def run(stopping: threading.Event) -> int:
     """Start the engine if it is needed, then the web server. Stop them in the opposite order."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", environment.DEVELOPMENT)
-    command = web.program()  # a number that is none is refused before anything starts
+    command = web.program()  # a wrong environment is refused before anything starts
     password = stored_secret(DEMO_PASSWORD, 12) if environment.has_own_database() else ""
     with ExitStack() as stack:
         engine = stack.enter_context(running_engine()) if environment.needs_own_engine() else None
         prepare(password)
         server = start_web(command, stopping)
-        stack.callback(server.stop, web.stop_seconds() + WEB_STOP_SECONDS)
+        stack.callback(server.stop, environment.stop_seconds() + WEB_STOP_SECONDS)
         if not stopping.is_set():
             say_where(password, engine)
         watch(server, engine, password, stopping)
@@ -90,7 +88,7 @@ def prepare(password: str) -> None:
 
 def start_web(command: list[str], stopping: threading.Event) -> ChildProcess:
     """Start gunicorn and wait until it answers."""
-    port, server = int(environment.port()), ChildProcess(command)
+    port, server = environment.port(), ChildProcess(command)
     deadline = time.monotonic() + WEB_START_SECONDS
     while not stopping.is_set() and not answers(port, _reached_at()):
         if not server.is_running or time.monotonic() > deadline:

@@ -3,8 +3,6 @@
 import os
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
-
 from project import environment
 from project.commands.bootstrap import fail
 
@@ -12,24 +10,25 @@ WORKER = "project.worker.BufferingWorker"
 
 
 def main() -> None:
-    """Become gunicorn, so that signals reach it. Ends with 2 if the environment says something impossible."""
+    """Become gunicorn, so that signals reach it. Ends with 2, and a line for each fault of the environment."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", environment.DEVELOPMENT)
     try:
         command = program()
-    except ImproperlyConfigured as error:
+    except environment.WrongEnvironment as error:
         sys.exit(fail(error))
     os.execv(command[0], command)  # noqa: S606 - no shell
 
 
 def program() -> list[str]:
-    """The command line of gunicorn. Raises ImproperlyConfigured for a variable that is no number."""
+    """The command line of gunicorn. Raises WrongEnvironment, before a process of it could be in trouble."""
+    environment.refuse_faults(production=environment.in_production())
     options = {
         "bind": authority(),
         "worker-class": WORKER,
-        "workers": environment.count("WEB_WORKERS", default=2, least=1),
-        "threads": environment.count("WEB_THREADS", default=16, least=1),
-        "keep-alive": environment.count("KEEP_ALIVE", default=75, least=1),
-        "graceful-timeout": stop_seconds(),
+        "workers": environment.web_workers(),
+        "threads": environment.web_threads(),
+        "keep-alive": environment.keep_alive(),
+        "graceful-timeout": environment.stop_seconds(),
         "log-level": "warning",
     }
     flags = [f"--{name}={value}" for name, value in options.items()]
@@ -43,14 +42,6 @@ def authority() -> str:
     """The address and port of the web server, as in a URL."""
     host = environment.bind()
     return f"[{host}]:{environment.port()}" if ":" in host else f"{host}:{environment.port()}"
-
-
-def stop_seconds() -> int:
-    """After so many seconds nothing of a stopping web server is left. Raises ImproperlyConfigured."""
-    seconds, delay = environment.count("STOP_SECONDS", default=20, least=1), environment.count("STOP_DELAY")
-    if delay >= seconds:
-        raise ImproperlyConfigured(f"STOP_DELAY is {delay}: set it below STOP_SECONDS, which is {seconds}.")
-    return seconds
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from project import environment, logs
 from project.paths import LOCAL, ROOT
 
 # Without DEBUG, pages never show a stack trace.
-DEBUG = environment.flag("DEBUG")
+DEBUG = environment.debug()
 
 SEQUENCES: dict[str, dict[str, Any]] = {
     "tickets": {
@@ -62,7 +62,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         },
     },
 }
-SEQUENCES_CLIENTS = {"default": {"LEAN": os.environ.get("SEQUENCES_CLIENT") != "boto3"}}
+SEQUENCES_CLIENTS = {"default": {"LEAN": environment.sends_by() == "lean"}}
 SEQUENCES_DELETABLE = {"tickets": ["@*", "#open"]}  # lists of projects, which need no rights on tickets
 SILENCED_SYSTEM_CHECKS = ["sequences.W003"]  # see "timeline"
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")
@@ -125,9 +125,7 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {
-    "default": environment.database(os.environ.get("DATABASE_URL", "").strip() or f"sqlite:///{LOCAL / 'web.sqlite3'}")
-}
+DATABASES = {"default": environment.database(f"sqlite:///{LOCAL / 'web.sqlite3'}")}
 # All processes of all machines see this cache, and it needs no further service. Throttles are all that is in it.
 CACHES = {
     "default": {
@@ -139,7 +137,7 @@ CACHES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Otherwise it takes the permission `tickets.add_project`.
-EVERYBODY_MAY_ADD_PROJECTS = environment.flag("EVERYBODY_MAY_ADD_PROJECTS")
+EVERYBODY_MAY_ADD_PROJECTS = environment.everybody_may_add_projects()
 # The scopes of each sequence in which values may be taken over REST, besides those without a scope.
 REST_SCOPES: dict[str, list[str]] = {}
 
@@ -202,9 +200,9 @@ THROTTLES = {
     "sign-in-address": "5/minute",  # sign-ins from an address that fail
     "sign-in-name": "5/minute",  # sign-ins with a name that fail
 }
-if not environment.flag("THROTTLE", default=True):
+if not environment.throttles():
     THROTTLES = {}
-PROXIES = environment.count("PROXIES")  # which stand before the site, and add to X-Forwarded-For
+PROXIES = environment.proxies()  # which stand before the site, and add to X-Forwarded-For
 API_TOKEN_DAYS: int | None = 90  # for so long a new token opens the API, unless its person chooses
 API_TOKEN_MOST_DAYS: int | None = 365  # None: for ever, too
 TOKEN_SECONDS = 10  # for so long a process remembers a token and its account
@@ -235,7 +233,9 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}},
     "formatters": logs.FORMATTERS,
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": logs.chosen(), "filters": ["request_id"]}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": environment.log_format(), "filters": ["request_id"]}
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # Otherwise Django uses its own handlers, and mails the administrators.

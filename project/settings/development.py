@@ -11,7 +11,10 @@ from project import environment
 from project.environment import ENDPOINT
 from project.paths import ENGINE_ENDPOINT, LOCAL
 from project.secret_files import stored_secret
-from project.settings.base import *
+
+environment.refuse_faults(production=False)
+
+from project.settings.base import *  # noqa: E402
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 

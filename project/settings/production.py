@@ -7,15 +7,15 @@ Behind a proxy that speaks HTTPS, set `FORWARDED_ALLOW_IPS` to the proxy's addre
 """
 
 from project import environment
-from project.settings.base import *
-from project.settings.base import STORAGES
 
-SECRET_KEY = environment.required("SECRET_KEY", "set it to 50 or more random characters, and keep them")
-environment.required("ALLOWED_HOSTS", "name the site's hosts, with commas between them")
-ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS")
-CSRF_TRUSTED_ORIGINS = environment.words("TRUSTED_ORIGINS")
-# Accounts that are lost with a machine are no default.
-environment.required("DATABASE_URL", "name the database of the accounts, as postgres://user:password@host/tickets")
+environment.refuse_faults(production=True)  # all at once, before one of them is met
+
+from project.settings.base import *  # noqa: E402
+from project.settings.base import STORAGES  # noqa: E402
+
+SECRET_KEY = environment.secret_key()
+ALLOWED_HOSTS = environment.allowed_hosts()
+CSRF_TRUSTED_ORIGINS = environment.trusted_origins()
 
 SECURE_SSL_REDIRECT = True
 SECURE_HSTS_SECONDS = 365 * 24 * 3600

@@ -51,10 +51,14 @@ def test_a_busy_port_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5", "²"])
-def test_a_port_that_is_none_is_one_line(port: str) -> None:
-    """A PORT that is not a port number is refused by name."""
-    with pytest.raises(bootstrap.SetupError, match=r"PORT is .*: set it to a number from 1 to 65535"):
-        bootstrap.check_port(port)
+def test_a_port_that_is_none_is_one_line(
+    port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A PORT that is not a port number is refused by name, before any set-up."""
+    monkeypatch.setenv("PORT", port)
+    with pytest.raises(SystemExit, match="2"):
+        bootstrap.main("run", [])
+    assert capsys.readouterr().err == f"error: PORT is {port!r}: set it to a whole number from 1 to 65535.\n"
 
 
 def test_a_missing_browser_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

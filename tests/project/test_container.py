@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from project import environment
 from project.commands import prepare, web
 from project.paths import ROOT
 
@@ -136,4 +137,4 @@ class TestCompose:
     def test_there_is_time_to_stop(self, services: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         """It is killed later than it has stopped by itself."""
         monkeypatch.delenv("STOP_SECONDS", raising=False)
-        assert int(services["web"]["stop_grace_period"].rstrip("s")) > web.stop_seconds()
+        assert int(services["web"]["stop_grace_period"].rstrip("s")) > environment.stop_seconds()

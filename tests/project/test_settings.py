@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from project import environment, paths
@@ -67,20 +66,6 @@ def started(request: pytest.FixtureRequest) -> Started:
 
 
 class TestProduction:
-    @pytest.mark.parametrize(
-        ("name", "remedy"),
-        [
-            ("SECRET_KEY", "set it to 50 or more random characters, and keep them."),
-            ("ALLOWED_HOSTS", "name the site's hosts, with commas between them."),
-            ("DATABASE_URL", "name the database of the accounts, as postgres://user:password@host/tickets."),
-        ],
-    )
-    def test_it_demands(self, name: str, remedy: str) -> None:
-        """Without one of these nothing starts, and the message says what to set."""
-        done = manage("check", *SETTINGS, **{**DEMANDED, name: " "})
-        assert done.returncode != 0
-        assert done.stderr.strip().endswith(f"{name} is not set: {remedy}")
-
     def test_it_passes_the_deployment_checks(self) -> None:
         """With all of them set, check --deploy has nothing to say."""
         done = manage("check", "--deploy", "--fail-level", "INFO", *SETTINGS, **DEMANDED)
@@ -99,11 +84,6 @@ class TestProduction:
     def test_nothing_is_measured_without_a_token(self, started: Started) -> None:
         """The library of metrics is loaded by a site alone whose metrics can be read."""
         assert started.has_metrics is started.measures
-
-    def test_a_wrong_format_of_the_log_is_refused(self) -> None:
-        """The message names the variable, and what it may be."""
-        done = manage("check", *SETTINGS, **DEMANDED, LOG_FORMAT="xml")
-        assert done.stderr.strip().endswith("LOG_FORMAT is 'xml': set it to text or json.")
 
     def test_it_makes_nothing_up(self, tmp_path: Path) -> None:
         """A loopback engine gets no placeholder credentials in production."""
@@ -197,29 +177,7 @@ class TestPlaceholderCredentials:
         assert self.given() == ["AWS_DEFAULT_REGION", "AWS_PROFILE"]
 
 
-class TestEnvironment:
-    @pytest.mark.parametrize(("word", "flag"), [("", False), ("0", False), ("off", False), ("1", True), ("True", True)])
-    def test_a_flag_is_yes_or_no(self, word: str, flag: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The usual words for yes and no are understood."""
-        monkeypatch.setenv("DEBUG", word)
-        assert environment.flag("DEBUG") is flag
-
-    def test_another_word_is_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A flag that is neither yes nor no is refused by name."""
-        monkeypatch.setenv("DEBUG", "maybe")
-        with pytest.raises(ImproperlyConfigured, match="DEBUG is 'maybe': set it to 1 or 0"):
-            environment.flag("DEBUG")
-
-    def test_a_broken_database_address_is_refused_by_name(self) -> None:
-        """What is no database URL is reported as DATABASE_URL."""
-        with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
-            environment.database("what://is.this/")
-
-    def test_other_databases_keep_their_own_options(self) -> None:
-        """Only SQLite gets SQLite's options."""
-        assert "OPTIONS" not in environment.database("postgres://someone@localhost/tickets")
-        assert environment.database("sqlite:////tmp/x.sqlite3")["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
-
+class TestDebug:
     def test_debug_is_off_unless_it_is_asked_for(self) -> None:
         """With no environment at all nobody is shown a stack trace."""
         done = manage("diffsettings", "--output", "unified")
