@@ -28,6 +28,8 @@ __all__ = ["STANDING", "Reading", "Standing"]
 QUIET = ("strategy", "approximate", "cost_of_thousand", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
 
+SCOPES_EXAMINED = 100
+
 Options = Mapping[str, Any]
 
 
@@ -74,11 +76,15 @@ class Standing:
             yield {"sequence": options["alias"], "scope": scope_text(scope), "period": period or None}
 
     def examined(self, options: Options) -> Iterator[Row]:
-        """A row for each finding about the tables."""
-        findings = findings_of(read_facts(thorough=True))
+        """A row for each finding about sequences, their scopes, clients and tables."""
+        findings = findings_of(read_facts(thorough=True, most_scopes=options["scopes"]))
         if unsound := sum(finding.verdict is Verdict.UNSOUND for finding in findings):
             self.problems.append(f"Unsound: {unsound}.")
-        return (asdict(finding) for finding in findings)
+        unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason
+        self.problems += [
+            f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()
+        ]
+        return ({name: told for name, told in asdict(one).items() if name != "failure"} for one in findings)
 
 
 def _rows_of(figures: Figures) -> Iterator[Row]:
@@ -160,6 +166,11 @@ def _add_register(parser: ArgumentParser) -> None:
     parser.add_argument("--period", help='with --scope: the period, such as "2026"; without it, the one of today')
 
 
+def _add_doctor(parser: ArgumentParser) -> None:
+    about = "at how many scopes of each sequence it looks; 0 for none"
+    parser.add_argument("--scopes", type=int, default=SCOPES_EXAMINED, help=f"{about}; {SCOPES_EXAMINED} by default")
+
+
 @dataclass(frozen=True)
 class Reading:
     """One command that reads: what it is for, its rows, its own arguments, and how many columns hold texts."""
@@ -181,5 +192,5 @@ STANDING: Mapping[str, Reading] = {
     "register": Reading(
         "list the scopes of a sequence from before it kept a list", Standing.registered, 3, _add_register
     ),
-    "doctor": Reading("whether the tables are sound; exit 1 if one is not", Standing.examined, 6),
+    "doctor": Reading("all that needs a hand; exit 1 if it is unsound, or not read", Standing.examined, 6, _add_doctor),
 }

@@ -35,6 +35,7 @@ __all__ = [
     "Setting",
     "look_at",
     "settings_of",
+    "trouble_of",
 ]
 
 REQUESTS_OF_A_SCOPE = 6
@@ -114,7 +115,7 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
         last_text="" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
         upcoming=following(strategy, scope, seen.last, NEXT_NUMBERS),
         frozen=operator_errors.signature(seen.frozen) if seen.frozen else "",
-        trouble=_trouble(seen),
+        trouble=trouble_of(seen),
         held=strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
         percent_used=strategy.numbers.percent_used(seen.last),
         lines=[] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
@@ -125,7 +126,8 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
     )
 
 
-def _trouble(seen: ScopeSnapshot) -> str:
+def trouble_of(seen: ScopeSnapshot) -> str:
+    """Why the next number of a scope is refused: it went back, or is used up. Empty if it is not."""
     try:
         seen.require_order()
     except SequenceWentBack as error:

@@ -45,6 +45,7 @@ from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import Strategy, given_back, held_blocks
 from sequences.testing import engine_at
+from sequences.types import Scope
 
 T = TypeVar("T")
 
@@ -346,14 +347,14 @@ def delete_row(name: str, scope: str | None, value: int) -> None:
     dynamodb.call("delete_item", {"TableName": strategy.schema.table, "Key": key})
 
 
-def read_counter(name: str, scope: str | None) -> dict[str, Any]:
+def read_counter(name: str, scope: Scope) -> dict[str, Any]:
     """The counter's row, empty if there is none."""
     counter = counter_of(name)
     request = expressions.read_item(counter.table, counter.key(scope))
     return dynamodb.unmarshal(dynamodb.call("get_item", request).get("Item", {}))
 
 
-def set_counter(name: str, scope: str | None, **fields: object) -> None:
+def set_counter(name: str, scope: Scope, **fields: object) -> None:
     """Set attributes of a counter by hand."""
     row = {**read_counter(name, scope), **fields}
     item = {**dynamodb.marshal(row), **counter_of(name).key(scope)}

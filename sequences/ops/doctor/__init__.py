@@ -1,11 +1,11 @@
-"""Whether the tables of all sequences are sound: `read_facts` asks DynamoDB, and `findings_of` judges what it says.
+"""What needs a hand, in tables, clients, sequences and scopes: `read_facts` asks DynamoDB, `findings_of` judges it.
 
 Judging needs no network, so a page and a command say the same. Whether a sequence keeps its promises on its tables is
 judged in `soundness`, by which a process refuses its first write, too.
 """
 
 from ...rows.soundness import Verdict
-from .facts import ClientFacts, Facts, Finding, TableFacts, Unknown, Use
+from .facts import ClientFacts, Facts, Finding, ScopeFacts, SequenceFacts, TableFacts, Unknown, Use
 from .judging import findings_of
 from .reading import READS, read_facts
 
@@ -14,6 +14,8 @@ __all__ = [
     "ClientFacts",
     "Facts",
     "Finding",
+    "ScopeFacts",
+    "SequenceFacts",
     "TableFacts",
     "Unknown",
     "Use",

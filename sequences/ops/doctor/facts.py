@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from ...rows.rules import Difference
 from ...rows.soundness import TableRequirements, Verdict
+from ...types import Scope
+from ..audit.results import AuditResult
 
-__all__ = ["ClientFacts", "Fact", "Facts", "Finding", "TableFacts", "Unknown", "Use"]
+__all__ = ["ClientFacts", "Fact", "Facts", "Finding", "ScopeFacts", "SequenceFacts", "TableFacts", "Unknown", "Use"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Stands for a fact that could not be read, and says why."""
+    """Stands for a fact that could not be read, and says why.
+
+    It is no `failure` where the engine does not have it, or where an application need not read it.
+    """
 
     reason: str
     remedy: str = ""
+    failure: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing that was looked at: of a table, a client or a sequence, what was found, why it matters, what helps."""
+    """One thing that was looked at: of a table, a client or a sequence, what was found, why it matters, what helps.
+
+    `failure` says that it should have been read, and was not.
+    """
 
     subject: str
     about: str
@@ -30,6 +40,7 @@ class Finding:
     found: str
     reason: str
     remedy: str = ""
+    failure: bool = False
 
     @classmethod
     def either(
@@ -63,6 +74,7 @@ class Finding:
             found="not known",
             reason=told.reason,
             remedy=told.remedy,
+            failure=told.failure,
         )
 
 
@@ -113,6 +125,41 @@ class ClientFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeFacts:
+    """One scope: where it stands, the highest value that was handed out as far as is known here, and what stops it.
+
+    `last` is what its counter says, or its highest item where it has none. `trouble` says why the next number is
+    refused. `percent_used` is 0 until nearly all values are used.
+    """
+
+    scope: Scope
+    last: int | None
+    handed_out: int
+    trouble: str = ""
+    frozen: Mapping[str, Any] | None = None
+    percent_used: int = 0
+    used_up: bool = False
+    ends_on: date | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SequenceFacts:
+    """The first scopes of one sequence at a time, whether there are `more`, and its audits; None if it has none.
+
+    `unlisted` says why its scopes cannot be listed.
+    """
+
+    sequence: str
+    now: float
+    scopes: Sequence[ScopeFacts] = ()
+    unread: Unknown | None = None
+    """Why they could not be looked at."""
+    more: bool = False
+    unlisted: str = ""
+    audits: Sequence[AuditResult] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
     """Everything that was read. `wrong` has the sequences whose settings are wrong, and why.
 
@@ -122,6 +169,8 @@ class Facts:
     needs: Sequence[TableRequirements] = ()
     changed: Mapping[str, Sequence[Difference] | Unknown] = field(default_factory=dict)
     """How the settings of each sequence differ from those by which its rows are written."""
+    scopes: Sequence[SequenceFacts] = ()
+    """The scopes of each sequence, if they were looked at."""
     tables: Sequence[TableFacts] = ()
     clients: Sequence[ClientFacts] = ()
     wrong: Mapping[str, str] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from ... import dynamodb
 from ...commit.waiters import UNITS_PER_SECOND
@@ -11,6 +12,7 @@ from ...rows.rules import Difference
 from ...rows.soundness import TableRequirements, Verdict, judge
 from .facts import ClientFacts, Facts, Finding, Unknown
 from .judging_tables import of_table
+from .scopes import of_scopes
 
 __all__ = ["findings_of"]
 
@@ -19,7 +21,7 @@ SKEWED_SECONDS = 5.0
 
 
 def findings_of(facts: Facts) -> list[Finding]:
-    """What the facts mean: wrong sequences first, then the others, then each client, then each table."""
+    """What the facts mean: wrong sequences first, then the others with their scopes, each client, and each table."""
     wrong = [
         Finding(
             subject=f"sequence {alias}",
@@ -33,7 +35,9 @@ def findings_of(facts: Facts) -> list[Finding]:
     ]
     clients = [finding for client in facts.clients for finding in (*_of_client(client), *_names(client))]
     tables = [finding for table in facts.tables for finding in of_table(table)]
-    return [*wrong, *(found for needs in facts.needs for found in _of_sequence(facts, needs)), *clients, *tables]
+    scopes = {one.sequence: list(of_scopes(one)) for one in facts.scopes}
+    of_sequences = [[*_of_sequence(facts, needs), *scopes.get(needs.sequence, ())] for needs in facts.needs]
+    return [*wrong, *chain.from_iterable(of_sequences), *clients, *tables]
 
 
 def _of_client(client: ClientFacts) -> Iterator[Finding]:

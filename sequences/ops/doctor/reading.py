@@ -25,7 +25,8 @@ from ...registry import configured, strategies
 from ...rows.rules import Difference
 from ...strategies import Strategy
 from ..tables import schemas_of
-from .facts import ClientFacts, Fact, Facts, TableFacts, Unknown, Use
+from .facts import ClientFacts, Fact, Facts, SequenceFacts, TableFacts, Unknown, Use
+from .scopes import read_scopes
 
 __all__ = ["READS", "read_facts"]
 
@@ -35,13 +36,13 @@ PATIENCE_SECONDS = 1.0  # for one answer
 NO_KEY = {"S": {"S": "#health"}, "N": {"N": "0"}}
 
 
-def read_facts(*, most_tables: int | None = None, thorough: bool = False) -> Facts:
-    """Read the facts of every sequence.
+def read_facts(*, most_tables: int | None = None, most_scopes: int = 0, thorough: bool = False) -> Facts:
+    """Read the facts of every sequence, also of its first scopes, at most so many.
 
-    Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit. When
-    `thorough`, each table is also asked for what the policy refuses (up to three requests of one unit, which store
-    nothing), and each client for its limits and its name. When DynamoDB does not answer, the other tables of that
-    client are not asked. Raises InvalidSequence if SEQUENCES is no dict.
+    Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit; scopes
+    cost what `read_scopes` says. When `thorough`, each table is also asked for what the policy refuses (up to three
+    requests of one unit, which store nothing), and each client for its limits and its name. When DynamoDB does not
+    answer, the other tables of that client are not asked. Raises InvalidSequence if SEQUENCES is no dict.
     """
     made, wrong = _made()
     places = _places(made)
@@ -54,6 +55,7 @@ def read_facts(*, most_tables: int | None = None, thorough: bool = False) -> Fac
     return Facts(
         needs=[one.lives.needs for one in seen],
         changed={one.alias: reading.changed(one) for one in seen},
+        scopes=[reading.scopes(one, most_scopes) for one in seen] if most_scopes else (),
         tables=tables,
         clients=clients,
         wrong=wrong,
@@ -132,6 +134,12 @@ class _Reading:
         except (GaveUp, StorageError) as error:
             return self._unknown(client, "batch_get_item", error)
 
+    def scopes(self, strategy: Strategy, most: int) -> SequenceFacts:
+        """The first scopes of a sequence."""
+        if away := self.away.get(strategy.config.client):
+            return SequenceFacts(sequence=strategy.alias, now=0.0, unread=Unknown(away))
+        return read_scopes(strategy, most)
+
     def _refused(self, schema: KeySchema) -> list[str]:
         """The operations that the role may not do with a table. What fails otherwise is no matter of the role."""
         names = []
@@ -162,7 +170,7 @@ class _Reading:
         if isinstance(error, AccessRefused):
             return Unknown(f"{name} is refused.", f"Allow dynamodb:{name} in the policy of this role.")
         if "UnknownOperationException" in str(error):
-            return Unknown(f"This engine does not know {name}.")
+            return Unknown(f"This engine does not know {name}.", failure=False)
         if isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow):
             self.away[client] = str(error)
         return Unknown(str(error))
@@ -173,7 +181,7 @@ class _Reading:
             return ClientFacts(alias=alias, seconds=Unknown(self.away[alias]))
         there = next((one for one in tables if one.client == alias and isinstance(one.table, Mapping)), None)
         if there is None:
-            return ClientFacts(alias=alias, seconds=Unknown("None of its tables can be read."))
+            return ClientFacts(alias=alias, seconds=Unknown("None of its tables can be read.", failure=False))
         key = {name: NO_KEY[kind] for name, kind in there.keys.items()}
         request = {**read_item(there.name, key), "ConsistentRead": False}
         try:
@@ -188,15 +196,15 @@ class _Reading:
         try:
             return _read("describe_limits", {}, alias)
         except (GaveUp, StorageError) as error:
-            return self._unknown(alias, "describe_limits", error)
+            return replace(self._unknown(alias, "describe_limits", error), failure=False)
 
 
 def _caller(alias: str) -> str | Unknown:
     """In whose name a client signs."""
     try:
-        return dynamodb.caller(alias) or Unknown("This engine is not AWS: anybody may do everything.")
+        return dynamodb.caller(alias) or Unknown("This engine is not AWS: anybody may do everything.", failure=False)
     except StorageError as error:
-        return Unknown(str(error))
+        return Unknown(str(error), failure=False)
 
 
 def _tries(schema: KeySchema) -> Mapping[str, Mapping[str, Any]]:

@@ -1,0 +1,274 @@
+"""The doctor's look at scopes and audits: what needs a hand, its remedy, what it costs, and how the command ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
+from sequences.commit import host_memory
+from sequences.ops.audit.results import AuditResult
+from sequences.ops.doctor import Facts, Finding, ScopeFacts, SequenceFacts, Verdict, findings_of, read_facts, reading
+from sequences.registry import strategies
+from sequences.rows.soundness import TableRequirements
+from tests.sequences.support import delete_row, handled, set_counter, tapped
+
+PATH = "sequences.strategies"
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+SEQUENCES: dict[str, Any] = {
+    "orders": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "MAXIMUM": 1000},
+    "letters": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "TABLE": "letters"},
+    "yearly": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "PERIOD": "year"},
+}
+CAREFUL, GOOD, UNKNOWN, UNSOUND = Verdict.CAREFUL, Verdict.GOOD, Verdict.UNKNOWN, Verdict.UNSOUND
+
+
+@pytest.fixture
+def three(endpoint: str, table_prefix: str, settings: Settings) -> None:
+    """Three sequences with empty tables, for a process of a host that remembers nothing."""
+    settings.SEQUENCES = SEQUENCES
+    call_command("create_tables", verbosity=0)
+
+
+def told(*arguments: str) -> tuple[dict[tuple[str, str], Mapping[str, Any]], str]:
+    """The findings of the command by subject and what they are about, and the words of its exit with 1."""
+    output, problem = io.StringIO(), ""
+    try:
+        call_command("sequences", "doctor", *arguments, "--format", "json", stdout=output)
+    except CommandError as error:
+        problem = str(error)
+    return {(row["subject"], row["about"]): row for row in json.loads(output.getvalue())}, problem
+
+
+def run(remedy: str) -> None:
+    """Run the command that a remedy names."""
+    command = remedy.split("`")[1].removeprefix("manage.py ").replace(" ...", " 'as the doctor says'")
+    call_command(*shlex.split(command), "--by", "ann", stdout=io.StringIO())
+
+
+@pytest.mark.usefixtures("three")
+class TestCommand:
+    def test_nothing_needs_a_hand(self) -> None:
+        """Each sequence has one line about its scopes; that ends well."""
+        put_next("letters", {}, scope="A")
+        found, problem = told()
+        about = {subject: row["found"] for (subject, about), row in found.items() if about == "scopes"}
+        assert about == {
+            "sequence orders": "0 looked at",
+            "sequence letters": "1 looked at",
+            "sequence yearly": "0 looked at",
+        }
+        assert problem == ""
+        assert not [row for (_, about), row in found.items() if about.startswith("scope ")]
+
+    @pytest.mark.parametrize("scope", [None, "A"])
+    def test_a_counter_that_was_set_back(self, scope: str | None) -> None:
+        """It is unsound, with what was handed out; the remedy mends it."""
+        get_next_values(6, "orders", scope=scope)
+        set_counter("orders", scope, last_value=2)
+        found, problem = told()
+        row = found["sequence orders", f"scope {scope!r}"]
+        assert (row["verdict"], row["found"]) == ("unsound", "it stands at 2, but 6 was handed out")
+        assert problem == "Unsound: 1."
+        run(row["remedy"])
+        assert told()[1] == ""
+        assert get_next_value("orders", scope=scope) > 6
+
+    def test_a_counter_that_is_behind_its_items(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A counter that lacks what its items have is found by a process that remembers nothing, as a writer does."""
+        monkeypatch.setattr(host_memory, "SUPPORTED", False)
+        for _ in range(3):
+            put_next("yearly", {}, scope="A")
+        ((counter,), _) = strategies["yearly"].scopes.page(None, 1)
+        set_counter("yearly", counter.counted_in, last_value=1, highest=1)
+        strategies["yearly"].forget()
+        row = told()[0]["sequence yearly", f"scope 'A' of {counter.period}"]
+        assert (row["verdict"], row["found"]) == ("unsound", "it stands at 1, but 3 was handed out")
+        run(row["remedy"])
+        assert put_next("yearly", {}, scope="A").value > 3
+
+    def test_items_that_were_set_back(self, settings: Settings) -> None:
+        """Without a counter it is known from what the processes of this host have given."""
+        for _ in range(3):
+            put_next("letters", {}, scope="A")
+        delete_row("letters", "A", 3)
+        settings.SEQUENCES = {**SEQUENCES}  # as a process that begins now
+        row = told()[0]["sequence letters", "scope 'A'"]
+        assert (row["verdict"], row["found"]) == ("unsound", "it stands at 2, but 3 was handed out")
+
+    @pytest.mark.parametrize("name", ["orders", "letters"])
+    def test_a_frozen_scope(self, name: str) -> None:
+        """It says by whom and why, and how to go on."""
+        put_next(name, {}, scope="A")
+        changes.freeze(name, scope="A", by="ann", reason="a test")
+        found, problem = told()
+        row = found[f"sequence {name}", "scope 'A'"]
+        assert row["verdict"] == "careful"
+        assert row["found"].startswith("frozen by ann since ")
+        assert problem == ""
+        run(row["remedy"])
+        assert put_next(name, {}, scope="A").value in (2, 3)
+
+    @pytest.mark.parametrize(("count", "verdict"), [(899, ""), (900, "careful"), (1000, "unsound")])
+    def test_values_that_are_nearly_used_up(self, count: int, verdict: str) -> None:
+        """From 90 % on it is careful, with the day of the last value; a sequence without one is unsound."""
+        get_next_values(count, "orders")
+        found, problem = told()
+        row = found.get(("sequence orders", "scope None"), {"verdict": ""})
+        assert row["verdict"] == verdict
+        assert bool(problem) == (verdict == "unsound")
+        if verdict:
+            assert row["found"].startswith(f"{count // 10} % of its values are used; all of them on 20")
+
+    def test_audits(self) -> None:
+        """A sequence that has numbers and was never audited is careful, until an audit is kept."""
+        put_next("letters", {}, scope="A")
+        found, _ = told()
+        row = found["sequence letters", "audits"]
+        assert (row["verdict"], row["found"]) == ("careful", "none was kept")
+        assert ("sequence yearly", "audits") not in found  # it has no number yet
+        run(row["remedy"])
+        row = told()[0]["sequence letters", "audits"]
+        assert (row["verdict"], row["found"]) == ("good", "the last one was 0 days ago: everything is explained")
+
+    def test_it_is_bounded(self) -> None:
+        """It looks at so many scopes as it is asked to, says that there are more, and scans nothing."""
+        for scope in "ABCDE":
+            put_next("letters", {}, scope=scope)
+        strategies.forget()
+        with tapped() as wire:
+            before = len(wire.sent)
+            read_facts()
+            without = len(wire.sent) - before
+            read_facts(most_scopes=2)
+        row = told("--scopes", "2")[0]["sequence letters", "scopes"]
+        assert row["found"] == "2 looked at, the first of more"
+        assert "--scopes 20" in row["remedy"]
+        assert {one.operation for one in wire.sent[before + without :]} & {"Scan"} == set()
+        assert len(wire.sent) - before - 2 * without <= 3 * 2 + 2 * 3
+
+    def test_without_scopes(self) -> None:
+        """It may be asked for the tables alone."""
+        put_next("letters", {}, scope="A")
+        assert not [about for _, about in told("--scopes", "0")[0] if about in ("scopes", "audits")]
+
+
+@pytest.mark.usefixtures("three")
+class TestUnread:
+    def test_an_engine_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nothing could be read: the command ends with 1, and says why once."""
+        monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
+        dynamodb.reset()
+        found, problem = told()
+        assert {row["verdict"] for row in found.values()} == {"unknown"}
+        assert problem.startswith("Not read: ")
+        assert problem.count("Is an engine running") == 1
+
+    def test_a_role_that_may_do_nothing(self) -> None:
+        """With 403 on everything it ends with 1, and names the permission."""
+        with handled({"before-call.dynamodb": _denied}):
+            found, problem = told()
+        assert "Allow dynamodb:DescribeTable in the policy of this role." in problem
+        assert not [row for row in found.values() if row["verdict"] == "good"]
+
+    def test_a_role_that_may_not_query(self) -> None:
+        """Where the scopes alone cannot be read, it ends with 1, too."""
+        with handled({"before-call.dynamodb.Query": _denied}):
+            problem = told()[1]
+        assert problem.startswith("Unsound")  # it may not give numbers either
+        assert "Not read: scopes of sequence orders." in problem
+
+    def test_what_no_application_needs(self) -> None:
+        """Quotas that the role may not ask for are unknown, and no reason to end with 1."""
+        with handled({"before-call.dynamodb.DescribeLimits": _denied}):
+            found, problem = told()
+        assert found["client default", "limits"]["verdict"] == "unknown"
+        assert problem == ""
+
+
+def _denied(**_: object) -> tuple[AWSResponse, Mapping[str, Any]]:
+    said = {"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}
+    return AWSResponse("", 400, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 400}}  # type: ignore[arg-type]
+
+
+def judged(**facts: Any) -> dict[str, Finding]:
+    """The findings about the scopes of a sequence."""
+    needs = TableRequirements(sequence="letters", client="default", tables=(), needs_transactions=False)
+    seen = SequenceFacts(sequence="letters", now=NOW.timestamp(), **facts)
+    found = findings_of(Facts(needs=[needs], scopes=[seen]))
+    return {one.about: one for one in found if one.about not in ("Regions", "settings")}
+
+
+def audited(days: int, unexplained: int = 0, scope: str | None = None) -> AuditResult:
+    """The result of an audit so many days ago, of every scope or of one."""
+    return AuditResult(
+        sequence="letters",
+        scope=scope,
+        period="",
+        by="ann",
+        at=NOW - timedelta(days=days),
+        seconds=1.0,
+        stored=1,
+        missing=0,
+        gaps=0,
+        voids=0,
+        unexplained=unexplained,
+        every_scope=scope is None,
+    )
+
+
+class TestJudging:
+    @pytest.mark.parametrize(
+        ("audits", "verdict", "found"),
+        [
+            ([audited(29)], GOOD, "the last one was 29 days ago: everything is explained"),
+            ([audited(30)], CAREFUL, "the last one was 30 days ago: everything is explained"),
+            ([audited(1), audited(2, 3, "A")], GOOD, "the last one was 1 days ago: everything is explained"),
+            (
+                [audited(1, scope="B"), audited(2, 3, "A")],
+                CAREFUL,
+                "the one of the scope 'A' on 2026-11-23: 3 findings",
+            ),
+            ([audited(1, 1)], CAREFUL, "the one of every scope on 2026-11-24: 1 finding is unexplained"),
+        ],
+    )
+    def test_audits(self, audits: list[AuditResult], verdict: Verdict, found: str) -> None:
+        """One that is old, or found what nothing explains since, needs a hand; a later one of every scope counts."""
+        finding = judged(audits=audits)["audits"]
+        assert finding.verdict is verdict
+        assert finding.found.startswith(found)
+        assert bool(finding.remedy) == (verdict is CAREFUL)
+
+    @pytest.mark.parametrize(
+        ("at", "said"),
+        [
+            (NOW - timedelta(hours=23), "Every write is refused until it is thawed."),
+            (NOW - timedelta(days=9), "Every write is refused until it is thawed. It is so for 9 days already."),
+            (None, "Every write is refused until it is thawed."),
+        ],
+    )
+    def test_a_freeze_that_may_be_forgotten(self, at: datetime | None, said: str) -> None:
+        """It says for how long already."""
+        frozen = {"by": "ann", "reason": "a test"} | ({"at": at.isoformat()} if at else {})
+        finding = judged(scopes=[ScopeFacts(scope="A", last=1, handed_out=1, frozen=frozen)])["scope 'A'"]
+        assert (finding.verdict, finding.reason) == (CAREFUL, said)
+
+    def test_scopes_that_nobody_lists(self) -> None:
+        """It says why, and that is no failure."""
+        finding = judged(unlisted="'letters' keeps no list of its scopes.")["scopes"]
+        assert (finding.verdict, finding.found, finding.failure) == (GOOD, "none is listed", False)
+
+    def test_the_day_of_the_last_value(self) -> None:
+        """It is said where the pace is known."""
+        scope = ScopeFacts(scope="A", last=95, handed_out=95, percent_used=95, ends_on=date(2026, 12, 24))
+        assert "all of them on 2026-12-24" in judged(scopes=[scope])["scope 'A'"].found
