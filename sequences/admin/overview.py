@@ -100,19 +100,21 @@ def _one(alias: str, given: Mapping[str, str]) -> dict[str, Any]:
 def _shown(figures: Figures) -> dict[str, Any]:
     """One sequence in the words of its module."""
     strategy = figures.strategy
-    units = units_alone(strategy) if strategy else None
+    units, with_tokens = ((strategy and units_alone(strategy, tokens=tokens)) or None for tokens in (False, True))
     return {
         "figures": figures,
         "name": type(strategy).__name__ if strategy else "",
         "words": figures.words,
         "units": units and {"write": f"{units[0]:g}", "read": f"{units[1]:g}"},
+        "write_units_with_tokens": with_tokens and f"{with_tokens[0]:g}",
         "cost": strategy and _money(strategy),
+        "cost_with_tokens": strategy and _money(strategy, tokens=True),
         "scopes": [_scope(scope) for scope in figures.scopes],
     }
 
 
-def _money(strategy: Any) -> str:
-    cost = cost_of_thousand(strategy)
+def _money(strategy: Any, *, tokens: bool = False) -> str:
+    cost = cost_of_thousand(strategy, tokens=tokens)
     return "" if cost is None else f"{cost:f}".rstrip("0").rstrip(".")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -71,12 +71,17 @@ def _chosen(options: Options) -> Iterator[tuple[type[Strategy], Mapping[str, Any
 
 
 def _estimates(options: Options) -> Iterator[Row]:
-    traffic = Traffic(**{name: options[name] for name in _TRAFFIC})
+    asked = Traffic(**{name: options[name] for name in _TRAFFIC})
     for strategy, option in _chosen(options):
-        yield _estimated(estimate(strategy, traffic, block_size=option.get("block_size")))
+        traffic = replace(asked, own_keys=asked.own_keys or option["value_in"] != "sort_key")
+        found, with_tokens = (
+            estimate(strategy, one, block_size=option.get("block_size"))
+            for one in (traffic, replace(traffic, tokens=True))
+        )
+        yield _estimated(found, with_tokens)
 
 
-def _estimated(found: Estimate) -> Row:
+def _estimated(found: Estimate, with_tokens: Estimate) -> Row:
     return {
         "strategy": found.strategy,
         "write_units": round(found.units.write, 4),
@@ -88,11 +93,16 @@ def _estimated(found: Estimate) -> Row:
         "partition": found.partition,
         "ceiling_per_second": round(found.ceiling, 1),
         "limit": found.limit,
-        "cost_of_million": _money(found.units.write * 10**6, found.units.read * 10**6),
+        "cost_of_million": _money_of_million(found),
+        "cost_of_million_with_tokens": _money_of_million(with_tokens),
         "cost_of_month": _money(*found.month_units) if found.month_units else None,
         "verdict": found.verdict,
         "remedy": found.remedy or None,
     }
+
+
+def _money_of_million(found: Estimate) -> float:
+    return _money(found.units.write * 10**6, found.units.read * 10**6)
 
 
 def _money(write_units: float, read_units: float) -> float:
@@ -110,6 +120,7 @@ _TRAFFIC: Mapping[str, tuple[type, str]] = {
     "latency_ms": (float, "a request there and back"),
     "processor_ms": (float, "for which a number keeps its process busy"),
     "tokens": (bool, "every request has an idempotency token"),
+    "own_keys": (bool, "items have keys of their own (value_in), where the strategy takes them"),
 }
 
 

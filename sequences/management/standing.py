@@ -25,7 +25,7 @@ from sequences.types import named_scope, parted, scope_text
 
 __all__ = ["STANDING", "Reading", "Standing"]
 
-QUIET = ("strategy", "approximate", "cost_of_thousand", "last_audit")
+QUIET = ("strategy", "approximate", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
 
 SCOPES_EXAMINED = 100
@@ -122,7 +122,6 @@ def _row(
     audit: AuditResult | None = None,
 ) -> Row:
     counter, rates = (figures.counter, figures.rates) if figures else (None, None)
-    cost = cost_of_thousand(strategy) if strategy else None
     return {
         "sequence": strategy.alias if strategy else alias,
         "scope": counter and scope_text(counter.scope),
@@ -136,12 +135,18 @@ def _row(
         "approximate": rates and rates.approximate,
         "share_used": figures and figures.usage.share,
         "ends_on": figures and figures.usage.ends_on,
-        "cost_of_thousand": None if cost is None else float(cost),
+        "cost_of_thousand": _cost(strategy),
+        "cost_of_thousand_with_tokens": _cost(strategy, tokens=True),
         "last_audit": audit and audit.at,
         "audit_verdict": audit and audit.verdict,
         "frozen": counter and counter.frozen,
         "note": note or None,
     }
+
+
+def _cost(strategy: Strategy | None, *, tokens: bool = False) -> float | None:
+    cost = cost_of_thousand(strategy, tokens=tokens) if strategy else None
+    return None if cost is None else float(cost)
 
 
 def _number(value: Any) -> Any:

@@ -148,14 +148,15 @@ def units(
             return Units(first + 1 / block_size, item, marker, Use(1 / block_size))
 
 
-def units_alone(strategy: Strategy) -> tuple[float, float] | None:
-    """The write and the read units of one number with an item of up to 1 KB, for a caller alone, without a token.
+def units_alone(strategy: Strategy, *, tokens: bool = False) -> tuple[float, float] | None:
+    """The write and the read units of one number with an item of up to 1 KB, for a caller alone.
 
-    With the read of a process that does not remember the highest item, or the counter. None if nothing is known.
+    With an idempotency token that is the most that a number takes, in a group, too. With the read of a process that
+    does not remember the highest item, or the counter. None if nothing is known.
     """
     try:
         pattern = pattern_of(type(strategy))
     except InvalidSequence:
         return None
-    taken = units(pattern, 1000, tokens=False, block_size=strategy.option.get("block_size", 1))
+    taken = units(pattern, 1000, tokens=tokens, block_size=strategy.option.get("block_size", 1))
     return taken.write, taken.read + pattern.shares_writes

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..commit.waiters import UNITS_PER_SECOND
-from ..strategies import BlockAllocator, Strategy
+from ..strategies import BlockAllocator, Strategy, TransactionalCounter
 from ..strategies.sort_key import TAIL_SECONDS
 from .costs import MOST_ITEM_BYTES, Units, WritePattern, most_together, pattern_of, read_units, units
 from .queueing import Group, grouped, taking_turns
@@ -41,7 +41,8 @@ class Traffic:
     `per_second` numbers at the peak in all `scopes`; the hottest scope gets the share `hottest` of them, an even one by
     default. `writers` can ask at the same time, over `processes` of one host. A request takes `latency_ms` there and
     back, and a number keeps a process busy for `processor_ms`. An item has `item_bytes` as it is stored. With `tokens`
-    every request has an idempotency token.
+    every request has an idempotency token. With `own_keys` the items have keys of their own (`value_in`), and so each a
+    partition of its own, where the strategy takes them.
     """
 
     per_second: float
@@ -54,6 +55,7 @@ class Traffic:
     processes: int = 4
     latency_ms: float = 5.0
     processor_ms: float = 0.3
+    own_keys: bool = False
 
     def __post_init__(self) -> None:
         for name in ("per_second", "scopes", "writers", "processes", "latency_ms"):
@@ -119,6 +121,7 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
     pattern = pattern_of(strategy)
     block_size = block_size or BlockAllocator.options["block_size"].default
     group, taken = _at(pattern, traffic, traffic.hot, block_size)
+    traffic = replace(traffic, own_keys=traffic.own_keys and strategy.takes_own_keys)
     ceilings = _ceilings(pattern, traffic, block_size)
     limit = min(ceilings, key=lambda name: ceilings[name])
     ceiling = ceilings[limit]
@@ -136,7 +139,7 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
         partition=partition,
         partition_units=loads[partition],
         verdict=verdict,
-        remedy="" if verdict == Verdict.FITS else _remedy(pattern, limit),
+        remedy="" if verdict == Verdict.FITS else _remedy(traffic, limit),
         month_units=_month(pattern, traffic, taken, block_size),
     )
 
@@ -190,7 +193,7 @@ def _ceilings(pattern: WritePattern, traffic: Traffic, block_size: int) -> Mappi
     found = {
         name: limit / used
         for name, limit, used in (
-            ("write units of the items' partition", WRITES_A_SECOND, taken.item.write),
+            ("write units of the items' partition", WRITES_A_SECOND, 0.0 if traffic.own_keys else taken.item.write),
             ("write units of the markers' partition", WRITES_A_SECOND, taken.marker.write),
             ("write units of the counters' partition", WRITES_A_SECOND, taken.counter.write),
             ("read units of the counters' partition", READS_A_SECOND, taken.counter.read),
@@ -211,7 +214,7 @@ def _ceilings(pattern: WritePattern, traffic: Traffic, block_size: int) -> Mappi
 def _loads(traffic: Traffic, taken: Units) -> Mapping[str, float]:
     """The write units a second of each partition at the peak. The counters of all scopes are in one."""
     return {
-        "items": traffic.hot * taken.item.write,
+        "items": 0.0 if traffic.own_keys else traffic.hot * taken.item.write,
         "markers": traffic.hot * taken.marker.write,
         "counters": traffic.per_second * taken.counter.write,
     }
@@ -226,10 +229,14 @@ def _verdict(traffic: Traffic, ceiling: float, taken: Units) -> str:
     return Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
 
 
-def _remedy(pattern: WritePattern, limit: str) -> str:
+def _remedy(traffic: Traffic, limit: str) -> str:
     """What helps against a limit."""
-    if "markers" in limit or "items" in limit:
-        return "Spread the numbers over more scopes, or make the items smaller."
+    if "items" in limit:
+        return (
+            f"{_keys_of_their_own(traffic)}Spread the numbers over more scopes or sequences, or make the items smaller."
+        )
+    if "markers" in limit:
+        return "Spread the numbers over more scopes or sequences, or leave the tokens out."
     if "counters" in limit:
         return "Take BlockAllocator, whose processes seldom ask the counter."
     if "own work" in limit:
@@ -237,6 +244,19 @@ def _remedy(pattern: WritePattern, limit: str) -> str:
     if "writers" in limit:
         return "Run more writers."
     return "Run more writers, or spread the numbers over more scopes."
+
+
+def _keys_of_their_own(traffic: Traffic) -> str:
+    """What one scope would take without gaps, with items in partitions of their own; empty if that is no help."""
+    pattern, spread = WritePattern.TRANSACTION, replace(traffic, own_keys=True)
+    ceilings = _ceilings(pattern, spread, block_size=1)
+    limit = min(ceilings, key=lambda name: ceilings[name])
+    if ceilings[limit] <= min(_ceilings(pattern, traffic, block_size=1).values()):
+        return ""
+    return (
+        f"Without gaps {TransactionalCounter.__name__} with items under keys of their own (value_in) takes "
+        f"{ceilings[limit]:,.0f} a second in one scope; then the limit is {limit}. "
+    )
 
 
 def _month(pattern: WritePattern, traffic: Traffic, peak: Units, block_size: int) -> tuple[float, float] | None:

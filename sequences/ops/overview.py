@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
 from .. import dynamodb
 from ..capabilities import in_words
@@ -19,7 +18,6 @@ from ..registry import strategies
 from ..strategies import Strategy
 from ..types import Counter
 from .audit.results import AuditResult, latest_audits
-from .prices import cost_of_thousand
 
 __all__ = [
     "FIRST_SCOPES",
@@ -83,11 +81,6 @@ class Figures:
     def words(self) -> list[str]:
         """What its strategy does, in plain words."""
         return in_words(type(self.strategy)) if self.strategy else []
-
-    @property
-    def cost(self) -> Decimal | None:
-        """The price of a thousand numbers (see `cost_of_thousand`)."""
-        return cost_of_thousand(self.strategy) if self.strategy else None
 
 
 def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]:

@@ -39,12 +39,12 @@ def _price(name: str, given: object) -> Decimal:
     return price
 
 
-def cost_of_thousand(strategy: Strategy) -> Decimal | None:
-    """The price of a thousand numbers, each with an item of up to 1 KB, for a caller alone and without tokens.
+def cost_of_thousand(strategy: Strategy, *, tokens: bool = False) -> Decimal | None:
+    """The price of a thousand numbers, each with an item of up to 1 KB, for a caller alone; see `units_alone`.
 
     None where the strategy does not say its units. Raises InvalidSequence for wrong prices.
     """
-    units = units_alone(strategy)
+    units = units_alone(strategy, tokens=tokens)
     return None if units is None else cost_of_units(*units) * 1000
 
 

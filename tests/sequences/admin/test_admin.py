@@ -141,8 +141,10 @@ class TestList:
         assert "A thousand numbers with items of up to 1 KB cost about 0.00125 USD: each takes 2" in shown(
             staff.get(LIST)
         )
-        settings.SEQUENCES_PRICES = {"WRITE": "1000", "CURRENCY": "EUR"}
-        assert "cost about 2 EUR: each takes 2 write and 0 read units" in shown(staff.get(LIST))
+        settings.SEQUENCES_PRICES = {"WRITE": "1000", "READ": "0", "CURRENCY": "EUR"}
+        page = shown(staff.get(LIST))
+        assert "cost about 2 EUR: each takes 2 write and 0 read units" in page
+        assert "in a group, they cost up to 5 EUR: 5 write units each." in page
         settings.SEQUENCES_PRICES = {"WRITE": "dear"}
         assert "SEQUENCES_PRICES['WRITE'] is 'dear'; it must be a number" in shown(staff.get(LIST))
 

@@ -172,7 +172,7 @@ class TestUnread:
         found, problem = told()
         assert {row["verdict"] for row in found.values()} == {"unknown"}
         assert problem.startswith("Not read: ")
-        assert problem.count("Is an engine running") == 1
+        assert problem.count("Not read: ") == 1
 
     def test_a_role_that_may_do_nothing(self) -> None:
         """With 403 on everything it ends with 1, and names the permission."""

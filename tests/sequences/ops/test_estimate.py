@@ -79,9 +79,47 @@ class TestEstimate:
         """500 a second in groups is the end of one scope; with ten scopes there is room."""
         (hot,) = rows("estimate", "letters", "--per-second", "600")
         assert (hot["ceiling_per_second"], hot["limit"]) == (500, "write units of the items' partition")
-        assert (hot["verdict"], hot["remedy"] is None) == (Verdict.OVER, False)
+        assert hot["verdict"] == Verdict.OVER
+        assert "more scopes or sequences" in hot["remedy"]
         (spread,) = rows("estimate", "letters", "--per-second", "600", "--scopes", "10")
         assert (spread["verdict"], spread["remedy"]) == (Verdict.FITS, None)
+
+    def test_one_scope_that_needs_more(self) -> None:
+        """The remedy says what keys of their own give in one scope; with them it fits."""
+        hot = ("--per-second", "5000", "--writers", "256")
+        remedies = {row["strategy"]: row["remedy"] for row in rows("estimate", *hot)}
+        said = "TransactionalCounter with items under keys of their own (value_in) takes 10,579 a second in one scope"
+        assert said in remedies["SortKeyMaximum"]
+        assert said in remedies["TransactionalCounter"]
+        found = {row["strategy"]: row for row in rows("estimate", *hot, "--own-keys")}
+        own = found["TransactionalCounter"]
+        assert (own["verdict"], own["ceiling_per_second"]) == (Verdict.FITS, pytest.approx(10_579, abs=1))
+        assert own["partition"] == "counters"
+        assert found["SortKeyMaximum"]["ceiling_per_second"] == 500  # it takes no such keys
+
+    def test_keys_of_their_own_are_no_help_with_tokens(self) -> None:
+        """The markers of a scope share a partition key, so that it is the tokens that limit."""
+        hot = ("--per-second", "5000", "--writers", "256", "--tokens")
+        assert "keys of their own" not in rows("estimate", "letters", *hot)[0]["remedy"]
+        own = {row["strategy"]: row for row in rows("estimate", *hot, "--own-keys")}["TransactionalCounter"]
+        assert (own["ceiling_per_second"], own["limit"]) == (500, "write units of the markers' partition")
+        assert "leave the tokens out" in own["remedy"]
+
+    def test_a_sequence_whose_items_have_keys_of_their_own(self, settings: Settings) -> None:
+        """OPTIONS say so, and no flag is needed."""
+        own = {"value_in": "attribute", "key_names": ["id"]}
+        path = "sequences.strategies.transactional.TransactionalCounter"
+        settings.SEQUENCES = {"own": {"STRATEGY": path, "OPTIONS": own}}
+        (row,) = rows("estimate", "own", "--per-second", "5000", "--writers", "256")
+        assert (row["verdict"], row["limit"]) == (Verdict.FITS, "one write at a time, by turns")
+
+    def test_the_price_with_tokens_stands_beside_it(self) -> None:
+        """Four units a ticket in a group with a token, at 0.625 a million; what is asked with tokens costs that."""
+        (row,) = rows("estimate", "letters", "--per-second", "400")
+        assert 0.63 < row["cost_of_million"] < 1.25  # some of them come alone
+        assert row["cost_of_million_with_tokens"] == 2.5
+        (row,) = rows("estimate", "letters", "--per-second", "400", "--tokens")
+        assert row["cost_of_million"] == row["cost_of_million_with_tokens"] == 2.5
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

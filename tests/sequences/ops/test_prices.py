@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from sequences import put_next
+from sequences import put_next, put_next_many
 from sequences.exceptions import InvalidSequence
 from sequences.ops.checks import check_sequences
 from sequences.ops.costs import units_alone
@@ -30,6 +30,19 @@ class TestUnits:
         writes = sum(written(sent.operation, sent.body) for sent in wire.sent)
         assert writes == ITEMS * units[0]
         assert on_dynamodb_local() or wire.units - writes <= ITEMS * units[1]
+
+    @pytest.mark.parametrize("name", ["atomic", "optimistic-update", "transactional", "sort-key"])
+    @pytest.mark.parametrize("group", [1, 5])
+    def test_a_token_takes_no_more_than_it_says(self, name: str, group: int, wire: Wire) -> None:
+        """With tokens, alone and in a group, no number takes more write units; alone it takes exactly so many."""
+        most = units_alone(strategies[name], tokens=True)
+        assert most is not None
+        put_next_many(name, [{}] * group, idempotency_tokens=[f"{name}{n}" for n in range(group)], scope=f"g{group}")
+        wire.clear()
+        put_next_many(name, [{}] * group, idempotency_tokens=[f"a{name}{n}" for n in range(group)], scope=f"g{group}")
+        writes = sum(written(sent.operation, sent.body) for sent in wire.sent)
+        assert writes <= group * most[0]
+        assert group > 1 or writes == most[0]
 
     def test_a_block_is_shared(self) -> None:
         """The one write that reserves a block is shared by all its values."""

@@ -25,7 +25,7 @@ SEQUENCES: dict[str, Any] = {
 }
 NAMES = [
     *("sequence", "scope", "period", "strategy", "last_value", "last_at", "hour", "day", "month", "approximate"),
-    *("share_used", "ends_on", "cost_of_thousand", "last_audit", "audit_verdict"),
+    *("share_used", "ends_on", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit", "audit_verdict"),
     *("frozen", "note"),
 ]
 
@@ -63,6 +63,7 @@ class TestList:
         assert found[0]["share_used"] == 0.1
         assert found[0]["hour"] == found[0]["day"] == found[0]["month"] == 100
         assert found[0]["cost_of_thousand"] == 0.00125
+        assert found[0]["cost_of_thousand_with_tokens"] == pytest.approx(0.00325)  # 5 write units, and 1 read unit
         assert found[0]["ends_on"] is not None
         assert found[0]["note"] == "there are more scopes"
         assert found[0]["audit_verdict"] is None
