@@ -211,7 +211,7 @@ IN_PRODUCTION: list[Callable[[], object]] = [
 
 
 def refuse_faults(*, production: bool) -> None:
-    """Raise WrongEnvironment with all that is wrong, if anything is. Nothing is asked but the environment."""
+    """Raise WrongEnvironment with all that is wrong, if anything is. No engine and no database is asked."""
     said = (_fault(rule) for rule in [*(IN_PRODUCTION if production else []), *ALWAYS])
     if faults := list(dict.fromkeys(filter(None, said))):
         raise WrongEnvironment("\n".join(faults))

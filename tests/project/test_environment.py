@@ -22,6 +22,7 @@ ADDRESS = (
     "and a special character of the password as its code, such as %40 for @."
 )
 NAMELESS = f"DATABASE_URL names no database: end it with the name, as {POSTGRES}."
+DRIVER = f"DATABASE_URL names a kind of database whose driver is not installed: name another, as {POSTGRES}."
 GUESSED = "SECRET_KEY can be guessed: set it to 50 or more random characters, and keep them."
 ENGINE = f"{ENDPOINT} is {{!r}}: set it to an address, as http://127.0.0.1:8001."
 UNKNOWN = f"DJANGO_SETTINGS_MODULE is {{!r}}: set it to {environment.PRODUCTION} or {environment.DEVELOPMENT}."
@@ -40,6 +41,7 @@ FAULTS = [
     ("DATABASE_URL", "what://secret@host/", ADDRESS),
     ("DATABASE_URL", "postgres://user:se/cret@host/name", ADDRESS),
     ("DATABASE_URL", "postgres://user:secret@host", NAMELESS),
+    ("DATABASE_URL", "mysql://host/name", DRIVER),
     ("PROXIES", "many", "PROXIES is 'many': set it to a whole number, 0 or more."),
     ("LOG_FORMAT", "xml", "LOG_FORMAT is 'xml': set it to text or json."),
     ("PORT", "abc", "PORT is 'abc': set it to a whole number from 1 to 65535."),
