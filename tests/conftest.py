@@ -133,7 +133,7 @@ def _kept(engine: Engine) -> KeptTables:
 def tables(endpoint: str, _kept: KeptTables, settings: Settings) -> Iterator[str]:
     """Empty tables on the engine, for this test alone. The value is their prefix."""
     settings.TABLE_PREFIX = _kept.prefix
-    kept = settings.SEQUENCES == _kept.sequences
+    kept = _kept.sequences == settings.SEQUENCES
     with tables_of_later_settings() if kept else sequence_tables():
         yield _kept.prefix
     _kept.empty()
