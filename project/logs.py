@@ -15,6 +15,16 @@ FORMATTERS: dict[str, dict[str, Any]] = {
 }
 
 
+def is_fault(record: logging.LogRecord) -> bool:
+    """Whether a line of `django.request` says what no other does.
+
+    Each answer has a line in the access log, and each known error one with its reason.
+    """
+    from tickets.problems import KNOWN  # the settings must be complete before
+
+    return bool(record.exc_info and not isinstance(record.exc_info[1], KNOWN))
+
+
 def formatter_of_others() -> logging.Formatter | None:
     """The formatter for programs with a format of their own, as gunicorn; None where text is read."""
     return JSONFormatter(ACCESS) if environment.log_format() == "json" else None

@@ -84,6 +84,9 @@ __all__ = [
 class SequenceError(Exception):
     """The root of the tree. Every error can be pickled, for task queues and process pools."""
 
+    logged = False
+    """Whether the log has a line about it, so that nobody writes a second one."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 

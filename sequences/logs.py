@@ -3,19 +3,28 @@
     LOGGING = {"formatters": {"json": {"()": "sequences.logs.JSONFormatter"}}, ...}
 
 Whatever else a record has stays out of it: other libraries put whole requests there, with their queries.
+
+Alarms go by the fields `event` and `error`: their values never change, while the words of a line may.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["FIELDS", "JSONFormatter"]
+__all__ = ["EVENTS", "FIELDS", "JSONFormatter"]
 
+EVENTS: Mapping[str, str] = {
+    "call_failed": "A call ended with an error that its operator should know: `error` is the name of its class.",
+    "nearly_used_up": "A scope has used 90 % of its values or more: once for each further percent and process.",
+    "request_failed": "A request was answered with the problem `code`, because of an error that no line had before.",
+}
+"""What the field `event` says."""
 FIELDS = (
+    *("event", "error", "code"),
     *("request_id", "sequence", "scope", "period", "value", "attempts", "replayed", "write_units", "read_units"),
     *("milliseconds", "group_size"),
 )

@@ -3,7 +3,6 @@
 The rooms only format it: `api.exceptions` as JSON, `middleware` as a page, `forms` beside what was typed.
 """
 
-import logging
 from collections.abc import Mapping
 
 from django.db import InterfaceError, OperationalError
@@ -30,8 +29,6 @@ from tickets.exceptions import (
     VersionRequired,
 )
 from tickets.sales.exceptions import NoDraft, OrderInvoiced, OrderVoided
-
-logger = logging.getLogger(__name__)
 
 ACCOUNTS_AWAY = (OperationalError, InterfaceError)
 KNOWN = (SequenceError, TicketsError, *ACCOUNTS_AWAY)
@@ -92,6 +89,4 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
 
 def explain(error: Exception, where: str) -> Problem:
     """What an error means for its reader; see `sequences.rest.problems.problem_of`."""
-    if isinstance(error, ACCOUNTS_AWAY):
-        logger.error("%s: the database with the accounts does not answer: %s", where, error)
     return problem_of(error, where, PROBLEMS)

@@ -231,7 +231,10 @@ ACCESS_LOG_QUIET: set[str] = set()  # /healthz and /readyz are answered before t
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"},
+        "faults": {"()": "django.utils.log.CallbackFilter", "callback": logs.is_fault},
+    },
     "formatters": logs.FORMATTERS,
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": environment.log_format(), "filters": ["request_id"]}
@@ -240,8 +243,8 @@ LOGGING = {
     "loggers": {
         # Otherwise Django uses its own handlers, and mails the administrators.
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-        # The access log has a line for what clients do wrong, such as a wrong Host.
-        "django.request": {"level": "ERROR"},
+        # The access log has a line for what clients do wrong, such as a wrong Host, and for each answer.
+        "django.request": {"level": "ERROR", "filters": ["faults"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "django.security.RequestDataTooBig": {"level": "CRITICAL"},  # a traceback that anybody could cause
         "sequences": {"level": "INFO"},

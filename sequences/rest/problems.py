@@ -44,13 +44,14 @@ PERHAPS = "Your request may have been carried out all the same."
 def problem_of(error: Exception, where: str, rows: Mapping[type[Exception], Problem] = PROBLEMS) -> Problem:
     """What this error means for its reader.
 
-    Logs an error of ours if the remedy is to repeat or to tell an administrator. One that has only the row of
-    `Exception` is a fault, which Django logs.
+    Logs an error of ours if the remedy is to repeat or to tell an administrator, and no line is about it yet. One that
+    has only the row of `Exception` is a fault, which Django logs.
     """
     row = _row_of(error, rows)
     known = not isinstance(error, drf.APIException) and row is not rows[Exception]
-    if known and row.remedy in (Remedy.REPEAT, Remedy.TELL):
-        logger.error("%s could not be served: %s", where, error)
+    if known and row.remedy in (Remedy.REPEAT, Remedy.TELL) and not getattr(error, "logged", False):
+        fields = {"event": "request_failed", "error": type(error).__name__, "code": row.code}
+        logger.error("%s could not be served: %s", where, error, extra=fields)
     wrong = tuple(_wrong_in(error, row.about))
     return replace(
         row,

@@ -26,7 +26,7 @@ def current_request_id() -> str:
 
 
 class RequestIds:
-    """Takes the caller's `X-Request-Id`, or makes one, and answers with it."""
+    """Takes the caller's `X-Request-Id`, or makes one, and answers with it. It is `request.request_id`, too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -35,6 +35,7 @@ class RequestIds:
         """Pass the request on under its id."""
         sent = request.headers.get(HEADER, "")
         request_id = sent if SANE.fullmatch(sent) else uuid.uuid4().hex
+        request.request_id = request_id  # type: ignore[attr-defined] # for lines that are written after it is answered
         before = _current.set(request_id)
         try:
             response = self.get_response(request)
@@ -49,5 +50,6 @@ class RequestIdFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every line pass."""
-        record.request_id = current_request_id() or "-"
+        of_django = getattr(getattr(record, "request", None), "request_id", "")
+        record.request_id = current_request_id() or of_django or "-"
         return True

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..actions import Action
-from ..exceptions import GaveUp, SequenceError
+from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..signals import value_allocated
@@ -19,7 +19,7 @@ from ..strategies.counter_strategy import reserving
 from ..types import Allocation, Reservation, Scope
 from .arguments import check_count, check_scope, check_token
 from .puts import PutCall, put
-from .reporting import notify, warn
+from .reporting import failed, notify
 
 __all__ = [
     "get_last_value",
@@ -63,8 +63,8 @@ def get_next_value(
         counted, _ = strategy.naming.dated(scope, date)
     try:
         value = reserving(strategy).next_value(counted)
-    except GaveUp as gave_up:
-        warn(strategy, counted, gave_up)
+    except SequenceError as error:
+        failed(strategy, counted, error, getattr(error, "seconds", 0.0))
         raise
     if value_allocated.receivers or value >= strategy.numbers.nearly_used_up:
         notify(strategy, counted, [value])
@@ -116,8 +116,7 @@ def reserve_values(
     except SequenceError as error:
         if metrics.on:
             metrics.answered(sequence, [error], deadline.spent)
-        if isinstance(error, GaveUp):
-            warn(strategy, counted, error)
+        failed(strategy, counted, error, deadline.spent)
         raise
     if metrics.on:
         metrics.answered(sequence, [values], deadline.spent, replayed=replayed)

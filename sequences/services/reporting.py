@@ -7,15 +7,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..commit.requests import Pending
-from ..exceptions import GaveUp, SequenceContention
+from ..exceptions import (
+    GaveUp,
+    SequenceContention,
+    SequenceError,
+    SequenceExhausted,
+    SequenceUnsound,
+    SequenceWentBack,
+    StorageError,
+)
 from ..metrics import metrics
 from ..signals import contention, nearly_used_up, value_allocated
 from ..strategies.base import Strategy
 from ..types import Allocation, Dated, Scope, parted
 
-__all__ = ["notify", "report", "warn"]
+__all__ = ["failed", "notify", "report"]
 
 logger = logging.getLogger("sequences.services")
+
+FOR_OPERATORS = (GaveUp, SequenceExhausted, SequenceUnsound, SequenceWentBack, StorageError)
+"""The errors that have a line in the log. The others are about what one caller asked for."""
 
 
 def notify(strategy: Strategy, scope: Scope, values: Sequence[int], *, replayed: bool = False) -> None:
@@ -36,18 +47,23 @@ def _warn_of_end(strategy: Strategy, scope: Scope, value: int) -> None:
         return
     strategy.percents.put(scope, percent)
     limit, (plain, period) = strategy.numbers.limit, parted(scope)
-    logger.warning("sequence %s scope %s: %d %% of the values up to %d are used", strategy.alias, scope, percent, limit)
+    logger.warning(
+        "sequence %s scope %s: %d %% of the values up to %d are used", strategy.alias, scope, percent, limit,
+        extra={
+            "event": "nearly_used_up", "sequence": strategy.alias, "scope": plain, "period": period, "value": value,
+        },
+    )  # fmt: skip
     nearly_used_up.send_robust(
         type(strategy), sequence=strategy.alias, scope=plain, period=period, value=value, limit=limit, percent=percent
     )
 
 
 def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
-    """Say how a call ended: a line and a signal for each allocation, and one warning if a request gave up.
+    """Say how a call ended: a line and a signal for each allocation, and one line if a request failed for operators.
 
     `replayed` says that values without items are a repeat.
     """
-    gave_up: GaveUp | None = None
+    failure: SequenceError | None = None
     warns_from = strategy.numbers.nearly_used_up
     seconds = _seconds(pendings)
     if metrics.on and pendings:
@@ -59,12 +75,12 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
                 _log(scope, one, pending.group_size, seconds)
                 if value_allocated.receivers or one.value >= warns_from:
                     notify(strategy, Dated.of(one.scope, one.period), [one.value], replayed=one.replayed)
-        elif isinstance(answer, GaveUp):
-            gave_up = gave_up or answer
         elif isinstance(answer, range | list):
             notify(strategy, scope, answer, replayed=replayed)
-    if gave_up:
-        warn(strategy, scope, gave_up)
+        elif isinstance(answer, FOR_OPERATORS):
+            failure = failure or answer
+    if failure:
+        failed(strategy, scope, failure, seconds)
 
 
 def _seconds(pendings: Sequence[Pending[Any]]) -> float:
@@ -95,15 +111,19 @@ def _log(scope: Scope, one: Allocation, group_size: int, seconds: float) -> None
     )  # fmt: skip
 
 
-def warn(strategy: Strategy, scope: Scope, gave_up: GaveUp) -> None:
-    """Log that a call gave up, and signal contention."""
-    sequence, (plain, period) = strategy.alias, parted(scope)
-    logger.warning(
-        "sequence %s scope %s: gave up: %s", sequence, scope, gave_up,
-        extra={
-            "sequence": sequence, "scope": plain, "period": period, "attempts": gave_up.attempts,
-            "milliseconds": round(gave_up.seconds * 1000, 1),
-        },
-    )  # fmt: skip
-    if isinstance(gave_up, SequenceContention):
-        contention.send_robust(type(strategy), sequence=sequence, scope=plain, period=period, error=gave_up)
+def failed(strategy: Strategy, scope: Scope, error: SequenceError, seconds: float) -> None:
+    """Log that a call failed after so long, if that is for operators, and signal contention."""
+    if not isinstance(error, FOR_OPERATORS):
+        return
+    gave_up, (plain, period) = isinstance(error, GaveUp), parted(scope)
+    fields = {
+        "event": "call_failed", "error": type(error).__name__, "sequence": strategy.alias, "scope": plain,
+        "period": period, "milliseconds": round(seconds * 1000, 1),
+    }  # fmt: skip
+    if isinstance(error, GaveUp):
+        fields["attempts"] = error.attempts
+    level, what = (logging.WARNING, "gave up") if gave_up else (logging.ERROR, "refused")
+    logger.log(level, "sequence %s scope %s: %s: %s", strategy.alias, scope, what, error, extra=fields)
+    error.logged = True
+    if isinstance(error, SequenceContention):
+        contention.send_robust(type(strategy), sequence=strategy.alias, scope=plain, period=period, error=error)

@@ -1,5 +1,6 @@
 """The REST API, as a program calls it."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from sequences import get_next_value
+from sequences.rest.request_ids import RequestIdFilter
 from tests.tickets.support import wrong_fields
 from tickets import selectors, services
 from tickets.types import Project, Ticket, TicketKey
@@ -236,6 +238,36 @@ class TestRepeating:
         assert "Retry-After" not in response
         assert "nowhere" not in response.json()["detail"]
         assert "create_tables" in caplog.text
+
+    @pytest.mark.parametrize("doing", [lambda api: api.get(TICKETS), file], ids=["a read", "a write"])
+    def test_a_failed_request_is_one_line(
+        self,
+        api: APIClient,
+        abc: Project,
+        settings: Settings,
+        caplog: pytest.LogCaptureFixture,
+        doing: Callable[[APIClient], Any],
+    ) -> None:
+        """Beside the access log one line has its reason, with the id of the request, and Django adds none."""
+        caplog.handler.addFilter(RequestIdFilter())
+        settings.TABLE_PREFIX = "nowhere_"
+        answered = doing(api)
+        assert answered.status_code == 503
+        (line,) = [vars(record) for record in caplog.records if record.levelno >= logging.WARNING]
+        assert (line["request_id"], line["error"]) == (answered["X-Request-Id"], "TableMissing")
+
+    def test_a_fault_is_one_line_with_its_traceback(
+        self, api: APIClient, abc: Project, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What nobody expects is Django's line, within the request."""
+        monkeypatch.setattr("tickets.selectors.list_tickets", lambda *_, **__: 1 / 0)
+        caplog.handler.addFilter(RequestIdFilter())
+        api.raise_request_exception = False
+        answered = api.get(TICKETS)
+        assert answered.status_code == 500
+        (line,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+        assert (line.name, vars(line)["request_id"]) == ("django.request", answered["X-Request-Id"])
+        assert "ZeroDivisionError" in caplog.text
 
 
 class TestChanging:

@@ -72,6 +72,14 @@ class TestRequestIds:
         look()
         assert seen == [("home", "home"), ("fail", "fail"), ("", "-")]
 
+    def test_a_line_about_an_answered_request_has_it(self, rf: RequestFactory) -> None:
+        """Django writes lines about a request when it has left all middleware: they have its id all the same."""
+        request = rf.get("/", headers={"X-Request-Id": "home"})
+        RequestIds(lambda _: HttpResponse(status=503))(request)
+        record = logging.makeLogRecord({"request": request})
+        assert RequestIdFilter().filter(record)
+        assert record.__dict__["request_id"] == "home"
+
     def test_the_handlers_of_the_site_show_it(self, settings: Settings) -> None:
         """Every handler has the filter, and every format shows the id."""
         assert all("request_id" in handler["filters"] for handler in settings.LOGGING["handlers"].values())
