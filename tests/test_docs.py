@@ -38,8 +38,10 @@ from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
 from sequences.formats.periods import KINDS, Period
+from sequences.logs import EVENTS
 from sequences.logs import FIELDS as FIELDS_OF_LOG
 from sequences.metrics import INSTRUMENTS
+from sequences.ops.alarms import ALARMS, alarms_of_table
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
 from tickets.project_services import create_project
@@ -220,6 +222,13 @@ class TestTables:
     def test_the_fields_of_the_log_are_named(self) -> None:
         """The page names each field that a line of JSON may have."""
         assert set(FIELDS_OF_LOG) <= set(re.findall("`(.*?)`", section("docs/watching.md", "The log")))
+        assert named_in_table("docs/watching.md", "The log") - {"event"} == set(EVENTS)
+
+    def test_the_table_of_alarms_names_each(self) -> None:
+        """Each alarm of the template is in the table, and no other."""
+        _, *rows = cells(section("docs/aws.md", "Tables, rights and alarms").partition("### Alarms")[2])
+        of_table = {name.removeprefix("Any") for name, _ in alarms_of_table("Any")}
+        assert {name for row in rows for name in re.findall("`(.*?)`", row[0])} == of_table.union(ALARMS)
 
     def test_the_table_of_checks_names_each(self) -> None:
         """Every message of the checks of the settings and the installation is in the table, and no other."""

@@ -124,6 +124,10 @@ class TableOptions:
     """The read units a second above which DynamoDB refuses, as a guard of the costs; None: no such guard."""
     most_writes: int | None = None
     """The write units a second above which DynamoDB refuses."""
+    warm_reads: int | None = None
+    """The read units a second that the table can give at once, before any traffic; None: as DynamoDB does, 12,000."""
+    warm_writes: int | None = None
+    """The write units a second that the table can give at once; None: as DynamoDB does, 4,000."""
     protected: bool = False
     """Whether the table cannot be deleted before this is taken off."""
     recoverable: bool = False
@@ -182,19 +186,28 @@ def _add_index(dynamodb: Any, table: str, index: str, keys: Mapping[str, str]) -
 
 
 def _request(name: str, keys: Mapping[str, Literal["S", "N"]], options: TableOptions) -> Any:
-    most = {"MaxReadRequestUnits": options.most_reads, "MaxWriteRequestUnits": options.most_writes}
-    throughput = {unit: count for unit, count in most.items() if count is not None}
+    throughput = _throughput(options)
     kms = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": options.kms_key} if options.kms_key else {}
     tags = [{"Key": name, "Value": value} for name, value in options.tags.items()]
     return {
         "TableName": name,
-        **table_shape(keys, options.indexes),
+        **table_shape(keys, options.indexes, **throughput),
         "BillingMode": "PAY_PER_REQUEST",
-        **({"OnDemandThroughput": throughput} if throughput else {}),
+        **throughput,
         **({"DeletionProtectionEnabled": True} if options.protected else {}),
         **({"SSESpecification": kms} if kms else {}),
         **({"Tags": tags} if tags else {}),
     }
+
+
+def _throughput(options: TableOptions) -> dict[str, dict[str, int]]:
+    """How much a table, or an index, takes at most and at once, as far as the options say it."""
+    asked = {
+        "OnDemandThroughput": {"MaxReadRequestUnits": options.most_reads, "MaxWriteRequestUnits": options.most_writes},
+        "WarmThroughput": {"ReadUnitsPerSecond": options.warm_reads, "WriteUnitsPerSecond": options.warm_writes},
+    }
+    said = {name: {unit: count for unit, count in units.items() if count} for name, units in asked.items()}
+    return {name: units for name, units in said.items() if units}
 
 
 def table_shape(keys: Mapping[str, str], indexes: Indexes, **of_index: Any) -> dict[str, Any]:

@@ -6,8 +6,9 @@ partitions in the setting SEQUENCES_DELETABLE, as `{"tickets": ["#open"]}`.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +18,10 @@ from .. import dynamodb
 from ..dynamodb import Indexes
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..registry import strategies
+from .alarms import alarms_of_log, alarms_of_table
 from .tables import indexes_of, schemas_of
 
-__all__ = ["Table", "tables", "template"]
+__all__ = ["ROLES", "Table", "tables", "template", "text_of"]
 
 Json = dict[str, Any]
 
@@ -35,17 +37,6 @@ ROLES: Mapping[str, tuple[str, Sequence[str], bool]] = {
     "Administrator": ("Creates tables, and changes how they are kept.", (*READS, *FACTS, *WRITES, *SET_UP), False),
 }
 """What each role is for, what it may do, and whether it may delete rows that are no items and no counters."""
-OPERATIONS = ("BatchGetItem", "GetItem", "PutItem", "Query", "TransactWriteItems", "UpdateItem")
-ALARMS = {
-    "WriteThrottles": ("WriteThrottleEvents", 1, "Writes are refused: see which key is hot."),
-    "ReadThrottles": ("ReadThrottleEvents", 1, "Reads are refused."),
-    "HotKey": ("WriteKeyRangeThroughputThrottleEvents", 1, "One key takes more than 1,000 write units a second."),
-    "CostGuard": ("WriteMaxOnDemandThroughputThrottleEvents", 1, "Writes reach the maximum that guards the costs."),
-    "Conflicts": ("TransactionConflict", 300, "Transactions meet more often than once a second."),
-}
-"""For each table: the metric, the sum in five minutes that alarms, and what it means."""
-NEARLY_USED_UP = '"of the values up to"'
-"""What the log line of a scope that nears its maximum has in it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,17 +76,34 @@ def template(client: str = dynamodb.DEFAULT_CLIENT) -> Json:
     found = tables(client)
     resources = {f"{table.resource}Table": _table(table) for table in found}
     for table in found:
-        resources |= dict(_alarms(table))
-    resources |= _exhaustion()
+        resources |= dict(alarms_of_table(table.resource))
+    resources |= dict(alarms_of_log())
     resources |= {f"{role}Policy": _policy(role, found) for role in ROLES}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": "The DynamoDB tables of numbered items, who may do what with them, and alarms.",
         "Parameters": PARAMETERS,
-        "Conditions": {name: {"Fn::Not": [{"Fn::Equals": [{"Ref": of}, ""]}]} for name, of in CONDITIONS.items()},
+        "Conditions": {name: {"Fn::Not": [{"Fn::Equals": [{"Ref": of}, no]}]} for name, (of, no) in CONDITIONS.items()},
         "Resources": resources,
         "Outputs": {f"{role}PolicyArn": {"Value": {"Ref": f"{role}Policy"}} for role in ROLES},
     }
+
+
+def text_of(made: Json) -> str:
+    """A template as text, with a line for each resource: CloudFormation counts spaces, too."""
+    parts = ",\n".join(
+        f'"{name}":{_lines(part) if name == "Resources" else _compact(part)}' for name, part in made.items()
+    )
+    return f"{{\n{parts}\n}}"
+
+
+def _lines(resources: Json) -> str:
+    lines = ",\n".join(f'"{name}":{_compact(resource)}' for name, resource in resources.items())
+    return f"{{\n{lines}\n}}"
+
+
+def _compact(part: Any) -> str:
+    return json.dumps(part, separators=(",", ":"))
 
 
 def _parameter(about: str, default: str | int, kind: str = "String", **more: Any) -> Json:
@@ -106,12 +114,23 @@ PARAMETERS = {
     "TablePrefix": _parameter("TABLE_PREFIX of the application.", "", AllowedPattern="[A-Za-z0-9_.-]*", MaxLength=64),
     "MostReads": _parameter("Read units a second of a table, as a guard of the costs.", 4000, "Number", MinValue=1),
     "MostWrites": _parameter("Write units a second of a table, as a guard of the costs.", 4000, "Number", MinValue=1),
+    "WarmReads": _parameter(
+        "Read units a second that a table can give at once, if WarmWrites is set.", 12000, "Number", MinValue=12000
+    ),
+    "WarmWrites": _parameter("Write units a second that a table can give at once; 0: as DynamoDB does.", 0, "Number"),
     "KmsKeyArn": _parameter("The key that encrypts the tables; empty for one that DynamoDB owns.", ""),
     "AlarmTopicArn": _parameter("The SNS topic that hears of alarms; empty for none.", ""),
-    "LogGroupName": _parameter("The log group of the application, for alarms about used-up values.", ""),
+    "LogGroupName": _parameter("The group of the application's log in JSON, which most alarms watch.", ""),
 }
+WARM = {"ReadUnitsPerSecond": {"Ref": "WarmReads"}, "WriteUnitsPerSecond": {"Ref": "WarmWrites"}}
 MOST = {"MaxReadRequestUnits": {"Ref": "MostReads"}, "MaxWriteRequestUnits": {"Ref": "MostWrites"}}
-CONDITIONS = {"HasKey": "KmsKeyArn", "HasTopic": "AlarmTopicArn", "HasLog": "LogGroupName"}
+CONDITIONS: Mapping[str, tuple[str, str | int]] = {
+    "HasKey": ("KmsKeyArn", ""),
+    "HasTopic": ("AlarmTopicArn", ""),
+    "HasLog": ("LogGroupName", ""),
+    "IsWarm": ("WarmWrites", 0),
+}
+"""Each condition with the parameter that it is about, and what that is without it."""
 
 
 def _if(condition: str, then: Any) -> Json:
@@ -120,6 +139,7 @@ def _if(condition: str, then: Any) -> Json:
 
 def _table(table: Table) -> Json:
     key = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"Ref": "KmsKeyArn"}}
+    throughput = {"OnDemandThroughput": MOST, "WarmThroughput": _if("IsWarm", WARM)}
     expiry = {"AttributeName": MARKER_EXPIRY, "Enabled": True}
     return {
         "Type": "AWS::DynamoDB::Table",
@@ -127,9 +147,9 @@ def _table(table: Table) -> Json:
         "UpdateReplacePolicy": "Retain",
         "Properties": {
             "TableName": {"Fn::Sub": f"${{TablePrefix}}{table.name}"},
-            **dynamodb.table_shape(table.schema.keys, table.indexes, OnDemandThroughput=MOST),
+            **dynamodb.table_shape(table.schema.keys, table.indexes, **throughput),
             "BillingMode": "PAY_PER_REQUEST",
-            "OnDemandThroughput": MOST,
+            **throughput,
             "DeletionProtectionEnabled": True,
             "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
             "ContributorInsightsSpecification": {"Enabled": True, "Mode": "THROTTLED_KEYS"},
@@ -173,59 +193,3 @@ def _deletion(table: Table) -> Json:
         **_statement("Allow", ["DeleteItem"], {"Fn::GetAtt": [f"{table.resource}Table", "Arn"]}),
         "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [*_deletable()[table.name]]}},
     }
-
-
-def _alarms(table: Table) -> Iterator[tuple[str, Json]]:
-    named = {"Name": "TableName", "Value": {"Ref": f"{table.resource}Table"}}
-    for name, (metric, threshold, about) in ALARMS.items():
-        watched = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": [named], "Statistic": "Sum"}
-        yield f"{table.resource}{name}", _alarm(about, threshold, {**watched, "Period": 300})
-    errors = [
-        {
-            "Id": f"m{index}",
-            "ReturnData": False,
-            "MetricStat": {
-                "Metric": {
-                    "Namespace": "AWS/DynamoDB",
-                    "MetricName": "SystemErrors",
-                    "Dimensions": [named, {"Name": "Operation", "Value": operation}],
-                },
-                "Period": 300,
-                "Stat": "Sum",
-            },
-        }
-        for index, operation in enumerate(OPERATIONS)
-    ]
-    every = {"Id": "all", "Expression": "SUM(METRICS())", "Label": "System errors"}
-    yield f"{table.resource}SystemErrors", _alarm("DynamoDB fails.", 1, {"Metrics": [every, *errors]})
-
-
-def _alarm(about: str, threshold: int, watched: Json) -> Json:
-    return {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {
-            "AlarmDescription": about,
-            **watched,
-            "EvaluationPeriods": 1,
-            "ComparisonOperator": "GreaterThanOrEqualToThreshold",
-            "Threshold": threshold,
-            "TreatMissingData": "notBreaching",
-            "AlarmActions": _if("HasTopic", [{"Ref": "AlarmTopicArn"}]),
-        },
-    }
-
-
-def _exhaustion() -> dict[str, Json]:
-    """An alarm when a scope has used nearly all of its values, which the application logs."""
-    metric = {"MetricNamespace": "Sequences", "MetricName": "NearlyUsedUp", "MetricValue": "1"}
-    found = {
-        "Type": "AWS::Logs::MetricFilter",
-        "Properties": {
-            "LogGroupName": {"Ref": "LogGroupName"},
-            "FilterPattern": NEARLY_USED_UP,
-            "MetricTransformations": [metric],
-        },
-    }
-    watched = {"Namespace": "Sequences", "MetricName": "NearlyUsedUp", "Statistic": "Sum", "Period": 300}
-    alarm = _alarm("A scope has used nearly all of its values.", 1, watched)
-    return {name: {**one, "Condition": "HasLog"} for name, one in (("NearlyUsedUp", found), ("Exhaustion", alarm))}

@@ -1,4 +1,4 @@
-"""The policy of the web processes is enough for all that they do, and lets nobody delete a ticket or a counter."""
+"""The policy of the web processes is enough for all that they do, and the alarms hear what goes wrong in them."""
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -6,14 +6,19 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from pytest_django import Settings
+from rest_framework.test import APIClient
 
+from project.logs import ACCESS
 from sequences import dynamodb
+from sequences.logs import JSONFormatter
 from sequences.ops.deployment import template
+from tests.sequences.ops.test_deployment import counted
 from tests.tickets.sales.support import issued
 from tickets import moves, project_services, selectors, services
 from tickets.access import members
 from tickets.timeline.services import add_comment
-from tickets.types import TicketKey
+from tickets.types import Project, TicketKey
 
 KINDS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 Asked = tuple[str, str, str]
@@ -101,3 +106,13 @@ def test_nothing_that_has_a_number_is_deleted(table: str, partition: str) -> Non
     """A ticket, an invoice, a counter or a project cannot be deleted, by whatever fault of the code."""
     assert not allowed(("DeleteItem", table, partition))
     assert allowed(("UpdateItem", table, partition))
+
+
+def test_a_failed_request_is_counted_once_for_each_alarm(
+    api: APIClient, abc: Project, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The lines of the sample, as JSON, count for the alarm about the cause and for the one about failed requests."""
+    settings.TABLE_PREFIX = "nowhere_"
+    assert api.post("/api/projects/ABC/tickets/", {"title": "x"}).status_code == 503
+    lines = [JSONFormatter(ACCESS).format(record) for record in caplog.records]
+    assert sorted(name for line in lines for name in counted(line)) == ["FailedRequests", "Refused", "Requests"]

@@ -32,6 +32,8 @@ def _table_options(options: Mapping[str, Any]) -> TableOptions:
     return TableOptions(
         most_reads=options["most_reads"],
         most_writes=options["most_writes"],
+        warm_reads=options["warm_reads"],
+        warm_writes=options["warm_writes"],
         protected=options["protect"],
         recoverable=options["recoverable"],
         kms_key=options["kms_key"],
@@ -52,6 +54,8 @@ class Command(BaseCommand):
         )
         parser.add_argument("--most-reads", type=_units, help="read units a second above which DynamoDB refuses")
         parser.add_argument("--most-writes", type=_units, help="write units a second above which DynamoDB refuses")
+        parser.add_argument("--warm-reads", type=_units, help="read units a second that new tables can give at once")
+        parser.add_argument("--warm-writes", type=_units, help="write units a second that new tables can give at once")
         parser.add_argument("--protect", action="store_true", help="new tables cannot be deleted by mistake")
         parser.add_argument("--recoverable", action="store_true", help="new tables can be restored to any moment")
         parser.add_argument("--kms-key", help="the key of KMS that encrypts new tables")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
@@ -14,7 +13,7 @@ from sequences.management.changes import CHANGES, Changes
 from sequences.management.engine import add_engine, run_engine
 from sequences.management.estimates import Estimates, add_estimate
 from sequences.management.standing import STANDING, Standing
-from sequences.ops.deployment import template
+from sequences.ops.deployment import template, text_of
 
 __all__ = ["Command"]
 
@@ -55,6 +54,6 @@ class Command(BaseCommand):
         elif name == "engine":
             run_engine(self, options)
         elif name == "template":
-            self.stdout.write(json.dumps(template(), indent=2))
+            self.stdout.write(text_of(template()))
         else:
             self.stdout.write(TABLES[name][1]())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import Any
@@ -12,8 +13,13 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from project.paths import ROOT
-from sequences import dynamodb
-from sequences.ops.deployment import ROLES, tables, template
+from sequences import dynamodb, exceptions
+from sequences.exceptions import SequenceError
+from sequences.logs import JSONFormatter
+from sequences.ops.alarms import ALARMS, FILTERS
+from sequences.ops.deployment import ROLES, tables, template, text_of
+from sequences.registry import strategies
+from sequences.services.reporting import FOR_OPERATORS, failed, notify
 from sequences.testing import moto_engine
 from tests.sequences.support import handled
 
@@ -28,8 +34,17 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "again": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "TABLE": "padded_items-2", "OPTIONS": {}},
 }
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
-GIVEN = {"TablePrefix": "given_", "MostReads": 400, "MostWrites": 200, "KmsKeyArn": KEY, "AWS::StackName": "shop"}
-OPTIONS = ("--most-reads=400", "--most-writes=200", "--protect", "--recoverable", f"--kms-key={KEY}")
+GIVEN: dict[str, str | int] = {"TablePrefix": "given_", "KmsKeyArn": KEY, "AWS::StackName": "shop"}
+GIVEN |= {"MostReads": 400, "MostWrites": 200, "WarmReads": 24000, "WarmWrites": 8000}
+OPTIONS = (
+    "--most-reads=400",
+    "--most-writes=200",
+    "--warm-reads=24000",
+    "--warm-writes=8000",
+    "--protect",
+    "--recoverable",
+    f"--kms-key={KEY}",
+)
 
 
 @pytest.fixture
@@ -50,7 +65,7 @@ def resolved(part: Any) -> Any:
         case {"Ref": name}:
             return GIVEN[name]
         case {"Fn::Sub": text}:
-            return text.replace("${TablePrefix}", GIVEN["TablePrefix"])
+            return text.replace("${TablePrefix}", "given_")
         case {"Fn::If": [_, then, _]}:
             return resolved(then)
     return {name: resolved(one) for name, one in part.items()}
@@ -69,7 +84,8 @@ def made(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         "KeySchema": about["KeySchema"],
         "AttributeDefinitions": about["AttributeDefinitions"],
         "BillingMode": about["BillingModeSummary"]["BillingMode"],
-        "OnDemandThroughput": asked["OnDemandThroughput"],  # moto takes it, and forgets it
+        "OnDemandThroughput": asked["OnDemandThroughput"],  # moto takes both, and forgets them
+        "WarmThroughput": asked["WarmThroughput"],
         "DeletionProtectionEnabled": about["DeletionProtectionEnabled"],
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": recovery == "ENABLED"},
         "SSESpecification": {"SSEEnabled": True, "SSEType": sse["SSEType"], "KMSMasterKeyId": sse["KMSMasterKeyArn"]},
@@ -84,7 +100,7 @@ def made(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("_on_moto")
 def test_the_template_and_the_command_make_the_same_tables() -> None:
-    """Keys, expiry, guards of costs, protection, recovery, encryption and tags are equal, table by table."""
+    """Keys, expiry, guards of costs, warmth, protection, recovery, encryption and tags are equal, table by table."""
     asked = dict[str, Any]()
 
     def keep(params: dict[str, Any], **_: object) -> None:
@@ -133,20 +149,132 @@ def test_no_role_deletes_items_counters_or_tables(role: str, settings: Settings)
     assert {"dynamodb:DeleteTable", "dynamodb:PartiQLDelete", "dynamodb:PartiQLUpdate"} <= denied
 
 
+def properties(kind: str) -> list[Mapping[str, Any]]:
+    """The properties of all resources of one kind."""
+    return [one["Properties"] for one in template()["Resources"].values() if one["Type"] == kind]
+
+
+def counted(line: str) -> set[str]:
+    """The metrics for which CloudWatch counts a line of the log."""
+    fields = json.loads(line)
+
+    def holds(name: str, sign: str, value: str) -> bool:
+        wanted = json.loads(value)
+        return name in fields and (fields[name] == wanted if sign == "=" else fields[name] >= wanted)
+
+    found = set()
+    for metric, pattern in FILTERS.items():
+        terms = [holds(*term) for term in re.findall(r'\$\.(\w+) (=|>=) ("\w+"|\d+)', pattern)]
+        assert terms
+        found |= {metric} if (any(terms) if "||" in pattern else all(terms)) else set()
+    return found
+
+
 def test_the_template_of_the_sample_is_up_to_date() -> None:
     """deploy/dynamodb.json is what the command prints."""
     printed = StringIO()
     call_command("sequences", "template", stdout=printed)
-    assert json.loads((ROOT / "deploy" / "dynamodb.json").read_text()) == json.loads(printed.getvalue())
+    assert (ROOT / "deploy" / "dynamodb.json").read_text() == printed.getvalue()
 
 
 def test_every_alarm_has_words_and_a_listener() -> None:
     """An alarm says what it means, is silent without data, and tells the topic if there is one."""
-    alarms: list[Mapping[str, Any]] = [
-        one["Properties"] for one in template()["Resources"].values() if one["Type"] == "AWS::CloudWatch::Alarm"
-    ]
-    assert len(alarms) == 6 * len(tables()) + 1
+    alarms = properties("AWS::CloudWatch::Alarm")
+    assert len(alarms) == len(ALARMS) + len(tables())
     for alarm in alarms:
         assert alarm["AlarmDescription"].endswith(".")
         assert alarm["TreatMissingData"] == "notBreaching"
         assert alarm["AlarmActions"] == {"Fn::If": ["HasTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+
+
+def test_no_alarm_rings_for_what_is_designed() -> None:
+    """Of DynamoDB's metrics none is watched that counts a hot key, lost races, or single failures."""
+    watched = set(re.findall(r'"MetricName": "(\w+)"', json.dumps(properties("AWS::CloudWatch::Alarm"))))
+    assert watched - FILTERS.keys() == {
+        f"{kind}{limit}ThrottleEvents"
+        for kind in ("Read", "Write")
+        for limit in ("MaxOnDemandThroughput", "AccountLimit")
+    }
+
+
+def test_each_filter_counts_for_an_alarm() -> None:
+    """Every metric of the log is watched, in the name of its stack, so that two stacks stay apart."""
+    filters, alarms = properties("AWS::Logs::MetricFilter"), json.dumps(properties("AWS::CloudWatch::Alarm"))
+    (made,) = zip(*(one["MetricTransformations"] for one in filters), strict=True)
+    assert {one["MetricName"] for one in made} == FILTERS.keys()
+    assert [
+        name for name in FILTERS if f'"Namespace": {{"Ref": "AWS::StackName"}}, "MetricName": "{name}"' not in alarms
+    ] == []
+    assert {json.dumps(one["MetricNamespace"]) for one in made} == {'{"Ref": "AWS::StackName"}'}
+
+
+COUNTED: Mapping[type[SequenceError], str | None] = {
+    exceptions.SequenceWentBack: "WentBack",
+    exceptions.SequenceExhausted: "UsedUp",
+    **dict.fromkeys((exceptions.SequenceContention, exceptions.SequenceUnavailable), "GaveUp"),
+    **dict.fromkeys(
+        (
+            exceptions.AccessRefused,
+            exceptions.NotConfigured,
+            exceptions.RulesChanged,
+            exceptions.SequenceUnsound,
+            exceptions.StorageRefused,
+            exceptions.TableMissing,
+        ),
+        "Refused",
+    ),
+    # What no call ends with, as it is tried again, or is about pages of reports alone.
+    **dict.fromkeys(
+        (
+            exceptions.BudgetSpent,
+            exceptions.GaveUp,
+            exceptions.NotWritten,
+            exceptions.OutcomeUnknown,
+            exceptions.StorageError,
+            exceptions.Throttled,
+            exceptions.WriteCancelled,
+        ),
+        None,
+    ),
+}
+
+
+def test_every_error_for_operators_is_judged() -> None:
+    """An error that is new gets its alarm, or the reason for none."""
+    kinds = [one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, FOR_OPERATORS)]
+    assert set(kinds) == COUNTED.keys()
+
+
+@pytest.mark.parametrize("kind", [kind for kind, name in COUNTED.items() if name])
+def test_the_line_of_an_error_is_counted_once(kind: type[SequenceError], caplog: pytest.LogCaptureFixture) -> None:
+    """A call that ends with it counts for the one alarm that it has, as JSON writes its line."""
+    more = {"attempts": 3, "seconds": 10.0} if issubclass(kind, exceptions.GaveUp) else {}
+    failed(strategies["tickets"], "ABC", kind("No.", **more), 0.5)
+    (record,) = caplog.records
+    assert counted(JSONFormatter().format(record)) == {COUNTED[kind]}
+
+
+def test_the_line_of_a_nearly_used_up_scope_is_counted(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    """A warning before the end counts for its alarm, and nothing else does."""
+    few = {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "MAXIMUM": 10}
+    settings.SEQUENCES = {"few": few}
+    with caplog.at_level("INFO", "sequences"):
+        notify(strategies["few"], None, [8])
+        assert caplog.records == []
+        notify(strategies["few"], None, [10])
+    (record,) = caplog.records
+    assert counted(JSONFormatter().format(record)) == {"NearlyUsedUp"}
+
+
+@pytest.mark.parametrize(("count", "most"), [(3, 20_000), (10, 40_000)])
+def test_the_template_is_small(count: int, most: int, settings: Settings) -> None:
+    """Ten tables fit into the 51,200 bytes that CloudFormation takes without a bucket; docs/aws.md says the sizes."""
+    settings.SEQUENCES = {
+        f"n{number}": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "TABLE": f"shop_items_{number}"}
+        for number in range(count - 1)
+    }
+    made = template()
+    assert sum(one["Type"] == "AWS::DynamoDB::Table" for one in made["Resources"].values()) == count
+    assert most - 2_000 < len(text_of(made).encode()) <= most
+    assert f"{most:,} bytes" in " ".join((ROOT / "docs" / "aws.md").read_text(encoding="utf-8").split())
+    assert json.loads(text_of(made)) == made
