@@ -41,6 +41,12 @@ def on_starting(server: Any) -> None:
         file.unlink()
 
 
+def child_exit(server: Any, worker: Any) -> None:
+    """A worker has ended: it has no threads and no waiting requests any more. What it has added up stays."""
+    for file in Path(os.environ.get(MEASURED_IN, os.devnull)).glob(f"gauge_live*_{worker.pid}.db"):
+        file.unlink()
+
+
 def on_exit(server: Any) -> None:
     """Remove the folder, unless the environment named it."""
     if made := getattr(server, "made", ""):

@@ -31,7 +31,7 @@ from waitress.server import TcpWSGIServer, create_server
 from waitress.task import ErrorTask
 from waitress.utilities import Error, RequestEntityTooLarge
 
-from project import environment
+from project import environment, gauges
 from sequences.exceptions import SequenceUnsound
 from sequences.start import require_sound
 from tickets import health
@@ -59,6 +59,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
         self.deadline = time.time() + READ_SECONDS
+        self.arrived = 0.0  # when it was whole
 
     def received(self, data: bytes) -> int:
         """Take in what has arrived. With a body that is too large the request is whole, without the body."""
@@ -67,6 +68,8 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         if too_large:
             self.error, self.body_rcv, self.expect_continue = None, None, False
             self.headers["CONTENT_LENGTH"] = str(max(self.content_length, self.adj.max_request_body_size))
+        if self.completed:
+            self.arrived = time.time()
         if too_large or health.STOPPING.is_set():
             self.headers["CONNECTION"] = "close"
         return taken
@@ -176,6 +179,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     def run(self) -> None:
         """Serve until it is asked to stop, then answer what is under way."""
         self._server = serving(self.wsgi, [each.sock for each in self.sockets], self.cfg)
+        self._look = gauges.watching(self._server)
         while self.alive and self.ppid == os.getppid():
             self._turn()
         self._take_waiting()
@@ -184,6 +188,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
 
     def _turn(self) -> None:
         """Wait for connections, at most a second."""
+        self._look()
         self.notify()
         wasyncore.loop(timeout=1.0, use_poll=True, map=self._server._map, count=1)
         for connection in list(self._server.active_channels.values()):

@@ -26,6 +26,7 @@ Public are the functions here, and these modules; everything else may change:
     exceptions            everything that can go wrong
     fields, operations    numbers in Django models, and what their migrations need
     logs                  lines of the log as JSON
+    metrics               instruments and recorders of an application's own
     metrics.prometheus, metrics.opentelemetry
                           recorders for the setting SEQUENCES_METRICS
     ops.spreadsheets      cells of CSV files that are no formulas

@@ -27,6 +27,7 @@ from pytest_django.live_server_helper import LiveServer
 
 import sequences
 from project.commands.bootstrap import COMMANDS
+from project.gauges import GAUGES
 from project.lab.plan import Prices
 from project.lab.records import comparisons
 from project.lab.report import markdown
@@ -40,10 +41,11 @@ from sequences.formats import FIELDS, Format
 from sequences.formats.periods import KINDS, Period
 from sequences.logs import EVENTS
 from sequences.logs import FIELDS as FIELDS_OF_LOG
-from sequences.metrics import INSTRUMENTS
+from sequences.metrics import INSTRUMENTS, Instrument
 from sequences.ops.alarms import ALARMS, alarms_of_table
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
+from tickets.metrics import INSTRUMENTS as OF_SITE
 from tickets.project_services import create_project
 from tickets.services import create_ticket
 
@@ -139,6 +141,12 @@ def links() -> list[tuple[str, Path, str]]:
     return [(page, (ROOT / page).parent / path if path else ROOT / page, anchor) for page, path, anchor in split]
 
 
+def prometheus_name(instrument: Instrument) -> str:
+    """The name that an instrument has for Prometheus."""
+    ends = [instrument.unit, "" if instrument.buckets else "total"]
+    return "_".join([*instrument.name.split("."), *filter(None, ends)])
+
+
 def number(text: str) -> float:
     """The number at the start of a text."""
     return float(text.split(maxsplit=1)[0].replace(",", ""))
@@ -215,9 +223,14 @@ class TestTables:
         """Every instrument is in the table under its name for Prometheus, with its labels, and no other."""
         _, *rows = cells(section("docs/watching.md", "Metrics"))
         shown = {name.strip("`"): re.findall("`(.*?)`", labels) for name, labels, *_ in rows}
-        ends = {True: "", False: "_total"}
-        names = {one: "_".join([*one.name.split("."), *filter(None, [one.unit])]) for one in INSTRUMENTS}
-        assert shown == {name + ends[bool(one.buckets)]: list(one.labels) for one, name in names.items()}
+        assert shown == {prometheus_name(one): list(one.labels) for one in INSTRUMENTS}
+
+    def test_the_table_of_the_metrics_of_the_sample_names_each(self) -> None:
+        """Every metric of the site is in the table, with its labels, and no other."""
+        _, *rows = cells(section("docs/watching.md", "Metrics of the sample"))
+        shown = {name: re.findall("`(.*?)`", row[1]) for row in rows for name in re.findall("`(.*?)`", row[0])}
+        measured = {prometheus_name(one): list(one.labels) for one in OF_SITE}
+        assert shown == {**measured, **{name: [] for name in GAUGES}, "tickets_build_info": ["version", "revision"]}
 
     def test_the_fields_of_the_log_are_named(self) -> None:
         """The page names each field that a line of JSON may have."""

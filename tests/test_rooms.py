@@ -49,6 +49,7 @@ EXCEPTIONS = {
     "tickets/headers.py": {"csp"},  # the policy of what pages may load
     "tickets/middleware.py": {"django_htmx"},  # where htmx goes after a redirect
     "project/gunicorn.py": {"gunicorn"},  # its settings
+    "project/gauges.py": {"prometheus_client"},  # what a web process is doing
     "project/worker.py": {"gunicorn", "waitress"},  # the processes of one, with the server of the other
     "tickets/markdown.py": {"markdown_it"},  # the texts that people write
     "tickets/timeline/api/": {"rest_framework", "drf_spectacular"},

@@ -12,6 +12,6 @@ In the folder:
 """
 
 from .events import NOTHING, metrics, recorders
-from .instruments import INSTRUMENTS, Instrument, Recorder
+from .instruments import INSTRUMENTS, TIMES, Instrument, Recorder
 
-__all__ = ["INSTRUMENTS", "NOTHING", "Instrument", "Recorder", "metrics", "recorders"]
+__all__ = ["INSTRUMENTS", "NOTHING", "TIMES", "Instrument", "Recorder", "metrics", "recorders"]

@@ -20,6 +20,7 @@ __all__ = [
     "INSTRUMENTS",
     "REQUEST",
     "REQUESTS",
+    "TIMES",
     "TURN",
     "UNITS",
     "VALUES",
@@ -40,7 +41,8 @@ class Instrument:
     buckets: Sequence[float] = ()
 
 
-_TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""The limits of a histogram of seconds."""
 _SIZES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
 
 VALUES = Instrument(name="sequences.values", labels=["sequence"], about="Values handed out, without repeats.")
@@ -54,21 +56,21 @@ CALL = Instrument(
     labels=["sequence"],
     about="How long a call took.",
     unit="seconds",
-    buckets=_TIMES,
+    buckets=TIMES,
 )
 WAIT = Instrument(
     name="sequences.wait",
     labels=["sequence"],
     about="How long after its call a request was first sent, in a write of its own or of a group.",
     unit="seconds",
-    buckets=_TIMES,
+    buckets=TIMES,
 )
 TURN = Instrument(
     name="sequences.turn",
     labels=["sequence"],
     about="How long a write waited for the other processes of its host.",
     unit="seconds",
-    buckets=_TIMES,
+    buckets=TIMES,
 )
 GROUP = Instrument(
     name="sequences.group.size",
@@ -92,7 +94,7 @@ REQUEST = Instrument(
     labels=["operation"],
     about="How long DynamoDB took to answer.",
     unit="seconds",
-    buckets=_TIMES,
+    buckets=TIMES,
 )
 UNITS = Instrument(
     name="sequences.capacity.units",

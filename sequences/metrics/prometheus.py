@@ -7,7 +7,7 @@ sums in files there, and every process answers with the sums of all, also of tho
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -26,11 +26,14 @@ class Prometheus(Recorder):
     """Keeps the instruments in the default registry of prometheus-client, beside those of others."""
 
     def record(self, instrument: Instrument, amount: float, labels: tuple[str, ...]) -> None:
-        metric = _metric(instrument)
-        if isinstance(metric, Counter):
-            metric.labels(*labels).inc(amount)
-        else:
-            metric.labels(*labels).observe(amount)
+        _adding(instrument, labels)(amount)
+
+
+@cache  # to look up labels takes as long as to add
+def _adding(instrument: Instrument, labels: tuple[str, ...]) -> Callable[[float], None]:
+    """What adds an amount to an instrument under these labels."""
+    labelled = _metric(instrument).labels(*labels)
+    return labelled.inc if isinstance(labelled, Counter) else labelled.observe
 
 
 @cache
@@ -59,5 +62,13 @@ class _AllProcesses:
 
     def collect(self) -> Iterable[Metric]:
         """What the processes have measured."""
-        begun = [str(file) for file in self._folder.glob("*.db") if file.stat().st_size]
+        begun = [str(file) for file in self._folder.glob("*.db") if _size(file)]
         return MultiProcessCollector.merge(begun)  # type: ignore[no-any-return]
+
+
+def _size(file: Path) -> int:
+    """The size of a file; 0 if it was removed meanwhile, as that of a process that has ended."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0

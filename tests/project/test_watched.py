@@ -110,6 +110,23 @@ def test_the_sums_of_all_processes(site: Site) -> None:
     assert {sums(site)[name] - before[name] for name in before} == {2 * FILED}
 
 
+def test_what_the_processes_are_doing(site: Site) -> None:
+    """Each process counts once, also after another was killed and replaced; requests are there by their routes."""
+
+    def threads() -> list[str]:
+        return re.findall(r"^tickets_threads (\S+)$", scraped(site), re.MULTILINE)
+
+    wait_until(lambda: threads() == [f"{16 * WORKERS}.0"], 60)
+    killed = min(workers(site))
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: len(workers(site)) == WORKERS and killed not in workers(site), 60)
+    wait_until(lambda: threads() == [f"{16 * WORKERS}.0"], 60)
+    text = scraped(site)
+    assert re.search(r'^tickets_build_info\{revision="unknown",version="[\d.]+"\} 1.0$', text, re.MULTILINE)
+    assert re.search(r'^tickets_http_requests_total\{method="POST",route="api:\w+",status="201"\} ', text, re.MULTILINE)
+    assert re.search(r"^tickets_oldest_request_seconds 0\.\d+$", text, re.MULTILINE)
+
+
 def test_only_who_has_the_token_reads_them(site: Site) -> None:
     """Without the token there is no answer, and with it nothing of keys, titles and persons."""
     for token in ("", "another", f"{TOKEN}x"):

@@ -1,44 +1,75 @@
-"""The address of the metrics: for whom it is there, and for whom not."""
+"""What the site measures of its requests: few labels, and nothing of who asked for what."""
+
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.test import Client
-from pytest_django import Settings
+from rest_framework.test import APIClient
 
-TOKEN = "a token for the monitor"
+from sequences.metrics import Instrument, Recorder, metrics
+from tickets.metrics import INSTRUMENTS, REQUESTS, SECONDS
+from tickets.types import Project
+
+
+class Book(Recorder):
+    """The site's own amounts, by instrument and labels."""
+
+    def __init__(self) -> None:
+        self.amounts = Counter[tuple[Instrument, tuple[str, ...]]]()
+
+    def record(self, instrument: Instrument, amount: float, labels: tuple[str, ...]) -> None:
+        if instrument in INSTRUMENTS:
+            self.amounts[instrument, labels] += 1 if instrument.buckets else int(amount)
 
 
 @pytest.fixture
-def metered(settings: Settings) -> Client:
-    """A stranger at a site whose metrics can be read."""
-    settings.METRICS_TOKEN = TOKEN
-    return Client(headers={"Host": "10.0.0.7"})
+def book() -> Iterator[Book]:
+    """What is measured during the test."""
+    book = Book()
+    metrics.use([book])
+    yield book
+    metrics.use([])
 
 
-def test_there_is_no_such_address_without_a_token(client: Client, db: None, settings: Settings) -> None:
-    """A site without the setting answers as for any unknown address, whatever is sent."""
-    settings.METRICS_TOKEN = ""
-    for headers in ({}, {"Authorization": "Bearer "}):
-        assert client.get("/metrics", headers=headers).status_code == client.get("/nothing").status_code != 200
+def test_requests_are_counted_by_route(book: Book, browser: Client, api: APIClient, abc: Project) -> None:
+    """A page and a program's request count under the names of their routes, with their methods and statuses."""
+    browser.get("/ABC/?q=x")
+    browser.get("/ABC-7/")
+    api.post("/api/projects/ABC/tickets/", {"title": "x"})
+    assert book.amounts == {
+        (REQUESTS, ("tickets:project", "GET", "200")): 1,
+        (REQUESTS, ("tickets:ticket", "GET", "404")): 1,
+        (REQUESTS, ("api:ticket_list", "POST", "201")): 1,
+        (SECONDS, ("tickets:project",)): 1,
+        (SECONDS, ("tickets:ticket",)): 1,
+        (SECONDS, ("api:ticket_list",)): 1,
+    }
 
 
-def test_the_monitor_reads_them(metered: Client) -> None:
-    """Who has the token gets the text, by whatever name the machine is called; nobody keeps it."""
-    answer = metered.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-    assert answer.status_code == 200
-    assert answer["Content-Type"].startswith("text/plain; version=")
-    assert answer["Cache-Control"] == "no-store"
-    assert b"# TYPE " in answer.content
+@pytest.mark.django_db
+def test_nobody_makes_labels(book: Book, client: Client) -> None:
+    """Addresses that lead nowhere and methods that do not exist share a label each, however many there are."""
+    for number in range(3):
+        client.generic(f"BREW{number}", f"/no/such/address/{number}")
+    (one,) = [labels for instrument, labels in book.amounts if instrument is REQUESTS]
+    assert one[1:] == ("other", "404")
 
 
-@pytest.mark.parametrize("sent", ["", TOKEN, "Bearer", "Bearer ", f"Token {TOKEN}", f"Bearer {TOKEN}x", "Bearer é"])
-def test_others_are_told_nothing(metered: Client, sent: str) -> None:
-    """Another token, or none, is 401 with the name of the scheme."""
-    answer = metered.get("/metrics", headers={"Authorization": sent})
-    assert (answer.status_code, answer.content) == (401, b"")
-    assert answer["WWW-Authenticate"].startswith("Bearer")
+@pytest.mark.django_db
+def test_a_fault_is_counted(book: Book, browser: Client, abc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody expects is a request with status 500."""
+    monkeypatch.setattr("tickets.selectors.list_tickets", lambda *_, **__: 1 / 0)
+    browser.raise_request_exception = False
+    browser.get("/ABC/")
+    assert book.amounts[REQUESTS, ("tickets:project", "GET", "500")] == 1
 
 
-def test_they_are_only_read(metered: Client) -> None:
-    """Nothing but GET is taken."""
-    answer = metered.post("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-    assert (answer.status_code, answer["Allow"]) == (405, "GET")
+@pytest.mark.django_db
+def test_monitors_are_not_counted(book: Book, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What asks for health and metrics would hide what people get."""
+    monkeypatch.setattr(settings, "METRICS_TOKEN", "secret")
+    client.get("/healthz")
+    assert client.get("/metrics").status_code == 401
+    assert book.amounts == {}
