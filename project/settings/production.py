@@ -6,6 +6,8 @@ Behind a proxy that speaks HTTPS, set `FORWARDED_ALLOW_IPS` to the proxy's addre
 `X-Forwarded-Proto` of this proxy only.
 """
 
+import os
+
 from project import environment
 
 environment.refuse_faults(production=True)  # all at once, before one of them is met
@@ -23,5 +25,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
+# Former keys, whose sessions and cursors still count.
+SECRET_KEY_FALLBACKS = os.environ.get("SECRET_KEY_FALLBACKS", "").split()
 
 STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}

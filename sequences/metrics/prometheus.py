@@ -67,7 +67,7 @@ class _AllProcesses:
 
 
 def _size(file: Path) -> int:
-    """The size of a file; 0 if it was removed meanwhile, as that of a process that has ended."""
+    """The size of a file; 0 if it was removed meanwhile, because its process has ended."""
     try:
         return file.stat().st_size
     except FileNotFoundError:

@@ -48,6 +48,7 @@ class Started:
     measures: bool
     log: str
     origins: list[str]
+    former_keys: list[str]
     has_metrics: bool
 
 
@@ -57,10 +58,11 @@ def started(request: pytest.FixtureRequest) -> Started:
     log_format, token, measures = request.param
     program = (
         "import json, logging, sys; from django.conf import settings; logging.getLogger('tickets').info('well');"
-        "print(json.dumps([settings.CSRF_TRUSTED_ORIGINS, 'prometheus_client' in sys.modules]))"
+        "print(json.dumps([settings.CSRF_TRUSTED_ORIGINS, settings.SECRET_KEY_FALLBACKS, 'prometheus_client' in sys.modules]))"
     )
     origins = "https://a.example.com, https://b.example.com"
     chosen = {"LOG_FORMAT": log_format, "METRICS_TOKEN": token, "TRUSTED_ORIGINS": origins}
+    chosen["SECRET_KEY_FALLBACKS"] = "one,key another"
     done = manage("shell", *SETTINGS, "-v0", "-c", program, **DEMANDED, **chosen)
     return Started(log_format, measures, done.stderr, *json.loads(done.stdout))
 
@@ -75,6 +77,10 @@ class TestProduction:
     def test_it_takes_the_forms_of_trusted_origins(self, started: Started) -> None:
         """Behind a proxy that changes the host, its origin can be named."""
         assert started.origins == ["https://a.example.com", "https://b.example.com"]
+
+    def test_former_keys_still_count(self, started: Started) -> None:
+        """A new key ends no session while the former ones are named; a comma may be in a key."""
+        assert started.former_keys == ["one,key", "another"]
 
     def test_its_log_is_json(self, started: Started) -> None:
         """A line is a JSON object, unless the environment wants text."""
