@@ -35,6 +35,7 @@ COMMANDS = {
     "matrix": ["nox", "-f", "project/proof/matrix.py"],
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
+    "supply": ["project.commands.supply"],
 }
 
 # What a command needs beside the requirements of all.
@@ -43,6 +44,7 @@ MORE = {
     "browser": [ROOT / "tests" / "browser" / "browser-requirements.txt"],
     "check": [ROOT / "deploy" / "deploy-requirements.txt", FOR_MATRIX],  # mypy reads what nox runs
     "matrix": [FOR_MATRIX],
+    "supply": [ROOT / "deploy" / "supply-requirements.txt"],
 }
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 

@@ -101,7 +101,9 @@ def test_it_has_what_the_application_needs_alone() -> None:
     )
     assert "pytest" not in first
     assert "pytest" in "".join(others)
-    assert "sed '/^$/q' /tmp/requirements.txt" in dict(stages()["packages"])["RUN"]
+    (install,) = said("packages", "RUN")
+    assert "--require-hashes" in install
+    assert "-r /tmp/requirements.lock" in install
 
 
 class TestCompose:

@@ -58,7 +58,8 @@ def started(request: pytest.FixtureRequest) -> Started:
     log_format, token, measures = request.param
     program = (
         "import json, logging, sys; from django.conf import settings; logging.getLogger('tickets').info('well');"
-        "print(json.dumps([settings.CSRF_TRUSTED_ORIGINS, settings.SECRET_KEY_FALLBACKS, 'prometheus_client' in sys.modules]))"
+        "print(json.dumps([settings.CSRF_TRUSTED_ORIGINS, settings.SECRET_KEY_FALLBACKS,"
+        "'prometheus_client' in sys.modules]))"
     )
     origins = "https://a.example.com, https://b.example.com"
     chosen = {"LOG_FORMAT": log_format, "METRICS_TOKEN": token, "TRUSTED_ORIGINS": origins}
