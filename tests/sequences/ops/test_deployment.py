@@ -118,6 +118,29 @@ def test_the_template_and_the_command_make_the_same_tables() -> None:
 
 
 @pytest.mark.usefixtures("_on_moto")
+def test_an_index_takes_as_much_as_its_table(settings: Settings) -> None:
+    """The guards of the costs and the warmth are on each index, too, in both ways to make it."""
+    settings.SEQUENCES = {
+        "any": {
+            "STRATEGY": f"{PATH}.sort_key.SortKeyMaximum",
+            "TABLE": "indexed",
+            "INDEXES": {"by-status": {"status": "S", "sk": "N"}},
+        }
+    }
+    asked = list[dict[str, Any]]()
+
+    def keep(params: dict[str, Any], **_: object) -> None:
+        asked.extend(params.get("GlobalSecondaryIndexes", ()))
+
+    with handled({"provide-client-params.dynamodb.CreateTable": keep}):
+        call_command("create_tables", *OPTIONS, verbosity=0)
+    (made,) = properties("AWS::DynamoDB::Table")[0]["GlobalSecondaryIndexes"]
+    assert resolved(made) == asked[0]
+    assert asked[0]["WarmThroughput"] == {"ReadUnitsPerSecond": 24000, "WriteUnitsPerSecond": 8000}
+    assert asked[0]["OnDemandThroughput"] == {"MaxReadRequestUnits": 400, "MaxWriteRequestUnits": 200}
+
+
+@pytest.mark.usefixtures("_on_moto")
 def test_tables_are_plain_without_options() -> None:
     """Without options a table has no guard, no protection and no tags."""
     call_command("create_tables", verbosity=0)
