@@ -15,7 +15,7 @@ from sequences import __version__
 
 __all__ = ["GAUGES", "watching"]
 
-SECONDS = 1.0
+SECONDS = 0.9  # less than the worker waits for, so that an idle one looks each time
 GAUGES: dict[str, tuple[Literal["livemax", "livesum"], str]] = {
     "tickets_threads": ("livesum", "Threads that answer requests."),
     "tickets_busy_threads": ("livesum", "Threads that are answering a request."),
@@ -35,7 +35,7 @@ def watching(server: Any) -> Callable[[], None]:
     labels = {"version": __version__, "revision": os.environ.get("REVISION", "unknown")}
     build = Gauge("tickets_build_info", "The version that runs.", [*labels], multiprocess_mode="livemax")
     build.labels(**labels).set(1)
-    until = 0.0
+    until = time.monotonic() + SECONDS  # new threads count as busy until they wait for the first time
 
     def look() -> None:
         nonlocal until

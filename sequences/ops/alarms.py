@@ -55,7 +55,7 @@ FILTERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Alarm:
-    """Rings if `of` the last `periods` as many reach the threshold: a sum, or a percentage of all requests."""
+    """Rings if the threshold is reached in `of` of the last `periods`: by a sum, or by a percentage of all requests."""
 
     about: str
     threshold: int = 1

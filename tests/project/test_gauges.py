@@ -50,15 +50,16 @@ from project import gauges
 
 settings.configure(METRICS_TOKEN="x")
 dispatcher = New(threads=[1], active_count=1, queue=[])
+gauges.time = New(monotonic=lambda: 1000, time=lambda: 0)
 look = gauges.watching(New(task_dispatcher=dispatcher, active_channels={}))
-for second in (0, 0.5, 1):
+for second in (0.5, 1, 1.5, 2):
     gauges.time = New(monotonic=lambda: 1000 + second, time=lambda: 0)
     look()
-    dispatcher.active_count = 0
+    dispatcher.active_count = int(second < 1)
     print(REGISTRY.get_sample_value("tickets_busy_threads"))
 print(REGISTRY.get_sample_value("tickets_build_info", {"version": gauges.__version__, "revision": "abc"}))
 """
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env={"REVISION": "abc"}, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["1.0", "1.0", "0.0", "1.0"]
+    assert done.stdout.split() == ["0.0", "1.0", "1.0", "0.0", "1.0"]

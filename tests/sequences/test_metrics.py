@@ -468,6 +468,12 @@ class TestPrometheus:
             done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, env=environment)
             assert f'sequences_values_total{{sequence="orders"}} {total}.0' in done.stdout.decode()
 
+    def test_a_file_that_goes_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process may end, and take its moment's figures away, while another one reads the folder."""
+        monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+        monkeypatch.setattr(Path, "glob", lambda folder, _: [folder / "gauge_livesum_1.db"])
+        assert exposition() == b""
+
 
 @pytest.fixture(scope="module")
 def exported() -> tuple[InMemoryMetricReader, InMemorySpanExporter]:
