@@ -7,6 +7,7 @@ answers, so that neither a client that sends slowly nor one that reads slowly ke
 - A body that is too large is not awaited: the application refuses it by its length, and the connection closes.
 - What is no request is refused here, as `application/problem+json`.
 - A connection without progress closes after KEEP_ALIVE seconds.
+- `/healthz` and `/readyz` are answered by the main thread, also while all others are busy.
 
 A worker that is asked to stop says so at `/readyz`. For STOP_DELAY seconds it still takes connections, until a load
 balancer has noticed. Then it takes those that wait already, closes its socket, and answers what is under way.
@@ -19,6 +20,7 @@ import socket
 import sys
 import threading
 import time
+from collections import deque
 from typing import Any
 
 from django.conf import settings
@@ -28,7 +30,7 @@ from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer, create_server
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, ThreadedTaskDispatcher
 from waitress.utilities import Error, RequestEntityTooLarge
 
 from project import environment, gauges
@@ -55,6 +57,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     """What has arrived of one request."""
 
     error: Error | None
+    path = ""  # of what is no request, too
 
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
@@ -147,6 +150,30 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.will_close = True
 
 
+class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]
+    """The threads that work on requests. What asks for the state of the process is left to the main thread.
+
+    So a store that hangs, and with it every thread, does not make the process look dead.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._own: deque[Connection] = deque()
+        self.set_thread_count(count)
+
+    def add_task(self, connection: Connection) -> None:
+        """Take the next request of a connection."""
+        if connection.requests[0].path in health.OWN_STATE:
+            self._own.append(connection)  # whose lock the caller holds: it is served later
+        else:
+            super().add_task(connection)
+
+    def serve_own(self) -> None:
+        """Answer what asks for the state of the process."""
+        while self._own:
+            self._own.popleft().service()
+
+
 class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     """A process of gunicorn, whose threads work on whole requests only."""
 
@@ -191,6 +218,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         self._look()
         self.notify()
         wasyncore.loop(timeout=1.0, use_poll=True, map=self._server._map, count=1)
+        self._server.task_dispatcher.serve_own()
         for connection in list(self._server.active_channels.values()):
             connection.look(time.time())
 
@@ -220,7 +248,7 @@ def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGI
     server = create_server(
         application,
         sockets=sockets,
-        threads=cfg.threads,
+        _dispatcher=Threads(cfg.threads),
         channel_timeout=cfg.keepalive,
         cleanup_interval=1,
         connection_limit=MOST_CONNECTIONS,

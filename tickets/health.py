@@ -1,11 +1,14 @@
-"""Whether the site lives, and whether it can serve: for load balancers and monitors, without signing in.
+"""Whether a process lives, whether it takes requests, and whether its stores answer; without signing in.
 
-`/healthz` says that the process answers. `/readyz` says whether DynamoDB and the SQL database answer within a second,
-and is 503 otherwise, and in a process that is asked to stop. The middleware stands first, so that neither the host's
-name, nor HTTPS, nor a throttle, nor the log of requests is asked.
+`/healthz` says that the process answers, for who starts it anew. `/readyz` says whether it takes requests, for load
+balancers: 503 in a process that is asked to stop. Both ask no store, since a store that is away is away for all
+processes: none may be killed or left out for it. `/storez` is for people and monitors: 503 if DynamoDB or the SQL
+database does not answer within a second.
+
+The middleware stands first, so that neither the host's name, nor HTTPS, nor a throttle, nor the log of requests is
+asked.
 """
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,7 +45,7 @@ def ask_sql() -> None:
 
 
 @dataclass
-class Readiness:
+class Stores:
     """What the stores answered last. Each is asked by one thread, however many requests wait."""
 
     stores: Mapping[str, Callable[[], None]]
@@ -63,7 +66,7 @@ class Readiness:
         deadline = monotonic() + SECONDS
         for name, ask in self.stores.items():
             if name not in self._asked or self._asked[name].done():
-                executor = ThreadPoolExecutor(1, thread_name_prefix=f"ready-{name}")
+                executor = ThreadPoolExecutor(1, thread_name_prefix=f"storez-{name}")
                 self._asked[name] = executor.submit(ask)
                 executor.shutdown(wait=False)
         return {name: self._reason(name, future, deadline) for name, future in self._asked.items()}
@@ -75,11 +78,11 @@ class Readiness:
             return f"no answer within {SECONDS:g} s"
         if error is None:
             return "ok"
-        logger.warning("%s is not ready: %s", name, error)
+        logger.warning("%s does not answer: %s", name, error)
         return type(error).__name__
 
 
-READINESS = Readiness({"dynamodb": ask_dynamodb, "sql": ask_sql})
+STORES = Stores({"dynamodb": ask_dynamodb, "sql": ask_sql})
 
 
 def healthz() -> HttpResponse:
@@ -88,30 +91,39 @@ def healthz() -> HttpResponse:
 
 
 def readyz() -> HttpResponse:
-    """The stores answer, and this process goes on."""
-    if STOPPING.is_set():
-        return JsonResponse({"status": "stopping"}, status=503)
-    stores = READINESS.answer()
-    ready = set(stores.values()) == {"ok"}
-    body = {"status": "ok" if ready else "unavailable", **stores}
-    return HttpResponse(json.dumps(body), status=200 if ready else 503, content_type="application/json")
+    """This process takes requests."""
+    stopping = STOPPING.is_set()
+    return JsonResponse({"status": "stopping" if stopping else "ok"}, status=503 if stopping else 200)
+
+
+def storez() -> HttpResponse:
+    """The stores answer."""
+    stores = STORES.answer()
+    well = set(stores.values()) == {"ok"}
+    return JsonResponse({"status": "ok" if well else "unavailable", **stores}, status=200 if well else 503)
+
+
+OWN_STATE = frozenset({"/healthz", "/readyz"})
+"""What is answered at once, without a store: a web server need not keep a thread for it."""
 
 
 class Health:
-    """Answers these two addresses before anything else looks at the request."""
+    """Answers these addresses before anything else looks at the request."""
 
-    answers: Mapping[str, Callable[[], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}
+    answers: Mapping[str, Callable[[], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz, "/storez": storez}
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The state, or what the site answers."""
+        """The state, for HEAD without the body, or what the site answers."""
         answer = self.answers.get(request.path)
         if answer is None:
             return self.get_response(request)
         if request.method not in {"GET", "HEAD"}:
             return HttpResponse(status=405, headers={"Allow": "GET, HEAD"})
         response = answer()
-        response["Cache-Control"] = "no-store"
+        response["Cache-Control"], response["Content-Length"] = "no-store", str(len(response.content))
+        if request.method == "HEAD":
+            response.content = b""
         return response

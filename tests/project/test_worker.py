@@ -204,10 +204,15 @@ def test_a_large_body_is_refused_on_any_server(client: Client, db: None) -> None
 
 
 LARGE = b"x" * 10_000_000
+RELEASED = threading.Event()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-    """Answer /large with more than sockets hold, /huge with more than the server holds, and anything else in a word."""
+    """Answer /large with more than sockets hold, /huge with more than the server holds, and anything else in a word.
+
+    /hangs waits until it is released.
+    """
+    assert environ["PATH_INFO"] != "/hangs" or RELEASED.wait(20)
     body = {"/large": [LARGE], "/huge": [LARGE] * 4}.get(environ["PATH_INFO"], [b"served"])
     start_response("200 OK", [("Content-Length", f"{sum(map(len, body))}")])
     return body
@@ -280,6 +285,25 @@ class TestConnections:
         assert b" 408 Request Timeout" in read(late)
         silent.sendall(CLOSE)
         assert read(silent).endswith(b"served")
+
+    @pytest.mark.parametrize("path", sorted(health.OWN_STATE))
+    @pytest.mark.parametrize("method", ["GET", "HEAD"])
+    def test_its_own_state_needs_no_thread(self, running: Running, path: str, method: str) -> None:
+        """While every thread hangs, and others wait for one, the process says that it lives; then all are answered."""
+        RELEASED.clear()
+        hanging = [running.connect(CLOSE.replace(b"/", b"/hangs", 1)) for _ in range(2)]
+        asked = f"{method} {path}".encode()
+        for _ in range(2):
+            assert b" 200 OK" in read(running.connect(CLOSE.replace(b"GET /", asked)))
+        assert running.worker._server.task_dispatcher.queue
+        RELEASED.set()
+        assert all(read(client).endswith(b"served") for client in hanging)
+
+    def test_its_own_state_among_other_requests(self, running: Running) -> None:
+        """A client that sends several requests at once gets the answers in their order."""
+        own = GET.replace(b"/", b"/healthz", 1)
+        answers = read(running.connect(GET + own + GET + own + CLOSE))
+        assert answers.count(b" 200 OK") == answers.count(b"served") == 5
 
     def test_slow_readers_keep_no_thread(self, running: Running) -> None:
         """Others are served while clients do not read large answers, which are then whole."""

@@ -1,4 +1,4 @@
-"""Whether the site says that it lives, and that it can serve."""
+"""What the site says of its processes and of its stores."""
 
 import contextlib
 import logging
@@ -12,15 +12,13 @@ from django.test import Client
 from pytest_django import Settings
 
 from tickets import health
-from tickets.health import READINESS, Health, Readiness
-
-STORES = {"dynamodb": "ok", "sql": "ok"}
+from tickets.health import STORES, Health, Stores
 
 
 @pytest.fixture(autouse=True)
 def _asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test asks the stores itself."""
-    monkeypatch.setattr(READINESS, "_until", 0.0)
+    monkeypatch.setattr(STORES, "_until", 0.0)
 
 
 def refuse() -> None:
@@ -28,28 +26,53 @@ def refuse() -> None:
     raise ConnectionRefusedError("nobody is there")
 
 
-def test_a_process_that_lives_says_so(client: Client) -> None:
-    """`/healthz` asks no store, and nobody has to sign in."""
-    answer = client.get("/healthz")
+@pytest.fixture
+def stores(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Put a function in the place of what asks DynamoDB; SQL is well."""
+
+    def put(ask: Callable[[], None]) -> None:
+        monkeypatch.setattr(health, "STORES", Stores({"dynamodb": ask, "sql": lambda: None}))
+
+    return put
+
+
+@pytest.mark.parametrize("path", sorted(health.OWN_STATE))
+def test_a_process_asks_no_store_for_its_own_state(
+    path: str, client: Client, stores: Callable[[Callable[[], None]], None]
+) -> None:
+    """It lives and takes requests, though a store is away; and nobody has to sign in."""
+    stores(refuse)
+    answer = client.get(path)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     assert answer["Cache-Control"] == "no-store"
 
 
-def test_stores_that_answer_are_ready(client: Client, tables: str, db: None) -> None:
-    """`/readyz` asks both stores."""
+def test_a_process_that_stops_lives(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`/readyz` tells load balancers to send nothing more."""
+    monkeypatch.setattr(health, "STOPPING", threading.Event())
+    health.STOPPING.set()
     answer = client.get("/readyz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok", **STORES})
+    assert (answer.status_code, answer.json()) == (503, {"status": "stopping"})
+    assert client.get("/healthz").status_code == 200
 
 
-def test_a_store_that_refuses_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stores_that_answer(client: Client, tables: str, db: None) -> None:
+    """`/storez` asks both stores."""
+    answer = client.get("/storez")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "dynamodb": "ok", "sql": "ok"})
+
+
+def test_a_store_that_refuses_is_named(client: Client, stores: Callable[[Callable[[], None]], None]) -> None:
     """A store that refuses makes it 503, with the kind of error and nothing of its text."""
-    monkeypatch.setattr(health, "READINESS", Readiness({"dynamodb": refuse, "sql": lambda: None}))
-    answer = client.get("/readyz")
+    stores(refuse)
+    answer = client.get("/storez")
     assert answer.status_code == 503
     assert answer.json() == {"status": "unavailable", "dynamodb": "ConnectionRefusedError", "sql": "ok"}
 
 
-def test_a_store_that_hangs_is_not_awaited(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_hangs_is_not_awaited(
+    client: Client, monkeypatch: pytest.MonkeyPatch, stores: Callable[[Callable[[], None]], None]
+) -> None:
     """A store that does not answer makes it 503, and is asked by one thread, however often anybody looks."""
     released, asked = threading.Event(), []
 
@@ -59,9 +82,9 @@ def test_a_store_that_hangs_is_not_awaited(client: Client, monkeypatch: pytest.M
 
     monkeypatch.setattr(health, "SECONDS", 0.05)
     monkeypatch.setattr(health, "REMEMBERED_SECONDS", 0.0)
-    monkeypatch.setattr(health, "READINESS", Readiness({"dynamodb": hang, "sql": lambda: None}))
+    stores(hang)
     for _ in range(3):
-        answer = client.get("/readyz")
+        answer = client.get("/storez")
         assert answer.status_code == 503
         assert answer.json() == {"status": "unavailable", "dynamodb": "no answer within 0.05 s", "sql": "ok"}
     released.set()
@@ -71,15 +94,15 @@ def test_a_store_that_hangs_is_not_awaited(client: Client, monkeypatch: pytest.M
 def test_an_answer_is_remembered_for_a_moment() -> None:
     """Asking often asks the stores once."""
     asked: list[int] = []
-    readiness = Readiness({"sql": lambda: asked.append(1)})
-    assert [readiness.answer() for _ in range(20)] == [{"sql": "ok"}] * 20
+    stores = Stores({"sql": lambda: asked.append(1)})
+    assert [stores.answer() for _ in range(20)] == [{"sql": "ok"}] * 20
     assert len(asked) == 1
 
 
 def test_requests_at_the_same_moment_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that comes while another one begins to ask waits for its answer."""
     asked: list[int] = []
-    readiness, both = Readiness({"sql": lambda: asked.append(1)}), threading.Barrier(2)
+    stores, both = Stores({"sql": lambda: asked.append(1)}), threading.Barrier(2)
 
     def executor(*args: Any, **options: Any) -> ThreadPoolExecutor:
         with contextlib.suppress(threading.BrokenBarrierError):
@@ -88,7 +111,7 @@ def test_requests_at_the_same_moment_ask_once(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(health, "ThreadPoolExecutor", executor)
     with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(lambda _: readiness.answer(), range(2))) == [{"sql": "ok"}] * 2
+        assert list(threads.map(lambda _: stores.answer(), range(2))) == [{"sql": "ok"}] * 2
     assert len(asked) == 1
 
 
@@ -106,8 +129,7 @@ def test_nothing_stands_before_them(
 ) -> None:
     """Neither HTTPS, nor the name of the host, nor a throttle matters."""
     change(settings)
-    monkeypatch.setattr(health, "READINESS", Readiness({}))
-    monkeypatch.setattr(READINESS, "stores", {})
+    monkeypatch.setattr(health, "STORES", Stores({}))
     answers = [Client().get(path, headers={"Host": "10.0.0.7"}).status_code for _ in range(3)]
     assert answers[0] in (200, 503)
     assert len(set(answers)) == 1
@@ -125,11 +147,12 @@ def test_they_write_no_log_at_info(
 
 def test_only_reading_is_allowed(client: Client) -> None:
     """HEAD is as GET, without the body; other methods are 405."""
-    assert client.head("/healthz").status_code == 200
+    answer = client.head("/healthz")
+    assert (answer.status_code, answer.content, answer["Content-Length"]) == (200, b"", "16")
     answer = client.post("/healthz")
     assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
 
 
 def test_other_addresses_pass(client: Client) -> None:
     """What is no address of this middleware is for the site."""
-    assert client.get("/readyz/x/").status_code == 404
+    assert client.get("/storez/x/").status_code == 404
