@@ -1,4 +1,4 @@
-"""gunicorn's settings beside those of `commands.web`: its log lines, and where its processes keep what they measure.
+"""gunicorn's settings beside those of `commands.web`: its log lines, its signals, and where its processes measure.
 
 gunicorn takes from here what has the name of one of its settings.
 """
@@ -41,10 +41,22 @@ def on_starting(server: Any) -> None:
         file.unlink()
 
 
+
 def child_exit(server: Any, worker: Any) -> None:
     """A worker has ended: it has no threads and no waiting requests any more. What it has added up stays."""
     for file in Path(os.environ.get(MEASURED_IN, os.devnull)).glob(f"gauge_live*_{worker.pid}.db"):
         file.unlink()
+
+
+def when_ready(server: Any) -> None:
+    """Before the first worker: refuse SIGHUP, at which gunicorn stops its workers while new ones only begin to start.
+
+    For seconds nobody would be answered.
+    """
+    server.handle_hup = lambda: server.log.warning(
+        "SIGHUP is refused: the site would not answer for seconds. Start the new version beside this one, then stop "
+        "this one by SIGTERM."
+    )
 
 
 def on_exit(server: Any) -> None:

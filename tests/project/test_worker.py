@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import tempfile
 import threading
@@ -186,6 +187,20 @@ class TestServer:
         assert (answered, headers["content-type"]) == (status, "application/problem+json")
         assert json.loads(content)["status"] == status
         assert connection.closed
+
+    def test_a_hang_up_is_refused(self, stack: Stack) -> None:
+        """At SIGHUP the log says what to do, and the workers stay."""
+        workers = Path(f"/proc/{stack.web.pid}/task/{stack.web.pid}/children")
+        before = workers.read_text()
+        stack.web.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if "SIGHUP is refused" in (stack.folder / "web.log").read_text():
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("The log does not say it.")
+        assert workers.read_text() == before != ""
+        assert stack.ask("GET", "/healthz", patience=5).status == 200
 
     def test_it_stops_beside_slow_clients(self, stack: Stack) -> None:
         """Unfinished requests, of more clients than there are threads, do not keep a server from stopping."""
