@@ -41,7 +41,6 @@ def on_starting(server: Any) -> None:
         file.unlink()
 
 
-
 def child_exit(server: Any, worker: Any) -> None:
     """A worker has ended: it has no threads and no waiting requests any more. What it has added up stays."""
     for file in Path(os.environ.get(MEASURED_IN, os.devnull)).glob(f"gauge_live*_{worker.pid}.db"):

@@ -96,7 +96,8 @@ class CommitQueues:
     def _wait(self, scope: Scope, queue: Queue, waiter: Waiter) -> None:
         """Wait for an answer or for the lead, at most GLANCE_SECONDS; then look at the leader and the deadline.
 
-        A leader that is lost or does not hand over is replaced, and a waiter past its deadline gives up.
+        A leader that is lost or does not hand over is replaced. A waiter past its deadline gives up, and so does one
+        that nobody has written yet while DynamoDB is silent.
         """
         left = waiter.deadline.left
         if waiter.latch.acquire(timeout=min(GLANCE_SECONDS, left if left > 0 else max(left + LATE_SECONDS, 0.001))):
@@ -106,7 +107,7 @@ class CommitQueues:
                 return
             if queue.unled:
                 self._hand_over(scope, queue)
-            if waiter.deadline.over and queue.leader is not waiter:
+            if (waiter.deadline.over or waiter.deadline.in_silence) and queue.leader is not waiter:
                 self._give_up(queue, waiter)
 
     def _give_up(self, queue: Queue, waiter: Waiter) -> None:

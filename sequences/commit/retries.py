@@ -108,6 +108,11 @@ class Deadline:
     def over(self) -> bool:
         return self.left <= 0
 
+    @property
+    def in_silence(self) -> bool:
+        """Whether DynamoDB has not answered anybody for too long: who has not begun need not begin."""
+        return dynamodb.is_silent(self.client)
+
     def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Send one request, which may take until GRACE_SECONDS after the deadline.
 
@@ -143,9 +148,13 @@ class Deadline:
         self.timing.sleep(max(0.0, min(seconds, self.left)))
 
     def try_again(self, error: StorageError, *, outcome_unknown: bool = False) -> None:
-        """Pause before the next attempt. Raises the caller's error if the deadline has passed by then."""
-        self.pause()
-        if self.over:
+        """Pause before the next attempt. Raises the caller's error if the deadline has passed by then.
+
+        While DynamoDB is silent it is raised at once.
+        """
+        if not (silent := isinstance(error, dynamodb.Silent)):
+            self.pause()
+        if silent or self.over:
             raise self.give_up(error, outcome_unknown=outcome_unknown) from error
 
     def give_up(self, error: SequenceError, *, outcome_unknown: bool = False) -> GaveUp:

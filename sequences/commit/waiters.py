@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ..dynamodb import Silent
 from ..exceptions import StorageError
 from .requests import Pending, PreparedWrite
 from .retries import Deadline
@@ -61,13 +62,14 @@ class Waiter:
             pending.settle(gave_up)
 
     def expire(self, error: StorageError, *, attempts: int, undecided: Collection[Pending[Any]]) -> None:
-        """Answer the requests past their deadline with an error, after so many attempts.
+        """Answer the requests past their deadline with an error, after so many attempts; all while DynamoDB is silent.
 
         Those that are `undecided` may be stored.
         """
+        silent = isinstance(error, Silent)
         for pending in self.pendings:
             deadline = pending.deadline or self.deadline
-            if pending.answer is None and deadline.over:
+            if pending.answer is None and (silent or deadline.over):
                 deadline.attempts = attempts
                 unknown = pending in undecided
                 pending.settle(deadline.give_up(pending.refusal or error, outcome_unknown=unknown))
@@ -127,7 +129,10 @@ class Batch:
         return min(waiting, default=0.0)  # without any after another leader has taken over
 
     def expire(self, error: StorageError, *, attempts: int) -> None:
-        """Give up on requests past their deadline, after so many attempts. The write goes on for the others."""
+        """Give up on requests past their deadline, after so many attempts. The write goes on for the others.
+
+        While DynamoDB is silent, give up on all.
+        """
         undecided = self.may_be_stored
         for waiter in self.waiters:
             waiter.expire(error, attempts=attempts, undecided=undecided)

@@ -16,6 +16,7 @@ callers retry (see `retries` and `leader`). In the folder:
     making        how a client is made, by a thread of its own
     transport     the lean way of a request, or boto3's own where botocore does not fit
     remedies      what to do about a request that DynamoDB calls invalid
+    silence       how long DynamoDB has answered nothing
     tables        creating tables, and looking up their lives
     values        from Python values to attribute values and back
 """
@@ -26,6 +27,7 @@ from .client import (
     account,
     call,
     caller,
+    is_silent,
     now,
     region,
     reset,
@@ -38,6 +40,7 @@ from .errors import ERROR_FATES, Fate, translate_errors
 from .limits import in_request
 from .lives import Copies, TableLife, copies_in
 from .remedies import INVALID, is_about_keys
+from .silence import Silent
 from .tables import (
     PLAIN,
     Indexes,
@@ -79,6 +82,7 @@ __all__ = [
     "Copies",
     "Fate",
     "Indexes",
+    "Silent",
     "TableLife",
     "TableOptions",
     "account",
@@ -99,6 +103,7 @@ __all__ = [
     "has_blanks",
     "in_request",
     "is_about_keys",
+    "is_silent",
     "item_size",
     "keep_items",
     "keys_in",

@@ -27,6 +27,7 @@ from .limits import within
 from .lives import KnownLives
 from .making import Made, Making
 from .remedies import INVALID, complete
+from .silence import Silence
 from .values import used_units
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "account",
     "call",
     "caller",
+    "is_silent",
     "lives",
     "now",
     "region",
@@ -69,6 +71,7 @@ class _Client:
         self._making = Making(self._options)
         self.lives = KnownLives()
         self.clock = EngineClock()
+        self.silence = Silence()
 
     def _options(self) -> ClientOptions:
         return client_options(self.alias)
@@ -79,6 +82,12 @@ class _Client:
             return made, seconds
         began = time.monotonic()
         return self.get(seconds), seconds - (time.monotonic() - began)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether DynamoDB has answered nothing for longer than the settings allow."""
+        seconds = self.silence.seconds
+        return seconds > 0 and (made := self._making.made) is not None and seconds > made.refuse_after
 
     def leave_lean(self, made: Made, error: Exception) -> None:
         """Make the client once more, to send requests by boto3's own way from now on."""
@@ -183,6 +192,11 @@ def now(alias: str = DEFAULT_CLIENT) -> float:
     return _client(alias).clock.now()
 
 
+def is_silent(alias: str = DEFAULT_CLIENT) -> bool:
+    """Whether DynamoDB has not answered for REFUSE_AFTER seconds, as far as this process knows. Nothing is asked."""
+    return _client(alias).is_silent
+
+
 def call(
     operation: str,
     request: Mapping[str, Any],
@@ -195,15 +209,17 @@ def call(
 
     It takes at most `seconds`, and never more than the client's READ_TIMEOUT or the budget of the page. Raises the
     storage errors of `exceptions` and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
-    The request is measured as one of this `sequence`.
+    While DynamoDB is silent, it raises Silent and sends nothing. The request is measured as one of this `sequence`.
     """
+    chosen = _client(client)
+    if chosen.is_silent:
+        chosen.silence.refuse()
     with metrics.request(sequence, operation) if metrics.on else _NOT_MEASURED as measured:
-        chosen = _client(client)
         made, seconds = chosen.ready(granted(seconds))
         with within(min(seconds, made.read_seconds)) as limit:
             try:
                 with translate_errors(operation, limit):
-                    answer = made.transport.send(operation, request)
+                    answer = chosen.silence.sent(made.transport.send, operation, request)
             except TableMissing:
                 chosen.lives.forget()
                 raise

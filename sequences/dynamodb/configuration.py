@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -36,6 +37,8 @@ class ClientOptions:
     connect_timeout: float = CONNECT_SECONDS
     read_timeout: float = READ_SECONDS
     """The most seconds that one request may take, from its first byte to the last of its answer."""
+    refuse_after: float = math.inf
+    """After so many seconds without any answer, new calls are refused at once until there is one (see `silence`)."""
     pool_size: int = CONNECTIONS
     """How many connections are kept; threads that find none free open more."""
     lean: bool = True

@@ -33,7 +33,7 @@ from ..metrics.events import WRITES
 from .limits import Limit
 from .values import unmarshal
 
-__all__ = ["ERROR_FATES", "UNREADABLE", "Fate", "translate_errors"]
+__all__ = ["ANSWER_LOST", "ERROR_FATES", "NEVER_SENT", "UNREADABLE", "Fate", "translate_errors"]
 
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -103,12 +103,12 @@ _CONFIGURATION_ERRORS = (
     botocore.exceptions.TokenRetrievalError,
     botocore.exceptions.ProfileNotFound,
 )
-_NEVER_SENT = (
+NEVER_SENT = (
     botocore.exceptions.EndpointConnectionError,
     botocore.exceptions.ConnectTimeoutError,
     botocore.exceptions.ProxyConnectionError,
 )
-_ANSWER_LOST = (
+ANSWER_LOST = (
     botocore.exceptions.HTTPClientError,
     botocore.exceptions.SSLError,
     botocore.exceptions.ChecksumError,
@@ -135,9 +135,9 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
             f"DynamoDB cannot be used: {_said(error)} Set AWS_DEFAULT_REGION and credentials (AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, a profile or a role), or AWS_ENDPOINT_URL_DYNAMODB for another engine."
         ) from error
-    except _NEVER_SENT as error:
+    except NEVER_SENT as error:
         raise NotWritten(f"{operation}: the engine is not reachable: {_said(error)} {_where(error)}") from error
-    except _ANSWER_LOST as error:
+    except ANSWER_LOST as error:
         if _is_refused_certificate(error):
             raise NotConfigured(
                 f"{operation}: nothing was sent: {_said(error)} Name the endpoint as its certificate does, or name "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import math
 import threading
 import time
 import zlib
@@ -38,6 +39,7 @@ class Made:
     transport: Transport
     account: str
     read_seconds: float
+    refuse_after: float = math.inf
 
     @classmethod
     def of(cls, read_options: Callable[[], ClientOptions], lacks: str = "") -> Made:
@@ -52,7 +54,7 @@ class Made:
             if metrics.on:
                 metrics.tell(CLIENTS, 1, transport.name)
             account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
-            return cls(client, transport, account, options.read_timeout)
+            return cls(client, transport, account, options.read_timeout, options.refuse_after)
 
 
 class Making:

@@ -172,6 +172,7 @@ def prepare() -> None:
 
 def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
     options = {"bind": f"{HOST}:{port}", "worker-class": WORKER, "workers": workers, "threads": threads, "timeout": 120}
+    options["keep-alive"] = 75  # as commands.web
     flags = [f"--{name}={value}" for name, value in options.items()]
     return [
         sys.executable,

@@ -1,0 +1,204 @@
+"""The stall: the engine hangs under load for a while. The site must neither die, nor lie, nor lose a ticket.
+
+    python -m project.proof.stall --seconds 60
+
+Clients file tickets over HTTP, each with a token, while a monitor asks for the state of the processes. The engine is
+stopped (SIGSTOP), and goes on after some seconds. Then the answers are compared with what is stored. The exit status is
+1 if a promise was broken: each is a `claim` in `judge`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import quantiles
+
+import urllib3
+
+from project.proof.faults.api import stored_tickets
+from project.proof.faults.incidents import children
+from project.proof.faults.stack import Stack, running_stack
+
+__all__ = ["Settings", "Verdict", "main", "stall"]
+
+PROJECT = "STALL"
+ALIVE_SECONDS = 1.0  # in which the state of a process is said
+AGAIN_SECONDS = 1.0  # after which a site whose engine answers again refuses nothing
+SETTLED_SECONDS = 5.0  # after which a request of the silence waits for nothing
+PAUSE = 0.1  # of a client that was refused, and of the monitor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """For how many seconds the engine hangs, how many are before and after, and how many clients there are."""
+
+    seconds: float = 60.0
+    around: float = 3.0
+    clients: int = 64
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one request got, and when. The status is 0 without an answer."""
+
+    title: str
+    began: float
+    seconds: float
+    status: int
+    number: int = 0
+    detail: str = ""
+
+
+@dataclass
+class Verdict:
+    """What was seen, and which promises were broken."""
+
+    lines: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+
+    def claim(self, holds: bool, violation: str) -> None:
+        """Note a violation unless the claim holds."""
+        if not holds:
+            self.violations.append(violation)
+
+
+class Crowd:
+    """Threads that ask the same thing again and again, until the end of the block, and what they got."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.filed: list[Answer] = []
+        self.states: list[Answer] = []
+        self._over = threading.Event()
+
+    @contextmanager
+    def at_work(self, clients: int) -> Iterator[None]:
+        """So many clients and the monitor, for the body."""
+        threads = [threading.Thread(target=self._file, args=(number,)) for number in range(clients)]
+        threads += [threading.Thread(target=self._watch, args=(path,)) for path in ("/healthz", "/readyz")]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            for thread in threads:
+                thread.join()
+
+    def _file(self, client: int) -> None:
+        number = 0
+        while not self._over.is_set():
+            number += 1
+            title = f"{client}-{number} ticket"
+            answer = self._ask("POST", f"/api/projects/{PROJECT}/tickets/", title)
+            self.filed.append(answer)
+            if answer.status != 201:
+                self._over.wait(PAUSE)
+
+    def _watch(self, path: str) -> None:
+        while not self._over.wait(PAUSE):
+            self.states.append(self._ask("GET", path))
+
+    def _ask(self, method: str, path: str, title: str = "") -> Answer:
+        began = time.monotonic()
+        asked = {"title": title} if title else None
+        try:
+            reply = self.stack.ask(method, path, asked, {"Idempotency-Key": title} if title else {})
+        except urllib3.exceptions.HTTPError as error:
+            return Answer(title, began, time.monotonic() - began, 0, detail=repr(error))
+        number, detail = reply.content.get("number", 0), reply.content.get("detail", "")
+        return Answer(title, began, time.monotonic() - began, reply.status, number, detail)
+
+
+def stall(settings: Settings, folder: Path) -> Verdict:
+    """Run once, and store everything in `folder`."""
+    verdict = Verdict()
+    with running_stack(folder, through_proxy=False) as stack:
+        stack.ask("POST", "/api/projects/", {"key": PROJECT, "name": "Stall"})
+        crowd, workers = Crowd(stack), children(stack.web.pid)
+        with crowd.at_work(settings.clients):
+            time.sleep(settings.around)
+            stopped = time.monotonic()
+            with hanging(stack):
+                time.sleep(settings.seconds)
+            resumed = time.monotonic()
+            time.sleep(settings.around)
+        verdict.claim(children(stack.web.pid) == workers, "a worker was started anew")
+        judge(verdict, crowd, stopped, resumed)
+        compare(verdict, crowd.filed, stack)
+    return verdict
+
+
+@contextmanager
+def hanging(stack: Stack) -> Iterator[None]:
+    """The engine hangs during the body."""
+    os.kill(stack.engine.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(stack.engine.process.pid, signal.SIGCONT)
+
+
+def judge(verdict: Verdict, crowd: Crowd, stopped: float, resumed: float) -> None:
+    """What the answers promise by themselves, and when they came."""
+    before = [one for one in crowd.filed if one.began + one.seconds < stopped]
+    settled = [one for one in crowd.filed if stopped + SETTLED_SECONDS < one.began < resumed - AGAIN_SECONDS]
+    first = [one for one in crowd.filed if stopped < one.began < stopped + SETTLED_SECONDS]
+    after = [one for one in crowd.filed if one.began > resumed + AGAIN_SECONDS]
+    asked = {"state": crowd.states, "before": before, "first": first, "settled": settled, "after": after}
+    verdict.lines += [f"{name}: {described(answers)}" for name, answers in asked.items()]
+    late = [one for one in crowd.states if one.status != 200 or one.seconds > ALIVE_SECONDS]
+    verdict.claim(not late, f"the state of a process was late: {late[:3]}")
+    strange = [one for one in crowd.filed if one.status not in (201, 503)]
+    verdict.claim(not strange, f"neither filed nor refused: {strange[:3]}")
+    verdict.claim({one.status for one in after} == {201}, "not all is well a second after the engine")
+
+
+def described(answers: list[Answer]) -> str:
+    """How many answers there are of each status, and how long they took."""
+    if len(answers) < 2:
+        return f"{len(answers)} answers"
+    seconds = sorted(one.seconds for one in answers)
+    statuses = ", ".join(f"{count} x {status}" for status, count in sorted(Counter(a.status for a in answers).items()))
+    p = quantiles(seconds, n=100)
+    return f"{statuses}; median {p[49]:.3f} s, p99 {p[98]:.3f} s, longest {seconds[-1]:.3f} s"
+
+
+def compare(verdict: Verdict, filed: list[Answer], stack: Stack) -> None:
+    """What the answers said, and what is stored."""
+    stored = {row["number"]: row["content"] for row in stored_tickets(stack.engine.endpoint, PROJECT)}
+    titles = Counter(stored.values())
+    verdict.lines.append(f"{len(stored)} tickets are stored")
+    verdict.claim(sorted(stored) == list(range(1, len(stored) + 1)), "the numbers have a gap")
+    verdict.claim(set(titles.values()) <= {1}, "a ticket is stored twice")
+    lost = [one for one in filed if one.status == 201 and stored.get(one.number) != one.title]
+    verdict.claim(not lost, f"filed, and not stored: {lost[:3]}")
+    lied = [one for one in filed if "Nothing was changed" in one.detail and one.title in titles]
+    verdict.claim(not lied, f"refused for certain, and stored: {lied[:3]}")
+
+
+def main() -> int:
+    """The command line. The exit status is 1 if a promise was broken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in vars(Settings()).items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"default {default}")
+    settings = Settings(**vars(parser.parse_args()))
+    with tempfile.TemporaryDirectory(prefix="stall-") as folder:
+        verdict = stall(settings, Path(folder))
+    print(*verdict.lines, *(f"VIOLATION {one}" for one in verdict.violations), sep="\n")
+    print(f"{len(verdict.violations)} violations")
+    return 1 if verdict.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

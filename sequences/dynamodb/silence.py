@@ -1,0 +1,94 @@
+"""How long DynamoDB has answered nothing, so that not every call waits for its deadline to find that out.
+
+A circuit breaker, which each client of a process has. Nothing asks in the background: the calls find out themselves.
+
+    a request gets no answer, and no other since it began REFUSE_AFTER s ago  -->  silent: one request each ASK_SECONDS
+    an answer, to whichever request                                          -->  all go on
+
+A call whose request is not sent gives up at once. What it says of its earlier requests is as certain as it ever was.
+An answer is whatever comes from DynamoDB, also a refusal, but no failure of the engine (5xx).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from ..exceptions import NotWritten
+from .errors import ANSWER_LOST, NEVER_SENT
+
+__all__ = ["ASK_SECONDS", "Silence", "Silent"]
+
+ASK_SECONDS = 0.5
+
+NO_ANSWER = (ClientError, *NEVER_SENT, *ANSWER_LOST)  # of its own kind at most
+
+logger = logging.getLogger(__name__)
+
+
+class Silent(NotWritten):
+    """Never sent, because DynamoDB has not answered others for too long."""
+
+
+class Silence:
+    """What this process has heard from DynamoDB. Each step is atomic, as signal handlers send requests, too."""
+
+    __slots__ = ("_ask_at", "_heard_at", "_refused", "_since")
+
+    def __init__(self) -> None:
+        self._since = math.inf
+        self._heard_at = self._ask_at = -math.inf
+        self._refused = False
+
+    @property
+    def seconds(self) -> float:
+        """For so long DynamoDB has answered nothing; below 0 if every request since its last answer may get one."""
+        return time.monotonic() - self._since
+
+    def refuse(self) -> None:
+        """Raise Silent, unless it is time to ask whether DynamoDB answers again. The first refusal is in the log."""
+        now = time.monotonic()
+        if now >= self._ask_at:
+            self._ask_at = now + ASK_SECONDS
+            return
+        said = f"DynamoDB has answered nothing for {self.seconds:.1f} s."
+        if not self._refused:
+            self._refused = True
+            logger.warning("%s Calls are refused until it answers.", said)
+        raise Silent(said)
+
+    def sent(
+        self, send: Callable[[str, Mapping[str, Any]], dict[str, Any]], operation: str, request: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The answer to a request. Raises what `send` raises."""
+        began = time.monotonic()
+        try:
+            answer = send(operation, request)
+        except NO_ANSWER as error:
+            if not isinstance(error, ClientError) or _status(error) >= 500:
+                self._miss(began)
+            else:
+                self._hear()
+            raise
+        self._hear()
+        return answer
+
+    def _miss(self, began: float) -> None:
+        if self._heard_at < began:
+            self._since = min(self._since, began)
+            self._ask_at = time.monotonic() + ASK_SECONDS  # the call that has missed it gives up, and does not ask
+
+    def _hear(self) -> None:
+        self._heard_at, self._since = time.monotonic(), math.inf
+        if self._refused:
+            self._refused = False
+            logger.warning("DynamoDB answers again.")
+
+
+def _status(error: ClientError) -> int:
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
