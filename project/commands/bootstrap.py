@@ -35,6 +35,7 @@ COMMANDS = {
     "matrix": ["nox", "-f", "project/proof/matrix.py"],
     "mutants": ["project.proof.mutants"],
     "soak": ["project.proof.soak"],
+    "stall": ["project.proof.stall"],
     "supply": ["project.commands.supply"],
 }
 

@@ -2,9 +2,9 @@
 
     python -m project.proof.stall --seconds 60
 
-Clients file tickets over HTTP, each with a token, while a monitor asks for the state of the processes. The engine is
-stopped (SIGSTOP), and goes on after some seconds. Then the answers are compared with what is stored. The exit status is
-1 if a promise was broken: each is a `claim` in `judge`.
+Clients file tickets over HTTP, each with a token. Others ask for the state of the processes, and for a page that needs
+no DynamoDB. The engine is stopped (SIGSTOP), and goes on after some seconds. Then the answers are compared with what is
+stored. The exit status is 1 if a promise was broken: each is a `claim` below.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ __all__ = ["Settings", "Verdict", "main", "stall"]
 PROJECT = "STALL"
 ALIVE_SECONDS = 1.0  # in which the state of a process is said
 AGAIN_SECONDS = 1.0  # after which a site whose engine answers again refuses nothing
-SETTLED_SECONDS = 5.0  # after which a request of the silence waits for nothing
-PAUSE = 0.1  # of a client that was refused, and of the monitor
+SETTLED_SECONDS = 6.0  # after which no thread is held by a request of the time before
+PAUSE = 0.1  # of a client that was refused, and of those who ask for the state
+OWN_STATE, PAGE = ("/healthz", "/readyz"), "/login/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,7 @@ class Answer:
     status: int
     number: int = 0
     detail: str = ""
+    retry_after: str = ""
 
 
 @dataclass
@@ -73,19 +75,19 @@ class Verdict:
 
 
 class Crowd:
-    """Threads that ask the same thing again and again, until the end of the block, and what they got."""
+    """Threads that ask again and again, until the end of the block, and what they got."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
         self.filed: list[Answer] = []
-        self.states: list[Answer] = []
+        self.watched: dict[str, list[Answer]] = {path: [] for path in (*OWN_STATE, PAGE)}
         self._over = threading.Event()
 
     @contextmanager
     def at_work(self, clients: int) -> Iterator[None]:
-        """So many clients and the monitor, for the body."""
+        """So many clients, and those who watch, for the body."""
         threads = [threading.Thread(target=self._file, args=(number,)) for number in range(clients)]
-        threads += [threading.Thread(target=self._watch, args=(path,)) for path in ("/healthz", "/readyz")]
+        threads += [threading.Thread(target=self._watch, args=(path,)) for path in self.watched]
         for thread in threads:
             thread.start()
         try:
@@ -107,7 +109,7 @@ class Crowd:
 
     def _watch(self, path: str) -> None:
         while not self._over.wait(PAUSE):
-            self.states.append(self._ask("GET", path))
+            self.watched[path].append(self._ask("GET", path))
 
     def _ask(self, method: str, path: str, title: str = "") -> Answer:
         began = time.monotonic()
@@ -117,7 +119,8 @@ class Crowd:
         except urllib3.exceptions.HTTPError as error:
             return Answer(title, began, time.monotonic() - began, 0, detail=repr(error))
         number, detail = reply.content.get("number", 0), reply.content.get("detail", "")
-        return Answer(title, began, time.monotonic() - began, reply.status, number, detail)
+        retry_after = reply.headers.get("Retry-After", "")
+        return Answer(title, began, time.monotonic() - began, reply.status, number, detail, retry_after)
 
 
 def stall(settings: Settings, folder: Path) -> Verdict:
@@ -151,17 +154,22 @@ def hanging(stack: Stack) -> Iterator[None]:
 
 def judge(verdict: Verdict, crowd: Crowd, stopped: float, resumed: float) -> None:
     """What the answers promise by themselves, and when they came."""
-    before = [one for one in crowd.filed if one.began + one.seconds < stopped]
-    settled = [one for one in crowd.filed if stopped + SETTLED_SECONDS < one.began < resumed - AGAIN_SECONDS]
-    first = [one for one in crowd.filed if stopped < one.began < stopped + SETTLED_SECONDS]
-    after = [one for one in crowd.filed if one.began > resumed + AGAIN_SECONDS]
-    asked = {"state": crowd.states, "before": before, "first": first, "settled": settled, "after": after}
-    verdict.lines += [f"{name}: {described(answers)}" for name, answers in asked.items()]
-    late = [one for one in crowd.states if one.status != 200 or one.seconds > ALIVE_SECONDS]
+    filed, states = crowd.filed, [one for path in OWN_STATE for one in crowd.watched[path]]
+    times = {
+        "before": [one for one in filed if one.began + one.seconds < stopped],
+        "at first": [one for one in filed if stopped < one.began + one.seconds and one.began < stopped + PAUSE],
+        "then": [one for one in filed if stopped + SETTLED_SECONDS < one.began < resumed - AGAIN_SECONDS],
+        "after": [one for one in filed if one.began > resumed + AGAIN_SECONDS],
+    }
+    verdict.lines += [f"{name}: {described(answers)}" for name, answers in {**times, **crowd.watched}.items()]
+    late = [one for one in states if one.status != 200 or one.seconds > ALIVE_SECONDS]
     verdict.claim(not late, f"the state of a process was late: {late[:3]}")
-    strange = [one for one in crowd.filed if one.status not in (201, 503)]
+    verdict.claim({one.status for one in crowd.watched[PAGE]} == {200}, f"{PAGE} was away")
+    strange = [one for one in filed if one.status != 201 and not (one.status == 503 and one.detail and one.retry_after)]
     verdict.claim(not strange, f"neither filed nor refused: {strange[:3]}")
-    verdict.claim({one.status for one in after} == {201}, "not all is well a second after the engine")
+    waited = [one for one in times["then"] if one.seconds > ALIVE_SECONDS]
+    verdict.claim(2 * len(waited) < len(times["then"]), "callers wait for an engine that hangs")
+    verdict.claim({one.status for one in times["after"]} == {201}, "not all is well a second after the engine")
 
 
 def described(answers: list[Answer]) -> str:

@@ -50,6 +50,7 @@ LOST_RACE = WriteCancelled("somebody was faster", (CancellationReason("Condition
 CONFLICT = WriteCancelled("two transactions met", (CancellationReason("TransactionConflict"),))
 NOT_SENT = NotWritten("never sent")
 THROTTLES = [Throttled("throttled"), WriteCancelled("throttled", (CancellationReason("ThrottlingError"),))]
+SILENT = dynamodb.Silent("silent")
 LOST = OutcomeUnknown("the answer was lost")
 TOGETHER = ["sort-key", "sort-key-padded", "transactional", "transactional-beside", "one-file"]
 
@@ -695,6 +696,37 @@ class TestGivingUp:
         answer = house.put("a").answer
         assert isinstance(answer, SequenceUnavailable)
         assert not answer.outcome_unknown
+
+    def test_a_silent_engine(self, house: House) -> None:
+        """Nobody in the group waits for its deadline, and who joins the queue is not awaited. Nothing was stored."""
+        house.line.plan = [NOT_SENT, SILENT]
+        with house.busy() as first:
+            second = house.join("b")
+        answers = [first.result().answer, second.result().answer]
+        assert all(isinstance(answer, SequenceUnavailable) and not answer.outcome_unknown for answer in answers)
+        assert house.line.items == [["first"], ["first", "b"]]
+        assert house.queues._queues == {}
+
+    def test_a_silent_engine_after_an_ambiguous_answer(self, house: House) -> None:
+        """Whose write got no answer is told so, and who came after it that nothing was stored."""
+        house.line.plan = [LOST, SILENT, SILENT]
+        with house.busy() as first:
+            second = house.join("b")
+        unsure, sure = first.result().answer, second.result().answer
+        assert isinstance(unsure, SequenceUnavailable)
+        assert isinstance(sure, SequenceUnavailable)
+        assert (unsure.outcome_unknown, sure.outcome_unknown) == (True, False)
+        assert house.line.items == [["first"], ["first"], ["b"]]
+
+    def test_waiting_while_the_engine_is_silent(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A caller behind a write without an answer does not wait for its end, and is not written."""
+        with house.busy() as first:
+            monkeypatch.setattr(dynamodb, "is_silent", lambda client: True)
+            answer = house.put("late").answer
+        assert isinstance(answer, SequenceUnavailable)
+        assert not answer.outcome_unknown
+        assert value(first.result()) == 1
+        assert house.line.items == [["first"]]
 
     def test_at_least_one_attempt(self, house: House) -> None:
         """A caller that joins nobody makes one attempt, even if its deadline has passed."""
