@@ -229,7 +229,7 @@ SPECTACULAR_SETTINGS = {
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "").strip()  # who sends it as Bearer may read /metrics
 SEQUENCES_METRICS = ["sequences.metrics.prometheus.Prometheus"] if METRICS_TOKEN else []
 
-ACCESS_LOG_QUIET: set[str] = set()  # /healthz and /readyz are answered before the log
+ACCESS_LOG_QUIET: set[str] = set()  # `tickets.health` answers before the log
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

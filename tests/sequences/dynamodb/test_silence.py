@@ -33,7 +33,7 @@ class House:
         self.clock = clock
         self.silence = Silence()
 
-    def ask(self, end: Exception | None = None, *, seconds: float = 0.0, meanwhile: Callable[[], None] = int) -> None:
+    def ask(self, end: Exception | None = None, *, seconds: float = 0.0, meanwhile: Callable[[], object] = int) -> None:
         """Send a request that takes so long and ends so."""
 
         def send(*_: object) -> dict[str, Any]:
