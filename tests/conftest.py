@@ -20,6 +20,7 @@ from uuid import uuid4
 import pytest
 from botocore import hooks
 from botocore.loaders import create_loader
+from django.conf import settings as django_settings
 from django.test import override_settings
 from pytest_django import Settings
 
@@ -70,6 +71,14 @@ def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path_factory.getbasetemp()))
         patch.setattr(tempfile, "tempdir", None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient() -> Iterator[None]:
+    """Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not."""
+    lean = django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]
+    with override_settings(SEQUENCES_CLIENTS={"default": {"LEAN": lean}}):
         yield
 
 
