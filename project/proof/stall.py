@@ -34,7 +34,7 @@ __all__ = ["Settings", "Verdict", "main", "stall"]
 PROJECT = "STALL"
 ALIVE_SECONDS = 1.0  # in which the state of a process is said
 AGAIN_SECONDS = 1.0  # after which a site whose engine answers again refuses nothing
-SETTLED_SECONDS = 6.0  # after which no thread is held by a request of the time before
+SETTLED_SECONDS = 5.0  # after which no thread is held by a request of the time before
 PAUSE = 0.1  # of a client that was refused, and of those who ask for the state
 OWN_STATE, PAGE = ("/healthz", "/readyz"), "/login/"
 

@@ -62,8 +62,8 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         },
     },
 }
-# While DynamoDB hangs, threads are needed for what needs no store. So requests end early, and calls do not wait.
-HASTE = {"READ_TIMEOUT": 2.0, "REFUSE_AFTER": 1.5}
+# While DynamoDB hangs, threads are needed for what needs no store. A call tries twice, as a connection may be dead.
+HASTE = {"READ_TIMEOUT": 1.5, "REFUSE_AFTER": 2.0}
 SEQUENCES_CLIENTS = {"default": {"LEAN": environment.sends_by() == "lean", **HASTE}}
 SEQUENCES_DELETABLE = {"tickets": ["@*", "#open"]}  # lists of projects, which need no rights on tickets
 SILENCED_SYSTEM_CHECKS = ["sequences.W003"]  # see "timeline"

@@ -66,17 +66,20 @@ class Leader:
         return self.queue.batch is self.batch
 
     def run(self, *, waited: bool = False) -> None:
-        """Write until its own requests are answered. A leader that did not wait before makes at least one attempt."""
+        """Write until its own requests are answered. A leader that did not wait before makes at least one attempt.
+
+        While DynamoDB is silent there is no other, and the whole batch gives up.
+        """
         failure: StorageError | None = TOOK_TOO_LONG if waited else None
         while self.leads:
             if failure is not None:
-                self.batch.expire(failure, attempts=self.own.deadline.attempts)
+                self.batch.expire(failure, attempts=self.own.deadline.attempts, everybody=self.own.deadline.in_silence)
             self._release()
             if self.own.answered:
                 return
             failure = self._attempt_exclusively()
             if failure is not None and not self.own.answered:
-                self.own.deadline.pause(self.batch.left)
+                self.own.deadline.pause(0.0 if self.own.deadline.in_silence else self.batch.left)
 
     def _attempt_exclusively(self) -> StorageError | None:
         """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others.

@@ -152,8 +152,8 @@ class Deadline:
 
         While DynamoDB is silent it is raised at once.
         """
-        if not (silent := isinstance(error, dynamodb.Silent)):
-            self.pause()
+        silent = self.in_silence
+        self.pause(0.0 if silent else inf)
         if silent or self.over:
             raise self.give_up(error, outcome_unknown=outcome_unknown) from error
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..dynamodb import Silent
 from ..exceptions import StorageError
 from .requests import Pending, PreparedWrite
 from .retries import Deadline
@@ -61,15 +60,16 @@ class Waiter:
         for pending in self.pendings:
             pending.settle(gave_up)
 
-    def expire(self, error: StorageError, *, attempts: int, undecided: Collection[Pending[Any]]) -> None:
-        """Answer the requests past their deadline with an error, after so many attempts; all while DynamoDB is silent.
+    def expire(
+        self, error: StorageError, *, attempts: int, undecided: Collection[Pending[Any]], everybody: bool
+    ) -> None:
+        """Answer the requests past their deadline, or those of everybody, with an error, after so many attempts.
 
         Those that are `undecided` may be stored.
         """
-        silent = isinstance(error, Silent)
         for pending in self.pendings:
             deadline = pending.deadline or self.deadline
-            if pending.answer is None and (silent or deadline.over):
+            if pending.answer is None and (everybody or deadline.over):
                 deadline.attempts = attempts
                 unknown = pending in undecided
                 pending.settle(deadline.give_up(pending.refusal or error, outcome_unknown=unknown))
@@ -128,14 +128,11 @@ class Batch:
         )
         return min(waiting, default=0.0)  # without any after another leader has taken over
 
-    def expire(self, error: StorageError, *, attempts: int) -> None:
-        """Give up on requests past their deadline, after so many attempts. The write goes on for the others.
-
-        While DynamoDB is silent, give up on all.
-        """
+    def expire(self, error: StorageError, *, attempts: int, everybody: bool = False) -> None:
+        """Give up on requests past their deadline, or on all, after so many attempts. The write goes on for others."""
         undecided = self.may_be_stored
         for waiter in self.waiters:
-            waiter.expire(error, attempts=attempts, undecided=undecided)
+            waiter.expire(error, attempts=attempts, undecided=undecided, everybody=everybody)
 
     def settle_refused(self, *, outcome_unknown: bool = False) -> None:
         """Answer the requests that are refused, and in no undecided write."""

@@ -40,7 +40,6 @@ from .errors import ERROR_FATES, Fate, translate_errors
 from .limits import in_request
 from .lives import Copies, TableLife, copies_in
 from .remedies import INVALID, is_about_keys
-from .silence import Silent
 from .tables import (
     PLAIN,
     Indexes,
@@ -82,7 +81,6 @@ __all__ = [
     "Copies",
     "Fate",
     "Indexes",
-    "Silent",
     "TableLife",
     "TableOptions",
     "account",

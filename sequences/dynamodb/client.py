@@ -209,7 +209,7 @@ def call(
 
     It takes at most `seconds`, and never more than the client's READ_TIMEOUT or the budget of the page. Raises the
     storage errors of `exceptions` and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
-    While DynamoDB is silent, it raises Silent and sends nothing. The request is measured as one of this `sequence`.
+    While DynamoDB is silent, it raises NotWritten and sends nothing. The request is measured as one of this `sequence`.
     """
     chosen = _client(client)
     if chosen.is_silent:

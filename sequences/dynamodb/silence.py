@@ -5,7 +5,7 @@ A circuit breaker, which each client of a process has. Nothing asks in the backg
     a request gets no answer, and no other since it began REFUSE_AFTER s ago  -->  silent: one request each ASK_SECONDS
     an answer, to whichever request                                          -->  all go on
 
-A call whose request is not sent gives up at once. What it says of its earlier requests is as certain as it ever was.
+A call whose request is not sent, or not answered, gives up then. What it says of its writes is as certain as ever.
 An answer is whatever comes from DynamoDB, also a refusal, but no failure of the engine (5xx).
 """
 
@@ -22,17 +22,13 @@ from botocore.exceptions import ClientError
 from ..exceptions import NotWritten
 from .errors import ANSWER_LOST, NEVER_SENT
 
-__all__ = ["ASK_SECONDS", "Silence", "Silent"]
+__all__ = ["ASK_SECONDS", "Silence"]
 
 ASK_SECONDS = 0.5
 
 NO_ANSWER = (ClientError, *NEVER_SENT, *ANSWER_LOST)  # of its own kind at most
 
 logger = logging.getLogger(__name__)
-
-
-class Silent(NotWritten):
-    """Never sent, because DynamoDB has not answered others for too long."""
 
 
 class Silence:
@@ -51,7 +47,7 @@ class Silence:
         return time.monotonic() - self._since
 
     def refuse(self) -> None:
-        """Raise Silent, unless it is time to ask whether DynamoDB answers again. The first refusal is in the log."""
+        """Raise NotWritten, unless it is time to ask whether DynamoDB answers again. The log has the first refusal."""
         now = time.monotonic()
         if now >= self._ask_at:
             self._ask_at = now + ASK_SECONDS
@@ -60,7 +56,7 @@ class Silence:
         if not self._refused:
             self._refused = True
             logger.warning("%s Calls are refused until it answers.", said)
-        raise Silent(said)
+        raise NotWritten(said)
 
     def sent(
         self, send: Callable[[str, Mapping[str, Any]], dict[str, Any]], operation: str, request: Mapping[str, Any]
@@ -81,7 +77,7 @@ class Silence:
     def _miss(self, began: float) -> None:
         if self._heard_at < began:
             self._since = min(self._since, began)
-            self._ask_at = time.monotonic() + ASK_SECONDS  # the call that has missed it gives up, and does not ask
+            self._ask_at = time.monotonic() + ASK_SECONDS
 
     def _hear(self) -> None:
         self._heard_at, self._since = time.monotonic(), math.inf

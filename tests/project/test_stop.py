@@ -183,7 +183,7 @@ def test_it_says_so_before_it_closes(stack: Stack) -> None:
 
 def test_nobody_waits_at_a_closed_door(stack: Stack, project: str) -> None:
     """While it answers what is under way, it refuses new connections, so that clients go elsewhere at once."""
-    stack.proxy.follow(Rule(fault="delay", operation="PutItem", seconds=2.5))
+    stack.proxy.follow(Rule(fault="delay", operation="PutItem", seconds=2.5, count=1))  # and is sent again
     with ThreadPoolExecutor(1) as client:
         answer = client.submit(stack.ask, "POST", path(project), {"title": "Under way"})
         wait_for_a_fault(stack)

@@ -32,7 +32,6 @@ from tests.sequences.support import Clock
 
 REQUEST = {"TableName": "t"}
 LOST, THROTTLED, REFUSED = OutcomeUnknown("lost"), NotWritten("throttled"), AccessRefused("no")
-SILENT = dynamodb.Silent("silent")
 CONFLICT = WriteCancelled("met", (CancellationReason("TransactionConflict"),))
 OURS = WriteCancelled("ours", (CancellationReason("ConditionalCheckFailed", {"token": "t"}),))
 OTHERS = WriteCancelled("another's", (CancellationReason("ConditionalCheckFailed", {"token": "u"}),))
@@ -184,20 +183,17 @@ class TestSingleRequests:
         assert line.requests == [REQUEST] * 4
         assert len(clock.sleeps) == 3
 
-    @both
-    def test_a_silent_engine(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
-        """It is not awaited. Nothing was sent, so that nothing was stored."""
-        line.always = SILENT
-        with pytest.raises(SequenceUnavailable) as caught:
-            send(deadline)
-        assert (caught.value.outcome_unknown, clock.sleeps) == (False, [])
-
-    def test_a_silent_engine_after_an_ambiguous_answer(self, line: Engine, deadline: Deadline) -> None:
-        """What was sent before may be stored, though nothing more is sent."""
-        line.plan, line.always = [LOST], SILENT
+    @pytest.mark.parametrize(("sent", "unknown"), [([THROTTLED], False), ([LOST], True)])
+    def test_a_silent_engine(
+        self, line: Engine, deadline: Deadline, clock: Clock, monkeypatch: pytest.MonkeyPatch, sent: Any, unknown: bool
+    ) -> None:
+        """Nobody waits for it. What was sent before may be stored."""
+        monkeypatch.setattr(dynamodb, "is_silent", lambda client: True)
+        line.plan = sent
         with pytest.raises(SequenceUnavailable) as caught:
             WRITE(deadline)
-        assert caught.value.outcome_unknown
+        assert caught.value.outcome_unknown is unknown
+        assert (len(line.requests), caught.value.attempts, clock.sleeps) == (1, 1, [0])
 
     @both
     def test_what_never_heals(self, send: Send, line: Engine, deadline: Deadline, clock: Clock) -> None:
