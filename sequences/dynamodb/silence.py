@@ -25,8 +25,9 @@ from .errors import ANSWER_LOST, NEVER_SENT
 __all__ = ["ASK_SECONDS", "Silence"]
 
 ASK_SECONDS = 0.5
+STALE_SECONDS = 10.0  # after which what is known of a silence is too old, as nobody has asked
 
-NO_ANSWER = (ClientError, *NEVER_SENT, *ANSWER_LOST)  # of its own kind at most
+_FAILURES = (ClientError, *NEVER_SENT, *ANSWER_LOST)  # a ClientError is an answer, if not of a failing engine
 
 logger = logging.getLogger(__name__)
 
@@ -43,16 +44,19 @@ class Silence:
 
     @property
     def seconds(self) -> float:
-        """For so long DynamoDB has answered nothing; below 0 if every request since its last answer may get one."""
-        return time.monotonic() - self._since
+        """For so long DynamoDB has answered nothing; below 0 if it answers, as far as is known."""
+        now = time.monotonic()
+        return now - self._since if now < self._ask_at + STALE_SECONDS else -math.inf
 
     def refuse(self) -> None:
         """Raise NotWritten, unless it is time to ask whether DynamoDB answers again. The log has the first refusal."""
-        now = time.monotonic()
+        now, seconds = time.monotonic(), self.seconds
+        if seconds < 0:  # an answer has come meanwhile
+            return
         if now >= self._ask_at:
             self._ask_at = now + ASK_SECONDS
             return
-        said = f"DynamoDB has answered nothing for {self.seconds:.1f} s."
+        said = f"DynamoDB has answered nothing for {seconds:.1f} s."
         if not self._refused:
             self._refused = True
             logger.warning("%s Calls are refused until it answers.", said)
@@ -65,7 +69,7 @@ class Silence:
         began = time.monotonic()
         try:
             answer = send(operation, request)
-        except NO_ANSWER as error:
+        except _FAILURES as error:
             if not isinstance(error, ClientError) or _status(error) >= 500:
                 self._miss(began)
             else:
@@ -76,7 +80,7 @@ class Silence:
 
     def _miss(self, began: float) -> None:
         if self._heard_at < began:
-            self._since = min(self._since, began)
+            self._since = min(self._since, began) if self.seconds > 0 else began
             self._ask_at = time.monotonic() + ASK_SECONDS
 
     def _hear(self) -> None:

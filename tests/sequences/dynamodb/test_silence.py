@@ -15,7 +15,7 @@ from pytest_django import Settings
 from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.commit.retries import DEADLINE_SECONDS
 from sequences.dynamodb import silence
-from sequences.dynamodb.silence import ASK_SECONDS, Silence
+from sequences.dynamodb.silence import ASK_SECONDS, STALE_SECONDS, Silence
 from sequences.exceptions import NotWritten, OutcomeUnknown, SequenceUnavailable
 from tests.sequences.support import Clock, Impostor, tapped
 
@@ -90,6 +90,14 @@ class TestWhatIsHeard:
         """One that hangs while others are answered tells nothing."""
         house.ask(NO_ANSWER, seconds=3, meanwhile=house.ask)
         assert house.silence.seconds < 0
+
+    def test_a_silence_of_long_ago(self, house: House) -> None:
+        """What nobody has looked into for a while counts no more, and does not make the next one older."""
+        house.ask(NO_ANSWER, seconds=3)
+        house.clock.now += STALE_SECONDS + ASK_SECONDS
+        assert house.silence.seconds < 0
+        house.ask(NO_ANSWER, seconds=1)
+        assert house.silence.seconds == 1
 
     def test_an_error_of_ours(self, house: House) -> None:
         """A request that cannot be sent tells nothing."""
