@@ -255,27 +255,23 @@ class Control:
 
     def __init__(self, proxy: FaultProxy, port: int) -> None:
         self._proxy = proxy
-        self._port = port
         self._commands: dict[str, Callable[[bytes], Awaitable[None]]] = {
             "/plan": self._plan,
             "/partition": self._partition,
-            "/heal": self._heal,
+            "/heal": lambda _: proxy.listen(port),
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection: its commands, until it is closed."""
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        with contextlib.closing(writer), contextlib.suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 writer.write(await self._obey(await read_message(reader)))
-                await writer.drain()
-        writer.close()
 
     async def _obey(self, message: Message) -> bytes:
-        """The answer to a command that is done."""
-        path = message.head.split(b" ", 2)[1].decode()
+        command = self._commands.get(message.head.split(b" ", 2)[1].decode())
         try:
-            if path in self._commands:
-                await self._commands[path](message.body)
+            if command:
+                await command(message.body)
         except (TypeError, ValueError) as error:
             return answer(400, str(error).encode())
         return answer(200, self._proxy.log().encode())
@@ -285,9 +281,6 @@ class Control:
 
     async def _partition(self, body: bytes) -> None:
         self._proxy.cut_off()
-
-    async def _heal(self, body: bytes) -> None:
-        await self._proxy.listen(self._port)
 
 
 def free_port() -> int:
