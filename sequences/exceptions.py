@@ -17,7 +17,8 @@
     |-- SequenceExhausted       the next value would pass MAXIMUM
     |-- SequenceWentBack        the scope is lower than a value that was handed out
     |-- SequenceUnsound         its table cannot keep the numbers right here, or takes no transactions
-    |   `-- RulesChanged        its rows are written by other settings, which do not go together with these
+    |   |-- RulesChanged        its rows are written by other settings, which do not go together with these
+    |   `-- TableRestored       a table was restored or copied, and may be older than the numbers
     |-- SequenceFrozen          somebody has frozen the scope: nothing is numbered until it is thawed
     |-- GaveUp
     |   |-- SequenceContention  other writers won every race until the deadline; nothing was written
@@ -76,6 +77,7 @@ __all__ = [
     "StorageError",
     "StorageRefused",
     "TableMissing",
+    "TableRestored",
     "Throttled",
     "WriteCancelled",
 ]
@@ -178,6 +180,13 @@ class SequenceUnsound(SequenceError):
 
 class RulesChanged(SequenceUnsound):
     """The rows of a sequence are written by other settings; going on could give numbers twice. Nothing was written."""
+
+
+class TableRestored(SequenceUnsound):
+    """A table of a sequence was restored or copied, and may be older than its numbers. Nothing was written.
+
+    `manage.py sequences recover`, of every scope, lets the sequence go on.
+    """
 
 
 class SequenceFrozen(SequenceError):

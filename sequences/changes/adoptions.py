@@ -21,7 +21,7 @@ from ..commit.retries import read
 from ..dynamodb import expressions
 from ..exceptions import InvalidSequence, OperationNotSupported, TableMissing
 from ..registry import configured, made_of, strategies
-from ..rows.rules import RULES, Difference, Told
+from ..rows.rules import RESTORED, RULES, Difference, Told
 from ..rows.soundness import Verdict
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
@@ -66,7 +66,7 @@ def adopt(
     deadline = present.deadline()
     present.lives.bind(deadline.send)
     present.lives.require_transactions("The change 'adopt'")
-    _, row = present.rules.changed(partial(read, deadline=deadline))
+    found, row = present.rules.changed(partial(read, deadline=deadline))
     if row is None:
         return []
     if row.switching:
@@ -74,7 +74,8 @@ def adopt(
     former = _former(present, row.rules)
     scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
     request = ChangeRequest("adopt", by, reason, dry_run)
-    return [*(_taken_over(former, present, each, request) for each in scopes), _stored(present, request)]
+    taken = [_taken_over(former, present, each, request) for each in scopes]
+    return [*taken, _stored(present, request, here=all(one.key == RESTORED for one in found))]
 
 
 def _former(present: Strategy, rules: Told) -> Strategy:
@@ -204,14 +205,14 @@ def _is_closed(seen: ScopeSnapshot) -> bool:
     return str((seen.frozen or {}).get("reason", "")).startswith(CLOSED)
 
 
-def _stored(present: Strategy, request: ChangeRequest) -> Change:
-    """The change that stores the present rules."""
+def _stored(present: Strategy, request: ChangeRequest, *, here: bool) -> Change:
+    """The change that stores the present rules; `here` those that came with a restored table alone."""
     deadline = present.deadline()
     send = partial(read, deadline=deadline)
 
     def plan(note: ChangeNote) -> Plan:
         rows, now = present.rules.read(send), present.rules.now()
-        actions = tuple(row.write(now, note.token) for row in rows if row.rules != now)
+        actions = tuple(row.write(now, note.token, here=here) for row in rows if here or row.rules != now)
         return Plan(before=None, after=None, actions=actions)
 
     return write(present, None, request, plan, deadline)[0]

@@ -5,12 +5,13 @@ after a lost race.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
 from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, read, write_once
 from ..dynamodb import expressions
-from ..exceptions import SequenceError, StorageRefused, WriteCancelled
+from ..exceptions import SequenceError, StorageRefused, TableRestored, WriteCancelled
 from ..registry import strategies
 from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
@@ -30,7 +31,8 @@ def apply_change(
     """Look at a scope, plan, and write the change with its line in the history; look again after a lost race."""
     strategy = strategies[sequence]
     deadline = strategy.deadline()
-    strategy.lives.bind(deadline.send)
+    with suppress(*([TableRestored] if request.kind == "recover" else [])):
+        strategy.lives.bind(deadline.send)
     strategy.lives.require_transactions(f"The change {request.kind!r}")
     send = partial(read, deadline=deadline)
 

@@ -55,7 +55,10 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     moment = (since or datetime.fromtimestamp(strategies[sequence].wall(), UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
     plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
-    return apply_to_each(sequence, scope, period, request, plan, how_to_go_on=how)
+    made = apply_to_each(sequence, scope, period, request, plan, how_to_go_on=how)
+    if scope == EVERY_SCOPE and period is None and not dry_run:
+        strategies[sequence].rules.restored(strategies[sequence].deadline().send)
+    return made
 
 
 def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:

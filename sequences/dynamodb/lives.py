@@ -57,6 +57,7 @@ class TableLife:
 
     `identity` is empty while the engine does not report it. `epoch` counts how often this process had found a table
     missing, or had made or deleted tables itself. `copies` is None while they are not known, and `keys` is empty.
+    `table_id` is empty where the engine gives none, and for a global table: its copies share rows, but not the id.
     """
 
     place: str
@@ -64,6 +65,7 @@ class TableLife:
     epoch: int
     copies: Copies | None = None
     keys: tuple[tuple[str, str], ...] = ()
+    table_id: str = ""
 
     def is_another(self, other: TableLife) -> bool:
         """Whether the table was made again between the two, as far as that is known.

@@ -82,7 +82,9 @@ def life_of(
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
         place = f"{client.account(alias)}|{table}"
-        life = TableLife(place, _identity(about, place), epoch, copies_in(about), tuple(keys_in(about).items()))
+        copies, keys = copies_in(about), tuple(keys_in(about).items())
+        table_id = "" if copies.is_global else str(about.get("TableId", ""))
+        life = TableLife(place, _identity(about, place), epoch, copies, keys, table_id)
         until = float("inf")
     lives.by_table[table] = (life, until)
     return life

@@ -179,6 +179,8 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         "These numbers cannot be given here: the table that holds them is not made for it.", Remedy.TELL),
     exceptions.RulesChanged: Problem(503, "rules_changed", "Out of order",
         "These numbers cannot be given now: the settings have changed since the ones before were given.", Remedy.TELL),
+    exceptions.TableRestored: Problem(503, "restored", "Out of order",
+        "These numbers cannot be given yet: a table was restored, and later numbers may be missing.", Remedy.TELL),
     exceptions.SequenceFrozen: Problem(503, "frozen", "Closed",
         "An administrator has frozen these numbers for a while.", Remedy.REPEAT, retry_after=60),
     exceptions.GaveUp: AWAY,

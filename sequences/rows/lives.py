@@ -106,7 +106,7 @@ class TableLives:
 
         Costs a request for each table and one for the rules, once in a process: callers with a deadline wait for the
         first of them. Raises SequenceUnsound if the sequence must not be written, StorageRefused if a table has other
-        keys, and RulesChanged if its rows are written by other settings.
+        keys, RulesChanged if its rows are written by other settings, and TableRestored if they are of another table.
         """
         if self.current or deadline is None or dynamodb.in_request():
             self._bind(send)

@@ -16,10 +16,13 @@ from .history import History
 from .layout import ItemLayout
 from .soundness import Verdict
 
-__all__ = ["RULES", "Difference", "Rule", "Told", "class_name", "differences", "rules_of"]
+__all__ = ["RESTORED", "RULES", "Difference", "Rule", "Told", "class_name", "differences", "rules_of"]
 
 GOOD, CAREFUL, UNSOUND = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
 COUNT_ALIKE = {"AtomicCounter", "OptimisticCounter", "BlockAllocator"}
+
+RESTORED = "TableId"
+"""The key of a difference that no setting makes: the row was written in another table, of which this one is a copy."""
 
 Told = Mapping[str, Any]
 """The rules by their keys: those of an entry of SEQUENCES, and of its OPTIONS."""
@@ -46,7 +49,14 @@ class Difference(NamedTuple):
     verdict: Verdict
 
     def __str__(self) -> str:
-        return f"{self.key} was {self.former!r} and is {self.now!r} ({RULES[self.key].why})"
+        return f"{self.key} was {self.former!r} and is {self.now!r} ({self.why})"
+
+    @property
+    def why(self) -> str:
+        """Why it matters."""
+        if self.key == RESTORED:
+            return "a table that was restored or copied may be older than numbers that were given"
+        return RULES[self.key].why
 
 
 def _count_alike(former: Told, now: Told) -> Verdict | None:

@@ -2,7 +2,8 @@
 
 Settings may change behind the rows' back: with another counter table a sequence begins at START again, and gives
 numbers twice. So one small row beside the items, and one beside the history, tell by which rules the rows are written.
-A change that moves one of the two places meets the row in the other one.
+A change that moves one of the two places meets the row in the other one. The row also has the `TableId` of its table:
+where it is another one, the table was restored or copied, and its rows may be older than numbers that were given.
 
     former settings   --first write: stores the row--|
     present settings                                 |--first write: the row says otherwise: refused--
@@ -13,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
@@ -22,10 +23,10 @@ from .. import dynamodb
 from ..commit.retries import new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
-from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, WriteCancelled
+from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, TableRestored, WriteCancelled
 from .history import History
 from .layout import Send
-from .rules import Difference, Told, class_name, differences
+from .rules import RESTORED, Difference, Told, class_name, differences
 from .soundness import Verdict
 
 __all__ = ["Place", "RulesRow", "StoredRules"]
@@ -47,27 +48,45 @@ class Place(NamedTuple):
 class StoredRules:
     """The row as it is in one place; `rules` is empty where there is none.
 
-    While a switch is under way, `switching` names both strategies.
+    While a switch is under way, `switching` names both strategies. `written_in` is the `TableId` of the table in which
+    the row was written, and `read_in` that of the one where it was found; empty where nobody knows.
     """
 
     place: Place
+    read_in: str
     rules: Told
+    written_in: str = ""
     token: str | None = None
     switching: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, place: Place, row: Mapping[str, Any]) -> StoredRules:
+    def of(cls, place: Place, read_in: str, row: Mapping[str, Any]) -> StoredRules:
         """The row, as it was read."""
-        return cls(place, row.get("rules", {}), row.get("token"), tuple(row.get("switching", ())))
+        switching = tuple(row.get("switching", ()))
+        return cls(place, read_in, row.get("rules", {}), row.get("table_id", ""), row.get("token"), switching)
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the row came here from another table."""
+        return bool(self.written_in and self.read_in) and self.written_in != self.read_in
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the row is there, and tells its table if anybody knows that."""
+        return bool(self.rules and (self.written_in or not self.read_in))
 
     def differences(self, now: Told) -> list[Difference]:
         """How the present rules differ from the row."""
         found = differences(self.rules, now)
-        return [one for one in found if one.key != "STRATEGY" or class_name(now) not in self.switching]
+        changed = [one for one in found if one.key != "STRATEGY" or class_name(now) not in self.switching]
+        restored = Difference(RESTORED, self.written_in, self.read_in, Verdict.UNSOUND)
+        return [restored, *changed] if self.is_restored else changed
 
-    def write(self, rules: Told, token: str, switching: Sequence[str] = ()) -> dict[str, Any]:
-        """The action that stores these rules, if the row is as it was read."""
-        fields = {"rules": dict(rules), "token": token, **({"switching": [*switching]} if switching else {})}
+    def write(self, rules: Told, token: str, switching: Sequence[str] = (), *, here: bool = False) -> dict[str, Any]:
+        """The action that stores these rules, if the row is as it was read. `here`: as written in this table."""
+        table_id = self.read_in if here else self.written_in or self.read_in
+        more = {"switching": [*switching], "table_id": table_id}
+        fields = {"rules": dict(rules), "token": token, **{name: told for name, told in more.items() if told}}
         schema, key = self.place
         if not self.rules:
             return expressions.put_if_absent(schema, {**key, **dynamodb.marshal(fields)})
@@ -78,18 +97,25 @@ class StoredRules:
 class RulesRow:
     """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed.
 
-    `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `now` gives
-    the present rules.
+    `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `counters`
+    is the table in which the sequence counts. `now` gives the present rules.
     """
 
     def __init__(
-        self, alias: str, items: KeySchema, history: History, now: Callable[[], Told], clock: Callable[[], float]
+        self,
+        alias: str,
+        items: KeySchema,
+        history: History,
+        counters: str,
+        now: Callable[[], Told],
+        clock: Callable[[], float],
     ) -> None:
         self.enforced = True
         self.now = now
         self._alias = alias
         self._items = items
         self._history = history
+        self._numbering = {items.table, counters}
         self._clock = clock
         self._looked_until = -inf
         self._has_told = self._in_part = False
@@ -98,6 +124,7 @@ class RulesRow:
     def require(self, send: Send, *, anew: bool = False) -> None:
         """Raise RulesChanged if the rows are written by rules that do not go together with the present ones.
 
+        Raise TableRestored if they came from another table.
         Costs one request in a process, and once in the life of the sequence two writes, which store the row. What
         cannot be read or stored makes no write fail: it is logged once, and tried again a minute later if that may
         help.
@@ -128,7 +155,7 @@ class RulesRow:
         try:
             self._judge(send)
             self._looked_until = inf
-        except RulesChanged:
+        except (RulesChanged, TableRestored):
             raise
         except SequenceError as error:
             self._looked_until = inf if isinstance(error, StorageRefused) else self._clock() + ASK_AGAIN_SECONDS
@@ -148,17 +175,23 @@ class RulesRow:
             self._tell("a setting has changed, which `manage.py sequences adopt` accepts", careful[0])
             return
         for row in rows:
-            if not row.rules or row.differences(now):
+            if not row.is_whole or row.differences(now):
                 self._store(row, now, send)
 
     def _refuse(self, found: Sequence[Difference]) -> None:
-        if told := list(dict.fromkeys(str(one) for one in found if one.verdict is Verdict.UNSOUND)):
-            alias = self._alias
+        alias, unsound = self._alias, [one for one in found if one.verdict is Verdict.UNSOUND]
+        if told := list(dict.fromkeys(str(one) for one in unsound if one.key != RESTORED)):
             raise RulesChanged(
                 f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
                 f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
                 "ones. Between SortKeyMaximum and TransactionalCounter `manage.py sequences switch` does it while "
                 "writers are running."
+            )
+        if unsound:
+            raise TableRestored(
+                f"A table of {alias!r} was restored or copied: {unsound[0]}. Nothing was written. Run `manage.py "
+                f"sequences recover {alias} --all-scopes --margin N`, with at least as many numbers as a scope gave "
+                "since the moment of the restore."
             )
 
     def _store(self, row: StoredRules, now: Told, send: Send) -> None:
@@ -168,7 +201,7 @@ class RulesRow:
             send("put_item" if "Item" in action else "update_item", action)
         except WriteCancelled as error:
             old = error.reasons[0].old or {}
-            self._refuse(StoredRules.of(row.place, old).differences(now))
+            self._refuse(StoredRules.of(row.place, row.read_in, old).differences(now))
 
     def read(self, send: Send) -> list[StoredRules]:
         """The row in each of its places that can be read. One request. Raises a StorageError if none can be read."""
@@ -183,7 +216,7 @@ class RulesRow:
         if answer.get("UnprocessedKeys"):
             raise NotWritten("batch_get_item: the engine did not return all rows.")
         found = {table: dynamodb.unmarshal(rows[0]) for table, rows in answer.get("Responses", {}).items() if rows}
-        return [StoredRules.of(place, found.get(place.schema.table, {})) for place in places]
+        return [self._found(place, found.get(place.schema.table, {}), send) for place in places]
 
     def _read_singly(self, places: Sequence[Place], send: Send) -> list[StoredRules]:
         """A table may be missing, or refused to this role: the other one still tells."""
@@ -191,12 +224,20 @@ class RulesRow:
         for place in places:
             try:
                 answer = send("get_item", expressions.read_item(place.schema.table, place.key))
-                rows.append(StoredRules.of(place, dynamodb.unmarshal(answer.get("Item", {}))))
+                rows.append(self._found(place, dynamodb.unmarshal(answer.get("Item", {})), send))
             except StorageRefused as error:
                 refused = error
         if refused and not rows:
             raise refused
         return rows
+
+    def _found(self, place: Place, row: Mapping[str, Any], send: Send) -> StoredRules:
+        """The row, with the `TableId` of its table if numbers depend on that. A process asks for it once."""
+        table, client, table_id = place.schema.table, place.schema.client, ""
+        if table in self._numbering:
+            with suppress(SequenceError):
+                table_id = dynamodb.life_of(table, send=send, alias=client).table_id
+        return StoredRules.of(place, table_id, row)
 
     @property
     def places(self) -> list[Place]:
@@ -208,6 +249,16 @@ class RulesRow:
         beside_history = Place(self._history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}})
         apart = beside_items.schema.table != beside_history.schema.table
         return [beside_items, beside_history] if apart else [beside_history]
+
+    def restored(self, send: Send) -> None:
+        """Take the tables as they are from now on: each scope is past what was given before they were restored.
+
+        One request, and one write for each table that was restored.
+        """
+        for row in self.read(send):
+            if row.is_restored:
+                with suppress(WriteCancelled):  # another process has done it
+                    send("update_item", row.write(row.rules, new_token(), row.switching, here=True))
 
     def changed(self, send: Send) -> tuple[list[Difference], StoredRules | None]:
         """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.

@@ -161,6 +161,7 @@ class Strategy(ABC):
             config.alias,
             self.schema if self.schema.partition_type == "S" else marks,
             self.history,
+            counters,
             lambda: rules_of(
                 type(self), config, self.layout, marks, self.history, self.counter.table if self.counter else ""
             ),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -14,8 +14,9 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 from rest_framework.throttling import BaseThrottle
 
-from sequences import changes, exceptions
+from sequences import changes, dynamodb, exceptions
 from sequences.changes import void
+from sequences.registry import strategies
 from sequences.rest.answers import ProblemAnswers
 from tests.tickets.support import problem_of
 from tickets import moves, project_services, services
@@ -131,6 +132,15 @@ def rules_changed(scene: Scene) -> Any:
     """The settings of the tickets change while rows of the former ones are stored."""
     scene.file()
     scene.configure("tickets", START=0)
+    return scene.file()
+
+
+def restored(scene: Scene) -> Any:
+    """The rows came from another table."""
+    scene.file()
+    [row] = [row for row in strategies["tickets"].rules.read(dynamodb.call) if row.read_in]
+    dynamodb.call("update_item", replace(row, written_in="another").write(row.rules, "token"))
+    scene.configure("tickets")
     return scene.file()
 
 
@@ -285,6 +295,7 @@ PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "project_archived": (409, project_archived),
     "project_exists": (409, lambda scene: scene.api.post("/api/projects/", {"key": "ABC", "name": "Second"})),
     "sequence_not_set_up": (503, sequence_not_set_up),
+    "restored": (503, restored),
     "rules_changed": (503, rules_changed),
     "sequence_unsound": (503, sequence_unsound),
     "stale": (409, stale),

@@ -102,6 +102,7 @@ CASES = [
     Case(sequences.SequenceWentBack(SECRET), 409, "handed out are missing", tell=True),
     Case(sequences.SequenceUnsound(SECRET), 503, "cannot be given here", tell=True),
     Case(sequences.RulesChanged(SECRET), 503, "the settings have changed", tell=True),
+    Case(sequences.TableRestored(SECRET), 503, "a table was restored", tell=True),
     Case(sequences.SequenceFrozen(SECRET), 503, "has frozen these numbers", 60),
     Case(gave_up(sequences.GaveUp), 503, "cannot be reached", 5),
     Case(gave_up(sequences.SequenceContention), 503, "Too many requests", 1),

@@ -8,7 +8,7 @@ from itertools import chain
 
 from ... import dynamodb
 from ...commit.waiters import UNITS_PER_SECOND
-from ...rows.rules import Difference
+from ...rows.rules import RESTORED, Difference
 from ...rows.soundness import TableRequirements, Verdict, judge
 from .facts import ClientFacts, Facts, Finding, Unknown
 from .judging_tables import of_table
@@ -111,9 +111,15 @@ def _settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Finding
             "A change that does not go together with stored rows is noticed.",
             "Rows are written by other settings. Where numbers could come twice or be missing, writers are refused.",
         ),
-        f"Put the settings back, or run `manage.py sequences adopt {sequence}`.",
+        _remedy(sequence, changed),
         changed[0].verdict if changed else Verdict.CAREFUL,
     )
+
+
+def _remedy(sequence: str, changed: Sequence[Difference]) -> str:
+    if changed and {one.key for one in changed} == {RESTORED}:
+        return f"Run `manage.py sequences recover {sequence} --all-scopes --margin N`, as after every restore."
+    return f"Put the settings back, or run `manage.py sequences adopt {sequence}`."
 
 
 def _names(client: ClientFacts) -> Iterator[Finding]:

@@ -1,0 +1,173 @@
+"""Tables that were restored or copied: noticed by the row of the rules, refused until every scope is recovered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from pytest_django import Settings
+
+from sequences import dynamodb, put_next
+from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
+from sequences.exceptions import RulesChanged, SequenceUnsound, TableRestored
+from sequences.ops.doctor import findings_of, read_facts
+from sequences.registry import strategies
+from sequences.rows.rules import RESTORED
+from sequences.start import require_sound
+from tests.restoring import restore, save
+from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become, warned
+
+__all__ = ["become"]
+
+EVERY = [ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL]
+
+
+def put(scope: str = "a") -> int:
+    """The number of the next item."""
+    return put_next("orders", {}, scope=scope).value
+
+
+@pytest.fixture
+def elsewhere(tables: str, endpoint: str, settings: Settings) -> Callable[[], None]:
+    """A function that restores all tables, as they are, under other names, and goes on with these."""
+
+    def elsewhere() -> None:
+        saved, prefix = save(endpoint), f"t{uuid4().hex[:12]}_"
+        restore(saved, endpoint, prefix)
+        settings.TABLE_PREFIX = prefix
+
+    return elsewhere
+
+
+@pytest.fixture
+def again(tables: str, endpoint: str) -> Callable[[], None]:
+    """A function that restores all tables, as they are, under the names that they have, as another process would."""
+
+    def again() -> None:
+        restore(save(endpoint), endpoint, tables)
+        strategies.forget()
+        dynamodb.forget_lives()
+
+    return again
+
+
+@pytest.mark.parametrize("strategy", EVERY)
+class TestRefused:
+    def test_until_it_is_recovered(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
+        """No write and no other change goes on in restored tables, and no web process starts; then all do."""
+        become(strategy)
+        before = [put(scope) for scope in ("a", "b", "a")]
+        elsewhere()
+        for _ in range(2):
+            with pytest.raises(TableRestored, match="sequences recover orders --all-scopes --margin N"):
+                put()
+        with pytest.raises(TableRestored):
+            freeze("orders", scope="a", **WHO)
+        with pytest.raises(SequenceUnsound, match="'orders'"):
+            require_sound()
+        recover("orders", margin=10, **WHO)
+        assert min(put(scope) for scope in ("a", "b")) > max(before) + 9
+        require_sound()
+
+    def test_a_replaced_table(self, become: Become, again: Callable[[], None], strategy: str) -> None:
+        """A table that was restored under its own name is another one, too."""
+        become(strategy)
+        put()
+        again()
+        with pytest.raises(TableRestored):
+            put()
+
+    def test_a_part_is_not_enough(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
+        """Neither one scope, nor those with a prefix, nor a rehearsal let the others go on."""
+        become(strategy)
+        put()
+        elsewhere()
+        for some in ({"scope": "a"}, {"scope": EveryScope("a")}, {"dry_run": True}):
+            recover("orders", **some, **WHO)
+            with pytest.raises(TableRestored):
+                put()
+
+
+def test_one_of_two_tables(become: Become, endpoint: str, tables: str) -> None:
+    """Where counters have a table of their own, each of the two is enough to refuse."""
+    become(TRANSACTIONAL)
+    put()
+    saved = save(endpoint)
+    for name in ("sequences", "sequence_items"):
+        restore({name: saved[name]}, endpoint, tables)
+        strategies.forget()
+        dynamodb.forget_lives()
+        with pytest.raises(TableRestored):
+            put()
+        recover("orders", **WHO)
+        put()
+
+
+def test_another_setting_as_well(become: Become, again: Callable[[], None]) -> None:
+    """What has changed besides is named first, and `adopt` does not take a restored table for recovered."""
+    become(TRANSACTIONAL)
+    put()
+    again()
+    become(TRANSACTIONAL, START=0)
+    with pytest.raises(RulesChanged, match="START"):
+        recover("orders", **WHO)
+    adopt("orders", **WHO)
+    with pytest.raises(TableRestored):
+        put()
+    recover("orders", margin=0, **WHO)
+    assert put() == 2
+
+
+def test_adopted_as_it_is(become: Become, elsewhere: Callable[[], None]) -> None:
+    """A copy whose numbers meet nobody, or a sequence that lists no scopes, goes on by `adopt`, where it was."""
+    become(HIGHEST, {"scopes": None})
+    assert put() == 1
+    elsewhere()
+    assert [one.key for one in changed_settings("orders")] == [RESTORED]
+    adopt("orders", **WHO)
+    assert put() == 2
+
+
+def test_no_switch_of_a_restored_table(become: Become, elsewhere: Callable[[], None]) -> None:
+    """A switch stores the rules, too, and does not hide that a table was restored."""
+    become(HIGHEST)
+    put()
+    elsewhere()
+    with pytest.raises(TableRestored):
+        switch("orders", to="TransactionalCounter", **WHO)
+
+
+def test_the_doctor(become: Become, elsewhere: Callable[[], None]) -> None:
+    """It names the finding and the command."""
+    become(ATOMIC)
+    put()
+    elsewhere()
+    [found] = [one for one in findings_of(read_facts()) if (one.subject, one.about) == ("sequence orders", "settings")]
+    assert "restored or copied" in found.found
+    assert "recover orders --all-scopes" in found.remedy
+
+
+def test_rows_of_before(become: Become, elsewhere: Callable[[], None], caplog: pytest.LogCaptureFixture) -> None:
+    """A row that does not tell its table gets that from the next process, without a word, and is heeded from then."""
+    strategy = become(HIGHEST)
+    put()
+    for row in strategy.rules.read(dynamodb.call):
+        gone = {"UpdateExpression": "REMOVE table_id", "TableName": row.place.schema.table, "Key": row.place.key}
+        dynamodb.call("update_item", gone)
+    become(HIGHEST)
+    put()
+    elsewhere()
+    with pytest.raises(TableRestored):
+        put()
+    assert warned(caplog) == []
+
+
+def test_a_global_table(tables: str) -> None:
+    """Copies of a global table share the row, and have ids of their own: nothing is compared there."""
+
+    def table_id(**more: Any) -> str:
+        about = {"TableId": "own", "TableArn": "arn:aws:dynamodb:eu-west-1:1:table/t", **more}
+        return dynamodb.life_of(uuid4().hex, send=lambda *_: {"Table": about}).table_id
+
+    assert [table_id(), table_id(Replicas=[{"RegionName": "us-east-1"}])] == ["own", ""]
