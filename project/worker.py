@@ -24,6 +24,8 @@ from collections import deque
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 from waitress import wasyncore
@@ -180,14 +182,18 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     _server: Any = None
 
     def load_wsgi(self) -> None:
-        """Load the site, unless a sequence is not sound on its tables: then gunicorn ends, after a line that says why.
+        """Load the site, unless a sequence is not sound on its tables, or the accounts belong to others.
+
+        Then gunicorn ends, after a line that says why.
 
         Numbers that are given twice cannot be taken back, while a site that does not start is noticed.
         """
         super().load_wsgi()
         try:
             require_sound()
-        except SequenceUnsound as error:
+            if environment.in_production():
+                require_own_tables()
+        except (SequenceUnsound, ImproperlyConfigured) as error:
             self.log.critical("Not started. %s", error)
             raise SystemExit(Arbiter.WORKER_BOOT_ERROR) from None
 
@@ -238,6 +244,16 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
             if time.monotonic() > began + IDLE_SECONDS:
                 for connection in [each for each in self._server.active_channels.values() if each.idle]:
                     connection.handle_close()
+
+
+def require_own_tables() -> None:
+    """Raise ImproperlyConfigured if the accounts belong to other tables. It leaves no connection behind."""
+    from tickets.known_tables import require_known
+
+    try:
+        require_known()
+    finally:
+        connections.close_all()
 
 
 def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGIServer:

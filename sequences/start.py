@@ -1,16 +1,19 @@
-"""What a web process asks before it serves: whether its sequences are sound on their tables."""
+"""What a web process asks before it serves: whether its sequences are sound on their tables, and which these are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
 
+from . import dynamodb
 from .commit.retries import Deadline
-from .exceptions import InvalidSequence, SequenceError, SequenceUnsound
+from .dynamodb.expressions import KeySchema
+from .exceptions import InvalidSequence, SequenceError, SequenceUnsound, TableMissing
+from .ops.tables import schemas_of
 from .registry import configured, strategies
 from .strategies import Strategy
 
-__all__ = ["require_sound"]
+__all__ = ["require_sound", "table_identities"]
 
 PATIENCE_SECONDS = 2.0  # for all tables of a client
 
@@ -23,10 +26,7 @@ def require_sound() -> None:
 
     Cost: a request for each table, which the first write then need not send.
     """
-    deadlines: dict[str, Deadline] = {}
-    for strategy in _usable():
-        client = strategy.config.client
-        deadline = deadlines.setdefault(client, Deadline(seconds=PATIENCE_SECONDS, client=client))
+    for strategy, deadline in _usable():
         try:
             strategy.lives.bind(deadline.send)
         except SequenceUnsound as error:
@@ -36,8 +36,35 @@ def require_sound() -> None:
             pass  # a write, a check or the doctor says so
 
 
-def _usable() -> Iterator[Strategy]:
+def table_identities() -> dict[str, str]:
+    """What tells each table of the sequences from every other one, by its name without TABLE_PREFIX: ARN and `TableId`.
+
+    It is empty for a table that is missing. A table that cannot be described is left out, as is a global one, whose
+    copies have ARNs of their own. Cost: a request for each table that this process has not asked about.
+    """
+    schemas = {schema: deadline for strategy, deadline in _usable() for schema in schemas_of(strategy)}
+    found = {schema.table: _identity(schema, deadline) for schema, deadline in schemas.items()}
+    prefix = dynamodb.table_name("")
+    return {table.removeprefix(prefix): told for table, told in found.items() if told is not None}
+
+
+def _identity(schema: KeySchema, deadline: Deadline) -> str | None:
+    """What tells a table from others; empty if it is missing, None if nobody knows."""
+    try:
+        life = dynamodb.life_of(schema.table, send=deadline.send, alias=schema.client)
+    except TableMissing:
+        return ""
+    except SequenceError:
+        return None
+    return None if life.copies is None or life.copies.is_global else life.identity
+
+
+def _usable() -> Iterator[tuple[Strategy, Deadline]]:
+    """Each sequence whose settings are right, with the deadline that the sequences of its client share."""
+    deadlines: dict[str, Deadline] = {}
     with suppress(InvalidSequence):
         for alias in configured():
             with suppress(InvalidSequence):
-                yield strategies[alias]
+                strategy = strategies[alias]
+                client = strategy.config.client
+                yield strategy, deadlines.setdefault(client, Deadline(seconds=PATIENCE_SECONDS, client=client))

@@ -1,5 +1,6 @@
-"""No tables: everything is stored in DynamoDB. A model without fields gives it permissions, and an entry in the
-administration.
+"""Everything is stored in DynamoDB. A model without fields gives it permissions, and an entry in the administration.
+
+Only `KnownTable` has rows in the SQL database.
 """
 
 from typing import ClassVar
@@ -48,3 +49,18 @@ class Invoice(Stored):  # noqa: DJ008 - as above
 
         default_permissions = ("view", "add")
         permissions = (("issue_invoice", "Can issue invoice"), ("void_invoice", "Can void invoice"))
+
+
+class KnownTable(models.Model):
+    """A table in DynamoDB to which the accounts of this SQL database belong (see `tickets.known_tables`)."""
+
+    name = models.CharField(max_length=255, unique=True)
+    identity = models.TextField()
+
+    class Meta:
+        """Nobody changes it by hand."""
+
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,7 +1,8 @@
 """Prepares the databases before a run: migrations, tables, and samples for development.
 
-With the argument `--static` it collects the static files, too. The demo administrator is made in the SQLite file of
-this folder only: another database may be shared, and its accounts are not for a run to change.
+With the argument `--static` it collects the static files, too. With `--accept-tables` it takes the tables in DynamoDB
+for those of the SQL database, although that knows others; in development it always does. The demo administrator is made
+in the SQLite file of this folder only: another database may be shared, and its accounts are not for a run to change.
 
 This is a program of its own, which ends before the web server starts. It is safe to run again, and several times at
 once: in PostgreSQL the second run waits for the first.
@@ -23,9 +24,13 @@ from django.db import OperationalError, connection
 
 from project import environment
 from project.commands.bootstrap import fail
+from sequences.exceptions import SequenceUnsound
+from sequences.start import require_sound
 
 STATIC = "--static"
 """The argument that asks for the static files: a container has them in its image."""
+ACCEPT_TABLES = "--accept-tables"
+"""The argument that says: these are the tables from now on, as after a restore."""
 DEMO = "demo"
 ANN, BEN = "ann", "ben"  # an owner of the sample project SHOP, and a reporter in it
 SALES = ("add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice")
@@ -40,8 +45,7 @@ def main() -> int:
         logging.disable(logging.INFO)  # leave out the log line of each sample's number
         with one_at_a_time():
             call_command("migrate", verbosity=0, interactive=False)
-            # A development run owns its data, so tables of an older layout are changed without asking.
-            call_command("create_tables", move_expiry=in_development, stdout=io.StringIO())
+            prepare_tables(in_development=in_development)
             call_command("index_projects", verbosity=0)
             if in_development:
                 call_command("load_samples", verbosity=0)
@@ -51,10 +55,24 @@ def main() -> int:
             collect_static(settings.STATIC_ROOT)
     except environment.WrongEnvironment as error:
         return fail(error)
-    except (CommandError, ImproperlyConfigured, OperationalError) as error:
+    except (CommandError, ImproperlyConfigured, OperationalError, SequenceUnsound) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def prepare_tables(*, in_development: bool) -> None:
+    """Make the tables that are missing, unless others belong to the SQL database.
+
+    A development run owns its data: tables of an older layout are changed, and other tables are taken, without asking.
+    """
+    from tickets import known_tables
+
+    if not in_development and ACCEPT_TABLES not in sys.argv:
+        known_tables.require_known()
+    call_command("create_tables", move_expiry=in_development, stdout=io.StringIO())
+    require_sound()
+    known_tables.remember()
 
 
 @contextmanager
