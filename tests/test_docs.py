@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -373,6 +374,8 @@ class TestExamples:
                 call_command(*shlex.split(MANAGE.sub("", command)), verbosity=0)
             elif command.startswith("make "):
                 assert_made(command)
+            elif command.startswith("python -m "):  # a test of its page runs it
+                assert find_spec(command.split()[2])
             elif command.startswith("export "):
                 names = {word.partition("=")[0] for word in command.split()[1:]}
                 assert names <= named_in_table("docs/settings.md", "Environment")

@@ -22,7 +22,7 @@ GOOD, CAREFUL, UNSOUND = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
 COUNT_ALIKE = {"AtomicCounter", "OptimisticCounter", "BlockAllocator"}
 
 RESTORED = "TableId"
-"""The key of a difference that no setting makes: the row was written in another table, of which this one is a copy."""
+"""The key of a difference that no setting makes: the row was written in another table, and copied."""
 
 Told = Mapping[str, Any]
 """The rules by their keys: those of an entry of SEQUENCES, and of its OPTIONS."""

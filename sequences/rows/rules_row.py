@@ -49,7 +49,7 @@ class StoredRules:
     """The row as it is in one place; `rules` is empty where there is none.
 
     While a switch is under way, `switching` names both strategies. `written_in` is the `TableId` of the table in which
-    the row was written, and `read_in` that of the one where it was found; empty where nobody knows.
+    the row was written, and `read_in` the one of the table where it was found; empty where nobody knows.
     """
 
     place: Place

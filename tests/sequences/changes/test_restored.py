@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
-from sequences.exceptions import RulesChanged, SequenceUnsound, TableRestored
+from sequences.exceptions import RulesChanged, SequenceUnsound, TableMissing, TableRestored
 from sequences.ops.doctor import findings_of, read_facts
 from sequences.registry import strategies
 from sequences.rows.rules import RESTORED
@@ -78,6 +78,19 @@ class TestRefused:
         again()
         with pytest.raises(TableRestored):
             put()
+
+    def test_while_a_process_runs(self, become: Become, endpoint: str, tables: str, strategy: str) -> None:
+        """A process that finds its tables missing looks at those that come in their place."""
+        become(strategy)
+        put()
+        saved = save(endpoint)
+        for name in saved:
+            dynamodb.call("delete_table", {"TableName": f"{tables}{name}"})
+        with pytest.raises(TableMissing):
+            put("b")
+        restore(saved, endpoint, tables)
+        with pytest.raises(TableRestored):
+            put("b")
 
     def test_a_part_is_not_enough(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
         """Neither one scope, nor those with a prefix, nor a rehearsal let the others go on."""
