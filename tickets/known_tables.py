@@ -25,12 +25,13 @@ def require_known() -> None:
     except DatabaseError:  # away, or without the table yet
         return
     now = table_identities()
-    if others := [name for name in known if now.get(name, known[name]) != known[name]]:
-        told = "; ".join(f"{name} was {known[name]} and is {now[name] or 'missing'}" for name in sorted(others))
+    if others := sorted(name for name in known if now.get(name, known[name]) != known[name]):
+        first = others[0]
         raise OtherTables(
-            f"The accounts in this SQL database belong to other tables: {told}. If TABLE_PREFIX, the Region or the "
-            "account is mistyped, mend it. If tables were restored, go by docs/restore.md. To go on with these tables, "
-            "run `python -m project.commands.prepare --accept-tables`."
+            f"The accounts in this SQL database belong to other tables than {', '.join(others)}: {first} was "
+            f"{known[first]} and is {now[first] or 'missing'}. If TABLE_PREFIX, the Region or the account is mistyped, "
+            "mend it. If tables were restored, go by docs/restore.md. To go on with these tables, run "
+            "`python -m project.commands.prepare --accept-tables`."
         )
 
 

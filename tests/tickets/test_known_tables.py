@@ -14,6 +14,7 @@ import project.worker
 from project import environment
 from project.commands.prepare import ACCEPT_TABLES, prepare_tables
 from sequences import dynamodb
+from sequences.dynamodb.lives import Copies, TableLife
 from sequences.exceptions import NotWritten, TableRestored
 from sequences.registry import strategies
 from tests.restoring import restore, save
@@ -55,7 +56,7 @@ class TestPrepare:
     def test_a_mistyped_prefix(self, settings: Settings, endpoint: str) -> None:
         """It is refused before any table is made, and the message names the tables that are missed."""
         mistype(settings)
-        with pytest.raises(OtherTables, match=r"tickets was \S+tickets\|\S+ and is missing.*--accept-tables"):
+        with pytest.raises(OtherTables, match=r"sales, .*: sales was \S+sales\|\S+ and is missing.*--accept-tables"):
             prepare()
         assert save(endpoint) == {}
 
@@ -82,7 +83,7 @@ class TestPrepare:
         restore({"sequences": save(endpoint)["sequences"]}, endpoint, settings.TABLE_PREFIX)
         strategies.forget()
         dynamodb.forget_lives()
-        with pytest.raises(OtherTables, match="sequences was"):
+        with pytest.raises(OtherTables, match="than sequences: sequences was"):
             require_known()
 
     def test_a_sequence_less(self, settings: Settings) -> None:
@@ -97,6 +98,12 @@ class TestPrepare:
             patch.setattr(dynamodb, "call", mock.Mock(side_effect=NotWritten("slow")))
             require_known()
         monkeypatch.setattr(KnownTable.objects, "values_list", mock.Mock(side_effect=OperationalError("away")))
+        require_known()
+
+    def test_a_global_table(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each Region has a copy with an ARN of its own: nothing is compared, wherever a worker starts."""
+        life = TableLife("place", "another ARN", 0, Copies(("eu-central-1", "us-east-1")))
+        monkeypatch.setattr(dynamodb, "life_of", lambda *_, **__: life)
         require_known()
 
     def test_development(self, settings: Settings) -> None:

@@ -9,9 +9,10 @@ from uuid import uuid4
 import pytest
 from pytest_django import Settings
 
-from sequences import dynamodb, put_next
+from sequences import dynamodb, get_last_value, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
 from sequences.exceptions import RulesChanged, SequenceUnsound, TableMissing, TableRestored
+from sequences.ops.audit import audit
 from sequences.ops.doctor import findings_of, read_facts
 from sequences.registry import strategies
 from sequences.rows.rules import RESTORED
@@ -91,6 +92,16 @@ class TestRefused:
         restore(saved, endpoint, tables)
         with pytest.raises(TableRestored):
             put("b")
+
+    def test_reads_go_on(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
+        """What was stored is read, listed and audited before anything is recovered."""
+        become(strategy)
+        put()
+        elsewhere()
+        last = get_last_value("orders", scope="a")
+        assert last is not None
+        assert [one.last_value for one in strategies["orders"].scopes.page(None, 10)[0]] == [last]
+        assert audit(strategies["orders"], "a").carried == 1
 
     def test_a_part_is_not_enough(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
         """Neither one scope, nor those with a prefix, nor a rehearsal let the others go on."""
