@@ -71,9 +71,9 @@ class StoredRules:
         return bool(self.written_in and self.read_in) and self.written_in != self.read_in
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the row is there, and tells its table if anybody knows that."""
-        return bool(self.rules and (self.written_in or not self.read_in))
+    def lacks_table(self) -> bool:
+        """Whether the row is there, and does not say in which table, as earlier versions stored it."""
+        return bool(self.rules and self.read_in and not self.written_in)
 
     def differences(self, now: Told) -> list[Difference]:
         """How the present rules differ from the row."""
@@ -173,9 +173,9 @@ class RulesRow:
         careful = [one for row in rows for one in row.differences(now) if one.verdict is Verdict.CAREFUL]
         if careful:
             self._tell("a setting has changed, which `manage.py sequences adopt` accepts", careful[0])
-            return
+            now = {}  # the rules that are stored stay
         for row in rows:
-            if not row.is_whole or row.differences(now):
+            if row.lacks_table or (now and (not row.rules or row.differences(now))):
                 self._store(row, now, send)
 
     def _refuse(self, found: Sequence[Difference]) -> None:

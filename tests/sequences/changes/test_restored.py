@@ -18,7 +18,7 @@ from sequences.registry import strategies
 from sequences.rows.rules import RESTORED
 from sequences.start import require_sound
 from tests.restoring import restore, save
-from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become, warned
+from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become
 
 __all__ = ["become"]
 
@@ -173,19 +173,20 @@ def test_the_doctor(become: Become, elsewhere: Callable[[], None]) -> None:
     assert "recover orders --all-scopes" in found.remedy
 
 
-def test_rows_of_before(become: Become, elsewhere: Callable[[], None], caplog: pytest.LogCaptureFixture) -> None:
-    """A row that does not tell its table gets that from the next process, without a word, and is heeded from then."""
+@pytest.mark.parametrize("changes", [{}, {"FORMAT": "{scope}-{value}"}])
+def test_rows_of_before(become: Become, elsewhere: Callable[[], None], changes: dict[str, Any]) -> None:
+    """A row that does not tell its table gets that from the next process, also beside a change that waits for adopt."""
     strategy = become(HIGHEST)
     put()
     for row in strategy.rules.read(dynamodb.call):
         gone = {"UpdateExpression": "REMOVE table_id", "TableName": row.place.schema.table, "Key": row.place.key}
         dynamodb.call("update_item", gone)
-    become(HIGHEST)
+    become(HIGHEST, **changes)
     put()
+    assert [one.key for one in changed_settings("orders")] == [*changes]
     elsewhere()
     with pytest.raises(TableRestored):
         put()
-    assert warned(caplog) == []
 
 
 def test_a_global_table(tables: str) -> None:
