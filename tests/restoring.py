@@ -1,5 +1,6 @@
 """Restores tables as DynamoDB does: into new tables under other names, without expiry."""
 
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,8 +17,9 @@ def save(endpoint: str) -> Saved:
     """All that is in the tables at this moment."""
     engine = HTTPConnection(urlsplit(endpoint).netloc)
     prefix: str = settings.TABLE_PREFIX
-    names = [name for name in ask(engine, "ListTables", {})["TableNames"] if name.startswith(prefix)]
-    return {name.removeprefix(prefix): (_keys(engine, name), _rows(engine, name)) for name in names}
+    names = [name for page in _pages(engine, "ListTables", "TableName") for name in page["TableNames"]]
+    own = [name for name in names if name.startswith(prefix)]
+    return {name.removeprefix(prefix): (_keys(engine, name), _rows(engine, name)) for name in own}
 
 
 def restore(saved: Saved, endpoint: str, prefix: str) -> None:
@@ -38,11 +40,15 @@ def _keys(engine: HTTPConnection, table: str) -> dict[str, Any]:
 
 
 def _rows(engine: HTTPConnection, table: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    request: dict[str, Any] = {"TableName": table, "ConsistentRead": True}
+    pages = _pages(engine, "Scan", "Key", TableName=table, ConsistentRead=True)
+    return [row for page in pages for row in page["Items"]]
+
+
+def _pages(engine: HTTPConnection, operation: str, key: str, **request: Any) -> Iterator[dict[str, Any]]:
+    """The answers to one request, page by page; `key` is what the names of the cursors end with."""
     while True:
-        page = ask(engine, "Scan", request)
-        rows += page["Items"]
-        if "LastEvaluatedKey" not in page:
-            return rows
-        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+        page = ask(engine, operation, request)
+        yield page
+        if f"LastEvaluated{key}" not in page:
+            return
+        request[f"ExclusiveStart{key}"] = page[f"LastEvaluated{key}"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
@@ -97,8 +97,8 @@ class StoredRules:
 class RulesRow:
     """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed.
 
-    `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `counters`
-    is the table in which the sequence counts. `now` gives the present rules.
+    `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `now`
+    gives the present rules. `numbering` are the tables on which numbers depend; none where Regions share the row.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class RulesRow:
         alias: str,
         items: KeySchema,
         history: History,
-        counters: str,
+        numbering: Collection[str],
         now: Callable[[], Told],
         clock: Callable[[], float],
     ) -> None:
@@ -115,7 +115,7 @@ class RulesRow:
         self._alias = alias
         self._items = items
         self._history = history
-        self._numbering = {items.table, counters}
+        self._numbering = numbering
         self._clock = clock
         self._looked_until = -inf
         self._has_told = self._in_part = False

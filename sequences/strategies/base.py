@@ -161,7 +161,7 @@ class Strategy(ABC):
             config.alias,
             self.schema if self.schema.partition_type == "S" else marks,
             self.history,
-            counters,
+            () if config.stripe else {self.schema.table, marks.table, counters},
             lambda: rules_of(
                 type(self), config, self.layout, marks, self.history, self.counter.table if self.counter else ""
             ),
