@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -232,11 +233,16 @@ class RulesRow:
         return rows
 
     def _found(self, place: Place, row: Mapping[str, Any], send: Send) -> StoredRules:
-        """The row, with the `TableId` of its table if numbers depend on that. A process asks for it once."""
-        table, client, table_id = place.schema.table, place.schema.client, ""
-        if table in self._numbering:
+        """The row, with the `TableId` of its table if numbers depend on that.
+
+        A process asks for it once, and again where the row has another one: the table may be made anew meanwhile.
+        """
+        table_id, ask = "", partial(dynamodb.life_of, place.schema.table, send=send, alias=place.schema.client)
+        if place.schema.table in self._numbering:
             with suppress(SequenceError):
-                table_id = dynamodb.life_of(table, send=send, alias=client).table_id
+                table_id = ask().table_id
+                if table_id != row.get("table_id", ""):
+                    table_id = ask(anew=True).table_id
         return StoredRules.of(place, table_id, row)
 
     @property

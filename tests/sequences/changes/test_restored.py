@@ -103,6 +103,17 @@ class TestRefused:
         assert [one.last_value for one in strategies["orders"].scopes.page(None, 10)[0]] == [last]
         assert audit(strategies["orders"], "a").carried == 1
 
+    def test_a_table_made_anew(self, become: Become, endpoint: str, tables: str, strategy: str) -> None:
+        """It is not taken for a restored one by processes that still know the former table, nor by others."""
+        become(strategy)
+        put()
+        restore({name: (keys, []) for name, (keys, _) in save(endpoint).items()}, endpoint, tables)
+        strategies.forget()
+        put("b")
+        strategies.forget()
+        dynamodb.forget_lives()
+        put("b")
+
     def test_a_part_is_not_enough(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
         """Neither one scope, nor those with a prefix, nor a rehearsal let the others go on."""
         become(strategy)
