@@ -241,7 +241,7 @@ class RulesRow:
         if place.schema.table in self._numbering:
             with suppress(SequenceError):
                 table_id = ask().table_id
-                if table_id != row.get("table_id", ""):
+                if table_id not in ("", row.get("table_id")):
                     table_id = ask(anew=True).table_id
         return StoredRules.of(place, table_id, row)
 
