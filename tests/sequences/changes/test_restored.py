@@ -14,7 +14,7 @@ from sequences.changes import EveryScope, adopt, changed_settings, freeze, recov
 from sequences.exceptions import RulesChanged, SequenceUnsound, TableMissing, TableRestored
 from sequences.ops.audit import audit
 from sequences.ops.doctor import findings_of, read_facts
-from sequences.registry import strategies
+from sequences.registry import made_of, strategies
 from sequences.rows.rules import RESTORED
 from sequences.start import require_sound
 from tests.restoring import restore, save
@@ -104,12 +104,11 @@ class TestRefused:
         assert audit(strategies["orders"], "a").carried == 1
 
     def test_a_table_made_anew(self, become: Become, endpoint: str, tables: str, strategy: str) -> None:
-        """It is not taken for a restored one by processes that still know the former table, nor by others."""
+        """A process that still knows the former table does not store its id, by which others would be refused."""
         become(strategy)
         put()
         restore({name: (keys, []) for name, (keys, _) in save(endpoint).items()}, endpoint, tables)
-        strategies.forget()
-        put("b")
+        made_of("orders", {"STRATEGY": strategy}).lives.bind(dynamodb.call)
         strategies.forget()
         dynamodb.forget_lives()
         put("b")
