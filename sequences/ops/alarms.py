@@ -42,6 +42,7 @@ FILTERS: Mapping[str, str] = {
         exceptions.SequenceUnsound,
         exceptions.StorageRefused,
         exceptions.TableMissing,
+        exceptions.TableRestored,
     ),
     "UsedUp": _errors(exceptions.SequenceExhausted),
     "NearlyUsedUp": '{ $.event = "nearly_used_up" }',
