@@ -15,8 +15,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -126,9 +125,9 @@ class RulesRow:
         """Raise RulesChanged if the rows are written by rules that do not go together with the present ones.
 
         Raise TableRestored if they came from another table.
-        Costs one request in a process, and once in the life of the sequence two writes, which store the row. What
-        cannot be read or stored makes no write fail: it is logged once, and tried again a minute later if that may
-        help.
+        Costs one request in a process, and once in the life of the sequence two writes, which store the row, and a
+        `DescribeTable` for each table. What cannot be read or stored makes no write fail: it is logged once, and tried
+        again a minute later if that may help.
         """
         if anew and not self._in_part:  # a missing table alone may look like another life of the tables
             self._looked_until = -inf
@@ -197,6 +196,8 @@ class RulesRow:
 
     def _store(self, row: StoredRules, now: Told, send: Send) -> None:
         """Store the row. If another process was faster, compare with what that one has stored."""
+        if not row.written_in:  # a wrong table would stop every process that reads the row later
+            row = replace(row, read_in=self._table_id(row.place, send, anew=True))
         action = row.write({**row.rules, **now}, new_token(), row.switching)
         try:
             send("put_item" if "Item" in action else "update_item", action)
@@ -233,17 +234,16 @@ class RulesRow:
         return rows
 
     def _found(self, place: Place, row: Mapping[str, Any], send: Send) -> StoredRules:
-        """The row, with the `TableId` of its table if numbers depend on that.
+        """The row. Before its table is taken for another one, that is asked anew: it may be made anew meanwhile."""
+        found = StoredRules.of(place, self._table_id(place, send), row)
+        return replace(found, read_in=self._table_id(place, send, anew=True)) if found.is_restored else found
 
-        A process asks for it once, and again where the row has another one: the table may be made anew meanwhile.
-        """
-        table_id, ask = "", partial(dynamodb.life_of, place.schema.table, send=send, alias=place.schema.client)
+    def _table_id(self, place: Place, send: Send, *, anew: bool = False) -> str:
+        """The `TableId` of a table, if numbers depend on it and it can be asked. A process asks once, or `anew`."""
         if place.schema.table in self._numbering:
             with suppress(SequenceError):
-                table_id = ask().table_id
-                if table_id not in ("", row.get("table_id")):
-                    table_id = ask(anew=True).table_id
-        return StoredRules.of(place, table_id, row)
+                return dynamodb.life_of(place.schema.table, anew=anew, send=send, alias=place.schema.client).table_id
+        return ""
 
     @property
     def places(self) -> list[Place]:

@@ -489,7 +489,7 @@ class TestBounds:
             return retries.read(operation, request, **options)
 
         monkeypatch.setattr(reading, "read", throttled)
-        monkeypatch.setattr(Deadline, "pause", lambda _: pauses.append(None))
+        monkeypatch.setattr(Deadline, "pause", lambda *_: pauses.append(None))
         assert audited("sorted").unexplained == 0
         assert len(pauses) == 3
 

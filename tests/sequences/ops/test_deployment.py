@@ -243,6 +243,7 @@ COUNTED: Mapping[type[SequenceError], str | None] = {
             exceptions.SequenceUnsound,
             exceptions.StorageRefused,
             exceptions.TableMissing,
+            exceptions.TableRestored,
         ),
         "Refused",
     ),

@@ -216,6 +216,7 @@ class TestRefusal:
     @pytest.mark.parametrize("name", SEQUENCES)
     def test_what_the_hot_path_costs(self, name: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first write of a process describes each table once; no other one asks anything more."""
+        put_next(name, {}, scope=f"{scope}-before")  # the first write of all stores the rules, and asks once more
         strategies.reset()
         with tapped_unasked() as wire:
             put_next(name, {}, scope=scope)
@@ -244,6 +245,8 @@ class TestRefusal:
 
     def test_a_repaired_table_needs_no_restart(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A refusal asks the table again after a minute, and not before: then the writes go on."""
+        put_next("sort-key", {}, scope=f"{scope}-before")  # which stores the rules
+        strategies.reset()
         about: dict[str, Any] = {**EVENTUAL}
         now = [1000.0]
         monkeypatch.setattr("sequences.dynamodb.tables.time.monotonic", lambda: now[0])
