@@ -29,10 +29,11 @@ from .layout import Send
 from .rules import RESTORED, Difference, Told, class_name, differences
 from .soundness import Verdict
 
-__all__ = ["Place", "RulesRow", "StoredRules"]
+__all__ = ["RULES_KEY", "Place", "RulesRow", "StoredRules"]
 
 logger = logging.getLogger(__name__)
 
+RULES_KEY = "#rules#"  # before the name of the sequence
 ASK_AGAIN_SECONDS = 60.0
 WAIT_SECONDS = 1.0  # for another thread that looks
 
@@ -248,7 +249,7 @@ class RulesRow:
     @property
     def places(self) -> list[Place]:
         """Beside the items, and beside the history."""
-        name = f"#rules#{self._alias}"
+        name = f"{RULES_KEY}{self._alias}"
         beside_items = Place(self._items, self._items.key(name, 0))
         if not self._history.is_apart:
             return [beside_items]

@@ -13,6 +13,7 @@ from .. import dynamodb
 from ..exceptions import InvalidSequence, StorageRefused, TableMissing
 from ..ops.tables import create_tables, schemas_of
 from ..registry import configured, strategies
+from ..rows.rules_row import RULES_KEY
 from . import moto_server
 
 __all__ = ["Rows", "sequence_tables", "stored_rows", "tables_of_later_settings"]
@@ -99,6 +100,11 @@ def _fill(on_moto: dict[str, Any]) -> None:
 
 
 def stored_rows(tables: Sequence[str]) -> Rows:
-    """All items of these tables."""
+    """All items of these tables, but for the rows of rules: those may not come to another table."""
     pages = dynamodb.shared_client().get_paginator("scan")
-    return {table: [item for page in pages.paginate(TableName=table) for item in page["Items"]] for table in tables}
+    found = {table: [item for page in pages.paginate(TableName=table) for item in page["Items"]] for table in tables}
+    return {table: [item for item in items if not _is_of_rules(item)] for table, items in found.items()}
+
+
+def _is_of_rules(item: Mapping[str, Any]) -> bool:
+    return any(str(value.get("S")).startswith(RULES_KEY) for value in item.values())

@@ -306,6 +306,13 @@ class TestMemoryOfTheClass(SequenceTablesMixin, TestCase):
     test_two = test_one
 
 
+@pytest.mark.needs_engine
+class TestMemoryOnTheEngine(TestMemoryOfTheClass):
+    """The same with tables that are made anew for each test."""
+
+    sequence_engine = "embedded"
+
+
 @override_settings(SEQUENCES=COUNTING)
 class TestSettingsOfTheClass(SequenceTablesMixin, SimpleTestCase):
     def test_one(self) -> None:

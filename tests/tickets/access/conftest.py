@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 from sequences import dynamodb
 from sequences.storage import table_name
 from sequences.testing.embedded import Engine
+from sequences.testing.tables import stored_rows
 from tests.sequences.support import tables_of
 from tickets import project_services, services
 from tickets.access import members
@@ -81,9 +82,8 @@ def stored(tables: str, engine: Engine, _made: Made) -> Callable[[Callable[[], P
 
 
 def rows_of(*tables: str) -> Rows:
-    """All rows of some tables, with attribute values, but for those of rules, which may not come to another table."""
-    scans = {table: dynamodb.call("scan", {"TableName": table_name(table)})["Items"] for table in tables}
-    return {table: [row for row in rows if "rules" not in row] for table, rows in scans.items()}
+    """What other tables may have of some tables' rows, with attribute values."""
+    return {table: list(stored_rows([table_name(table)])[table_name(table)]) for table in tables}
 
 
 @pytest.fixture
