@@ -20,9 +20,11 @@ def is_fault(record: logging.LogRecord) -> bool:
 
     Each answer has a line in the access log, and each known error one with its reason.
     """
+    if not record.exc_info:
+        return False
     from tickets.problems import KNOWN  # the settings must be complete before
 
-    return bool(record.exc_info and not isinstance(record.exc_info[1], KNOWN))
+    return not isinstance(record.exc_info[1], KNOWN)
 
 
 def formatter_of_others() -> logging.Formatter | None:

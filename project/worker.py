@@ -21,6 +21,8 @@ import sys
 import threading
 import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -45,6 +47,7 @@ EXIT_SECONDS = 2  # what a process needs to end when its last request is answere
 CLOSE_SECONDS = 2.0  # for so long, what a client still sends is read and dropped: a reset would hide the answer
 IDLE_SECONDS = 2.0  # for so long a worker that stops awaits requests that may be on their way
 LARGEST_HEAD = 64 * 1024
+SQL_SECONDS = 5.0
 MOST_CONNECTIONS = 1_000
 
 
@@ -200,7 +203,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Begin to stop."""
         health.STOPPING.set()
-        later = threading.Timer(environment.count("STOP_DELAY"), self._leave)
+        later = threading.Timer(environment.stop_delay(), self._leave)
         later.daemon = True
         later.start()
 
@@ -238,7 +241,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     def _finish(self) -> None:
         """Answer what is under way, and close connections that stay idle."""
         began = time.monotonic()
-        seconds = max(1, self.cfg.graceful_timeout - environment.count("STOP_DELAY") - EXIT_SECONDS)
+        seconds = max(1, self.cfg.graceful_timeout - environment.stop_delay() - EXIT_SECONDS)
         while self._server.active_channels and time.monotonic() < began + seconds:
             self._turn()
             if time.monotonic() > began + IDLE_SECONDS:
@@ -247,13 +250,24 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
 
 
 def require_own_tables() -> None:
-    """Raise ImproperlyConfigured if the accounts belong to other tables. It leaves no connection behind."""
+    """Raise ImproperlyConfigured if the accounts belong to other tables.
+
+    An SQL database that hangs keeps no process from starting: nobody waits longer than SQL_SECONDS.
+    """
+    executor = ThreadPoolExecutor(1, thread_name_prefix="own-tables")
+    asked = executor.submit(_ask_for_own_tables)
+    executor.shutdown(wait=False)
+    with suppress(TimeoutError):
+        asked.result(SQL_SECONDS)
+
+
+def _ask_for_own_tables() -> None:
     from tickets.known_tables import require_known
 
     try:
         require_known()
     finally:
-        connections.close_all()
+        connections.close_all()  # it leaves none behind
 
 
 def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGIServer:

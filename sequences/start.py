@@ -56,7 +56,7 @@ def _identity(schema: KeySchema, deadline: Deadline) -> str | None:
         return ""
     except SequenceError:
         return None
-    return None if life.copies is None or life.copies.is_global else life.identity
+    return life.identity if life.table_id else None
 
 
 def _usable() -> Iterator[tuple[Strategy, Deadline]]:

@@ -1,8 +1,8 @@
 """Whether a process lives, whether it takes requests, and whether its stores answer; without signing in.
 
-`/healthz` says that the process answers, for who starts it anew. `/readyz` says whether it takes requests, for load
-balancers: 503 in a process that is asked to stop. Both ask no store, since a store that is away is away for all
-processes: none may be killed or left out for it. `/storez` is for people and monitors: 503 if DynamoDB or the SQL
+`/healthz` says that the process answers, for the program that starts it anew. `/readyz` says whether it takes requests,
+for load balancers: 503 in a process that is asked to stop. Both ask no store, since a store that is away is away for
+all processes: none may be killed or left out for it. `/storez` is for people and monitors: 503 if DynamoDB or the SQL
 database does not answer within a second.
 
 The middleware stands first, so that neither the host's name, nor HTTPS, nor a throttle, nor the log of requests is

@@ -5,7 +5,7 @@ account. It cannot notice rows that are put back into the same table, nor anythi
 """
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError
+from django.db import Error
 
 from sequences.start import table_identities
 from tickets.models import KnownTable
@@ -22,7 +22,7 @@ def require_known() -> None:
     """
     try:
         known = dict(KnownTable.objects.values_list("name", "identity"))
-    except DatabaseError:  # away, or without the table yet
+    except Error:  # away, or without the table yet
         return
     now = table_identities()
     if others := sorted(name for name in known if now.get(name, known[name]) != known[name]):

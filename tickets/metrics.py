@@ -62,7 +62,7 @@ def route_of(request: HttpRequest) -> str:
 
 
 def exposed(request: HttpRequest) -> HttpResponse:
-    """What all processes of this site have measured, for who has the token."""
+    """What all processes of this site have measured, for a program that has the token."""
     if request.method != "GET":
         return HttpResponse(status=405, headers={"Allow": "GET"})
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {settings.METRICS_TOKEN}"):

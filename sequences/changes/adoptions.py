@@ -51,6 +51,7 @@ def adopt(
     period: str | None = None,
     by: str,
     reason: str,
+    copied: bool = False,
     dry_run: bool = False,
 ) -> list[Change]:
     """Take a sequence from the settings by which its rows are written to the present ones; no number comes twice.
@@ -58,6 +59,8 @@ def adopt(
     Every scope goes on above its last value, and its line in the history explains numbers of before that no item
     carries where the present settings look. Items and markers stay where they are. If it fails midway, repeat it: what
     is done stays as it is, and the present settings are refused until all is done. Empty if nothing has changed.
+    Where nothing but a table is another one, because it was restored or copied, `copied` says that its numbers meet
+    nobody, as in a copy for tests: it goes on where it is.
     Raises OperationNotSupported for a sequence that cannot list its scopes (name them all), whose former settings
     cannot be used any more, or that is in a switch; and SequenceFrozen for a scope that is frozen.
     """
@@ -71,11 +74,18 @@ def adopt(
         return []
     if row.switching:
         raise OperationNotSupported(f"{present.alias!r} is in a switch: finish that with its former settings.")
+    here = all(one.key == RESTORED for one in found)
+    if here and not copied:
+        raise OperationNotSupported(
+            f"A table of {present.alias!r} was restored or copied, and its settings are the same. Run `manage.py "
+            f"sequences recover {present.alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy "
+            "for tests, add --copied to this (copied=True)."
+        )
     former = _former(present, row.rules)
     scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
     request = ChangeRequest("adopt", by, reason, dry_run)
     taken = [_taken_over(former, present, each, request) for each in scopes]
-    return [*taken, _stored(present, request, here=all(one.key == RESTORED for one in found))]
+    return [*taken, _stored(present, request, here=here)]
 
 
 def _former(present: Strategy, rules: Told) -> Strategy:

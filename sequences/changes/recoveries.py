@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
+from ..exceptions import SequenceError
 from ..registry import strategies
 from ..rows.reading import pages
 from ..strategies import Strategy
@@ -57,7 +58,11 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
     made = apply_to_each(sequence, scope, period, request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
-        strategies[sequence].rules.restored(strategies[sequence].deadline().send)
+        try:
+            strategies[sequence].rules.restored(strategies[sequence].deadline())
+        except SequenceError as error:
+            error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
+            raise
     return made
 
 

@@ -110,7 +110,7 @@ class Deadline:
 
     @property
     def in_silence(self) -> bool:
-        """Whether DynamoDB has not answered anybody for too long: who has not begun need not begin."""
+        """Whether DynamoDB has not answered anybody for too long: a call that has not begun need not begin."""
         return dynamodb.is_silent(self.client)
 
     def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,18 +35,17 @@ logger = logging.getLogger(__name__)
 class Silence:
     """What this process has heard from DynamoDB. Each step is atomic, as signal handlers send requests, too."""
 
-    __slots__ = ("_ask_at", "_heard_at", "_refused", "_since")
+    __slots__ = ("_ask_at", "_heard_at", "_missed_at", "_refused", "_since")
 
     def __init__(self) -> None:
         self._since = math.inf
-        self._heard_at = self._ask_at = -math.inf
+        self._heard_at = self._missed_at = self._ask_at = -math.inf
         self._refused = False
 
     @property
     def seconds(self) -> float:
-        """For so long DynamoDB has answered nothing; below 0 if it answers, as far as is known."""
-        now = time.monotonic()
-        return now - self._since if now < self._ask_at + STALE_SECONDS else -math.inf
+        """For so long DynamoDB has answered nothing to those who asked; below 0 if it answers, as far as is known."""
+        return self._missed_at - self._since if time.monotonic() < self._ask_at + STALE_SECONDS else -math.inf
 
     def refuse(self) -> None:
         """Raise NotWritten, unless it is time to ask whether DynamoDB answers again. The log has the first refusal."""
@@ -81,7 +80,8 @@ class Silence:
     def _miss(self, began: float) -> None:
         if self._heard_at < began:
             self._since = min(self._since, began) if self.seconds > 0 else began
-            self._ask_at = time.monotonic() + ASK_SECONDS
+            self._missed_at = time.monotonic()
+            self._ask_at = self._missed_at + ASK_SECONDS
 
     def _hear(self) -> None:
         self._heard_at, self._since = time.monotonic(), math.inf

@@ -259,7 +259,11 @@ def _changed(options: Options) -> list[str]:
 
 def _adopt(options: Options) -> list[Change]:
     named = EVERY_SCOPE if options["scope"] is None else [named_scope(each) for each in options["scope"]]
-    return changes.adopt(options["alias"], scope=named, **_signed(options))
+    return changes.adopt(options["alias"], scope=named, copied=options["copied"], **_signed(options))
+
+
+def _add_adopt(parser: ArgumentParser) -> None:
+    parser.add_argument("--copied", action="store_true", help="its table is a copy, whose numbers meet nobody")
 
 
 def _add_history(parser: ArgumentParser) -> None:
@@ -283,6 +287,7 @@ CHANGES: Mapping[str, Subcommand] = {
     "adopt": Subcommand(
         "go on by the present settings where rows are written by others",
         _adopt,
+        _add_adopt,
         every_scope=True,
         many_scopes=True,
         notes=_changed,

@@ -16,11 +16,12 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
 from .. import dynamodb
-from ..commit.retries import new_token
+from ..commit.retries import Deadline, new_token, read, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, TableRestored, WriteCancelled
@@ -119,6 +120,7 @@ class RulesRow:
         self._numbering = numbering
         self._clock = clock
         self._looked_until = -inf
+        self._known: Sequence[Difference] = ()
         self._has_told = self._in_part = False
         self._lock = threading.RLock()  # a signal handler may look while its thread does
 
@@ -134,12 +136,14 @@ class RulesRow:
             self._looked_until = -inf
         if self._clock() < self._looked_until or not self.enforced:
             return
-        if self._lock.acquire(timeout=WAIT_SECONDS):
-            try:
-                if self._clock() >= self._looked_until:
-                    self._look(send)
-            finally:
-                self._lock.release()
+        if not self._lock.acquire(timeout=WAIT_SECONDS):
+            self._refuse(self._known)  # by the threads before, each of which looks
+            return
+        try:
+            if self._clock() >= self._looked_until:
+                self._look(send)
+        finally:
+            self._lock.release()
 
     @contextmanager
     def besides(self, key: str, send: Send) -> Iterator[None]:
@@ -170,9 +174,9 @@ class RulesRow:
 
     def _judge(self, send: Send) -> None:
         now, rows = self.now(), self.read(send)
-        self._refuse([one for row in rows for one in row.differences(now)])
-        careful = [one for row in rows for one in row.differences(now) if one.verdict is Verdict.CAREFUL]
-        if careful:
+        self._known = [one for row in rows for one in row.differences(now)]
+        self._refuse(self._known)
+        if careful := [one for one in self._known if one.verdict is Verdict.CAREFUL]:
             self._tell("a setting has changed, which `manage.py sequences adopt` accepts", careful[0])
             now = {}  # the rules that are stored stay
         for row in rows:
@@ -257,15 +261,17 @@ class RulesRow:
         apart = beside_items.schema.table != beside_history.schema.table
         return [beside_items, beside_history] if apart else [beside_history]
 
-    def restored(self, send: Send) -> None:
+    def restored(self, deadline: Deadline) -> None:
         """Take the tables as they are from now on: each scope is past what was given before they were restored.
 
-        One request, and one write for each table that was restored.
+        One request, and one write for each table that was restored. Raises a StorageError.
         """
-        for row in self.read(send):
+        for row in self.read(partial(read, deadline=deadline)):
             if row.is_restored:
+                token = new_token()
                 with suppress(WriteCancelled):  # another process has done it
-                    send("update_item", row.write(row.rules, new_token(), row.switching, here=True))
+                    action = row.write(row.rules, token, row.switching, here=True)
+                    write_once("update_item", action, token=token, deadline=deadline)
 
     def changed(self, send: Send) -> tuple[list[Difference], StoredRules | None]:
         """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -11,12 +12,13 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
-from sequences.exceptions import RulesChanged, SequenceUnsound, TableMissing, TableRestored
+from sequences.exceptions import OperationNotSupported, RulesChanged, SequenceUnsound, TableMissing, TableRestored
 from sequences.ops.audit import audit
 from sequences.ops.doctor import findings_of, read_facts
 from sequences.registry import made_of, strategies
 from sequences.rows.rules import RESTORED
 from sequences.start import require_sound
+from sequences.testing.callers import at_once
 from tests.restoring import restore, save
 from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become
 
@@ -52,6 +54,24 @@ def again(tables: str, endpoint: str) -> Callable[[], None]:
         dynamodb.forget_lives()
 
     return again
+
+
+def test_by_callers_that_wait_for_the_first_look(become: Become, elsewhere: Callable[[], None]) -> None:
+    """They are refused with it: nobody goes on to write while another thread looks."""
+    become(ATOMIC)
+    put()
+    elsewhere()
+    rules = strategies["orders"].rules
+
+    def slow(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        time.sleep(0.1)
+        return dynamodb.call(operation, request)
+
+    def looks(_: int) -> None:
+        with pytest.raises(TableRestored):
+            rules.require(slow)
+
+    at_once(16, looks)
 
 
 @pytest.mark.parametrize("strategy", EVERY)
@@ -160,7 +180,9 @@ def test_adopted_as_it_is(become: Become, elsewhere: Callable[[], None]) -> None
     assert put() == 1
     elsewhere()
     assert [one.key for one in changed_settings("orders")] == [RESTORED]
-    adopt("orders", **WHO)
+    with pytest.raises(OperationNotSupported, match="recover orders"):
+        adopt("orders", **WHO)
+    adopt("orders", copied=True, **WHO)
     assert put() == 2
 
 

@@ -65,6 +65,12 @@ def house(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> House:
 
 
 class TestWhatIsHeard:
+    def test_nobody_asks(self, house: House) -> None:
+        """One request without an answer is no silence, however long nobody asks again."""
+        house.ask(NO_ANSWER, seconds=0.1)
+        house.clock.now += 9
+        assert house.silence.seconds == pytest.approx(0.1)
+
     def test_at_first(self, house: House) -> None:
         """Who has asked nothing knows of no silence."""
         assert house.silence.seconds < 0
