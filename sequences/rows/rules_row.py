@@ -137,7 +137,7 @@ class RulesRow:
         if self._clock() < self._looked_until or not self.enforced:
             return
         if not self._lock.acquire(timeout=WAIT_SECONDS):
-            self._refuse(self._known)  # by the threads before, each of which looks
+            self._refuse(self._known)  # as the last look has found
             return
         try:
             if self._clock() >= self._looked_until:
