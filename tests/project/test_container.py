@@ -39,10 +39,10 @@ def said(stage: str, word: str) -> list[str]:
 
 
 def test_its_bases_are_pinned() -> None:
-    """Each stage is another stage, or a public image by a version, never `latest`."""
+    """Each stage is another stage, or a public image by a version and a digest, which no other image can have."""
     for stage, lines in stages().items():
         base = lines[0][1].split(" AS ")[0]
-        assert base in stages() or re.fullmatch(r"[a-z]+:\d+(\.\d+)*-[a-z-]+", base), stage
+        assert base in stages() or re.fullmatch(r"[a-z]+:\d+(\.\d+)*-[a-z-]+@sha256:[0-9a-f]{64}", base), stage
 
 
 @pytest.mark.parametrize("stage", ["tickets", "engine"])
