@@ -1,11 +1,15 @@
 """The tables that belong to an SQL database: others in their place are refused by the preparation and by workers."""
 
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from types import SimpleNamespace
 from unittest import mock
 from uuid import uuid4
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 from gunicorn.workers.base import Worker
 from pytest_django import Settings
@@ -113,15 +117,52 @@ class TestPrepare:
         require_known()
 
 
+class Here:
+    """An executor whose tasks see the rows of the test: they run in its thread."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.shutdown = mock.Mock()
+
+    def submit(self, task: Callable[[], None]) -> "Future[None]":
+        done = Future[None]()
+        try:
+            task()
+            done.set_result(None)
+        except ImproperlyConfigured as error:
+            done.set_exception(error)
+        return done
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> project.worker.BufferingWorker:
+    """A worker whose site is loaded already, and whose lines are in `log.said`."""
+    monkeypatch.setattr(Worker, "load_wsgi", lambda self: None)
+    worker, said = object.__new__(project.worker.BufferingWorker), list[str]()
+    worker.log = SimpleNamespace(critical=lambda text, *values: said.append(text % values), said=said)
+    return worker
+
+
+def test_an_sql_database_that_hangs(
+    worker: project.worker.BufferingWorker, monkeypatch: pytest.MonkeyPatch, tables: str
+) -> None:
+    """A web process starts, as the accounts may be away for all of them."""
+    over = threading.Event()
+    monkeypatch.setattr(project.worker, "SQL_SECONDS", 0.01)
+    monkeypatch.setattr("tickets.known_tables.require_known", over.wait)
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", environment.PRODUCTION)
+    worker.load_wsgi()
+    over.set()
+
+
 @pytest.mark.usefixtures("_prepared")
-def test_a_web_worker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_web_worker(
+    worker: project.worker.BufferingWorker, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In production gunicorn ends with one line that says why, and leaves no connection to the SQL database behind."""
     mistype(settings)
-    said, closed = list[str](), mock.Mock()
-    monkeypatch.setattr(Worker, "load_wsgi", lambda self: None)
+    said, closed = worker.log.said, mock.Mock()
     monkeypatch.setattr(project.worker, "connections", SimpleNamespace(close_all=closed))
-    worker = object.__new__(project.worker.BufferingWorker)
-    worker.log = SimpleNamespace(critical=lambda text, *values: said.append(text % values))
+    monkeypatch.setattr(project.worker, "ThreadPoolExecutor", Here)
     worker.load_wsgi()
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", environment.PRODUCTION)
     with pytest.raises(SystemExit):
