@@ -21,7 +21,6 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -254,11 +253,8 @@ def require_own_tables() -> None:
 
     An SQL database that hangs keeps no process from starting: nobody waits longer than SQL_SECONDS.
     """
-    executor = ThreadPoolExecutor(1, thread_name_prefix="own-tables")
-    asked = executor.submit(_ask_for_own_tables)
-    executor.shutdown(wait=False)
     with suppress(TimeoutError):
-        asked.result(SQL_SECONDS)
+        health.begun(_ask_for_own_tables, "own-tables").result(SQL_SECONDS)
 
 
 def _ask_for_own_tables() -> None:

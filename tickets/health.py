@@ -44,6 +44,14 @@ def ask_sql() -> None:
         connection.close()
 
 
+def begun(ask: Callable[[], None], name: str) -> "Future[None]":
+    """What asks a store in a thread of its own, so that nobody need wait for its end."""
+    executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+    asked = executor.submit(ask)
+    executor.shutdown(wait=False)
+    return asked
+
+
 @dataclass
 class Stores:
     """What the stores answered last. Each is asked by one thread, however many requests wait."""
@@ -66,9 +74,7 @@ class Stores:
         deadline = monotonic() + SECONDS
         for name, ask in self.stores.items():
             if name not in self._asked or self._asked[name].done():
-                executor = ThreadPoolExecutor(1, thread_name_prefix=f"storez-{name}")
-                self._asked[name] = executor.submit(ask)
-                executor.shutdown(wait=False)
+                self._asked[name] = begun(ask, f"storez-{name}")
         return {name: self._reason(name, future, deadline) for name, future in self._asked.items()}
 
     def _reason(self, name: str, future: "Future[None]", deadline: float) -> str:

@@ -76,16 +76,20 @@ def adopt(
         raise OperationNotSupported(f"{present.alias!r} is in a switch: finish that with its former settings.")
     here = all(one.key == RESTORED for one in found)
     if here and not copied:
-        raise OperationNotSupported(
-            f"A table of {present.alias!r} was restored or copied, and its settings are the same. Run `manage.py "
-            f"sequences recover {present.alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy "
-            "for tests, add --copied to this (copied=True)."
-        )
+        raise _not_recovered(present.alias)
     former = _former(present, row.rules)
     scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
     request = ChangeRequest("adopt", by, reason, dry_run)
     taken = [_taken_over(former, present, each, request) for each in scopes]
     return [*taken, _stored(present, request, here=here)]
+
+
+def _not_recovered(alias: str) -> OperationNotSupported:
+    return OperationNotSupported(
+        f"A table of {alias!r} was restored or copied, and its settings are the same. Run `manage.py sequences recover "
+        f"{alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy for tests, add --copied "
+        "to this (copied=True)."
+    )
 
 
 def _former(present: Strategy, rules: Told) -> Strategy:

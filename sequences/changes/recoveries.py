@@ -58,12 +58,17 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
     made = apply_to_each(sequence, scope, period, request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
-        try:
-            strategies[sequence].rules.restored(strategies[sequence].deadline())
-        except SequenceError as error:
-            error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
-            raise
+        _take_tables(strategies[sequence], how)
     return made
+
+
+def _take_tables(strategy: Strategy, how_to_go_on: str) -> None:
+    """Let the sequence go on in restored tables."""
+    try:
+        strategy.rules.restored(strategy.deadline())
+    except SequenceError as error:
+        error.add_note(f"All scopes are recovered, but the sequence is refused still. {how_to_go_on}")
+        raise
 
 
 def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:

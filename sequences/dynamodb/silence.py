@@ -2,8 +2,8 @@
 
 A circuit breaker, which each client of a process has. Nothing asks in the background: the calls find out themselves.
 
-    a request gets no answer, and no other since it began REFUSE_AFTER s ago  -->  silent: one request each ASK_SECONDS
-    an answer, to whichever request                                          -->  all go on
+    requests get no answer for REFUSE_AFTER s, and no other does meanwhile  -->  silent: one request each ASK_SECONDS
+    an answer, to whichever request                                         -->  all go on
 
 A call whose request is not sent, or not answered, gives up then. What it says of its writes is as certain as ever.
 An answer is whatever comes from DynamoDB, also a refusal, but no failure of the engine (5xx).

@@ -22,6 +22,7 @@ from sequences.dynamodb.lives import Copies, TableLife
 from sequences.exceptions import NotWritten, TableRestored
 from sequences.registry import strategies
 from tests.restoring import restore, save
+from tickets import health
 from tickets.known_tables import OtherTables, require_known
 from tickets.models import KnownTable
 from tickets.project_services import create_project
@@ -117,20 +118,15 @@ class TestPrepare:
         require_known()
 
 
-class Here:
-    """An executor whose tasks see the rows of the test: they run in its thread."""
-
-    def __init__(self, *_: object, **__: object) -> None:
-        self.shutdown = mock.Mock()
-
-    def submit(self, task: Callable[[], None]) -> "Future[None]":
-        done = Future[None]()
-        try:
-            task()
-            done.set_result(None)
-        except ImproperlyConfigured as error:
-            done.set_exception(error)
-        return done
+def begun_here(task: Callable[[], None], name: str) -> "Future[None]":
+    """What asks in the thread of the test, and so sees its rows."""
+    done = Future[None]()
+    try:
+        task()
+        done.set_result(None)
+    except ImproperlyConfigured as error:
+        done.set_exception(error)
+    return done
 
 
 @pytest.fixture
@@ -162,7 +158,7 @@ def test_a_web_worker(
     mistype(settings)
     said, closed = worker.log.said, mock.Mock()
     monkeypatch.setattr(project.worker, "connections", SimpleNamespace(close_all=closed))
-    monkeypatch.setattr(project.worker, "ThreadPoolExecutor", Here)
+    monkeypatch.setattr(health, "begun", begun_here)
     worker.load_wsgi()
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", environment.PRODUCTION)
     with pytest.raises(SystemExit):
