@@ -29,10 +29,10 @@ from django.utils.module_loading import import_string
 from project.proof.faults.control import Proxy
 from project.proof.faults.elsewhere import SEQUENCES, put_elsewhere
 from project.proof.faults.plans import CANCELLATIONS, CHANGES, CUTS, LOSSES, REJECTIONS, Rule
-from sequences import dynamodb, put_next
+from sequences import put_next
 from sequences.capabilities import strategy_classes
 from sequences.commit.requests import Pending, PutRequest
-from sequences.commit.retries import new_token
+from sequences.commit.retries import new_token, read
 from sequences.exceptions import (
     IdempotencyMismatch,
     InvalidItem,
@@ -157,14 +157,17 @@ def connection(engine: Engine) -> Iterator[HTTPConnection]:
 @pytest.fixture
 def cases(connection: HTTPConnection, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
     """A case for each place of a call, without end. The test stops when the call has no request at the place."""
-    strategies[sequence].lives.bind(dynamodb.call)  # a process asks once: whichever test comes first would meet it
+    strategies[sequence].lives.bind(read)  # a process asks once: whichever test comes first would meet it
     scopes = (listed(sequence, f"{scope}-{n}") for n in itertools.count())
     return (Case(connection, behind_proxy, sequence, fault, each) for each in scopes)
 
 
 def listed(sequence: str, scope: str) -> str:
-    """The scope when it is listed, which happens once in its life (see `test_scope_list`)."""
-    strategies[sequence].scope_list.add(scope, dynamodb.call, Pending(PutRequest(item={})), is_new=True)
+    """The scope when it is listed, which happens once in its life (see `test_scope_list`).
+
+    It is listed patiently, as `read` is patient: an engine may take longer to answer than this client waits.
+    """
+    strategies[sequence].scope_list.add(scope, read, Pending(PutRequest(item={})), is_new=True)
     return scope
 
 
@@ -309,7 +312,7 @@ def writes(fault: str, **rule: Any) -> list[Rule]:
 def hasty(case: Case) -> Case:
     """The same case for the same strategy with a short deadline."""
     sequence = f"hasty-{case.sequence}"
-    strategies[sequence].lives.bind(dynamodb.call)
+    strategies[sequence].lives.bind(read)
     return replace(case, sequence=sequence, scope=listed(sequence, case.scope))
 
 
