@@ -218,6 +218,17 @@ def test_what_is_public_is_there() -> None:
     assert public() - {name.rpartition(".")[0] for name in surface()} == set()
 
 
+def test_a_public_name_goes_by_the_rules() -> None:
+    """Every public name is in the record. One that goes stays there, as "name deprecated=0.3.0 gone=0.4.0"."""
+    lines = (ROOT / "tests" / "public_names.txt").read_text(encoding="utf-8").splitlines()
+    record = {name: dict(mark.split("=") for mark in marks) for name, *marks in map(str.split, lines)}
+    gone = {name: marks for name, marks in record.items() if "gone" in marks}
+    assert surface() == record.keys() - gone.keys()
+    for name, marks in gone.items():
+        warned, went = (tuple(map(int, marks[mark].split("."))) for mark in ("deprecated", "gone"))
+        assert warned[:2] < went[:2], f"{name} must warn for at least one minor version"
+
+
 def test_the_sample_uses_what_is_public() -> None:
     """Of `sequences`, `tickets` imports only names that a public module exports."""
     used = {name for module in of("tickets") for name in module.imported() if name.startswith("sequences.")}
