@@ -44,7 +44,7 @@ class SignIn(APIView):
         """What the answer to a wrong password asks for."""
         return CHALLENGE
 
-    @extend_schema(request=Credentials, responses=GivenToken)
+    @extend_schema(request={"application/json": Credentials}, responses=GivenToken)  # clients take one form each
     def post(self, request: Request) -> Response:
         """Make a token for who knows the password. At most some tries a minute for an address and for a name fail."""
         user = by_password(request, **sent(request, Credentials))
