@@ -80,7 +80,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "sequences",
     "tickets",
     "tickets.accounts",
@@ -107,6 +106,7 @@ MIDDLEWARE = [
     "tickets.accounts.middleware.SignInFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "tickets.middleware.Unchanged",
     "tickets.middleware.ErrorPages",
     "tickets.middleware.InPlace",
 ]
@@ -221,8 +221,6 @@ SPECTACULAR_SETTINGS = {
         "Opening": "tickets.validators.OPENINGS.values",
         "Role": "tickets.validators.ROLES.values",
     },
-    "SWAGGER_UI_DIST": "SIDECAR",  # the page works without the internet
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
 }
 

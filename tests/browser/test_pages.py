@@ -9,8 +9,8 @@ import pytest
 from tests.browser.support import COLOURS, LOOKS, NARROW, WIDE, Look, faults, overflow, repaint, visit
 from tests.project.site import Browser, Program, Site
 
-# What is no page, Swagger's, and Django's own forms for accounts, whose widgets lack labels.
-LEFT_OUT = re.compile(r"/logout/|/static/|/api/|/export/|/admin/(auth|accounts)/\w+/.")
+# What is no page, and Django's own forms for accounts, whose widgets lack labels.
+LEFT_OUT = re.compile(r"/logout/|/static/|/api/(?!docs/)|/export/|/admin/(auth|accounts)/\w+/.")
 UNLINKED = ("/login/", "/nothing/", "/LIMIT-99/", "/orders/9999/", "/invoices/INV-1999-000001/", "/admin/nothing/")
 FIRST_VISIT = 60_000  # bytes over the wire, with everything that the page loads
 
