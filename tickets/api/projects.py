@@ -13,6 +13,7 @@ from tickets import project_services, selectors
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
 from tickets.api.pagination import Flag, PageQuery, asked, page_response
+from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
 from tickets.api.serializers import (
@@ -20,7 +21,7 @@ from tickets.api.serializers import (
     ProjectChange,
     ProjectSerializer,
 )
-from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, expected_version, tagged
+from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.types import Project
 

@@ -28,6 +28,7 @@ from tickets.access.checks import (
 )
 from tickets.api.exceptions import as_problem
 from tickets.api.pagination import Query, TicketPageQuery, TicketsQuery, asked, page_response
+from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
 from tickets.api.serializers import (
     BulkSerializer,
@@ -41,7 +42,7 @@ from tickets.api.serializers import (
     TicketSerializer,
     TicketVoiding,
 )
-from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, expected_version, tagged
+from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.exceptions import TicketsError
 from tickets.lists.export import export_tickets

@@ -6,7 +6,7 @@ decided by the condition of the write. `tickets.middleware.Unchanged` answers a 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
@@ -14,12 +14,11 @@ from zlib import crc32
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.parsers import BaseParser, JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tickets.api.renderers import JSONRenderer
-from tickets.exceptions import InvalidInput, StaleTag, StaleVersion, VersionRequired
+from tickets.exceptions import StaleTag, StaleVersion, VersionRequired
 
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -29,15 +28,6 @@ IF_MATCH = OpenApiParameter(
 )
 ANY = "*"
 NO_VERSION = 0  # of an ETag that is not ours, and so matches nothing
-
-
-class MergePatchParser(JSONParser):
-    """A change as RFC 7396 writes it: fields that are null are removed."""
-
-    media_type = "application/merge-patch+json"
-
-
-CHANGE_PARSERS: Sequence[type[BaseParser]] = [JSONParser, MergePatchParser]
 
 
 def tagged(data: Any, version: int, **options: Any) -> Response:
@@ -66,10 +56,9 @@ def expected_version(request: Request, body: Mapping[str, Any], *, required: boo
 
 
 def _version_of(sent: str) -> int | None:
+    """The version of an ETag. Of several the newest alone can be the present one, as versions only grow."""
     tags = parse_etags(sent)
     if tags == [ANY]:
         return None
-    if len(tags) > 1:
-        raise InvalidInput({"If-Match": "Send one ETag: the one of the version that you have read."})
-    found = re.fullmatch(r'(?:W/)?"([1-9][0-9]{0,14})-[0-9a-f]{8}"', sent)
-    return int(found[1]) if found else NO_VERSION
+    found = (re.fullmatch(r'(?:W/)?"([1-9][0-9]{0,14})-[0-9a-f]{8}"', tag) for tag in tags)
+    return max((int(tag[1]) for tag in found if tag), default=NO_VERSION)

@@ -151,7 +151,8 @@ def address(name: str, project: str) -> str:
 
 def need(name: str, method: str) -> Takes | Role | None:
     """What the table says that a method takes; None for a method that the address does not have."""
-    return TABLE[name].get("GET" if method == "HEAD" else method)
+    reads = ("HEAD", "OPTIONS") if name.startswith("api:") and name != "api:docs" else ("HEAD",)
+    return TABLE[name].get("GET" if method in reads else method)
 
 
 def in_project(name: str) -> bool:
