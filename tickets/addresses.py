@@ -5,12 +5,15 @@ was: browsers ask again each time, as for every answer (`tickets.headers`).
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, URLResolver, get_resolver, resolve, reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from tickets import selectors
@@ -20,6 +23,7 @@ K = TypeVar("K", ProjectKey, TicketKey)
 
 # Letters of any case, for a ticket a number with zeros before it, and perhaps no slash at the end.
 KEY = "[A-Za-z][A-Za-z0-9]{1,9}(?:-[0-9]{1,50})?"
+BEFORE_URLS = ("healthz", "metrics", "readyz", "storez")  # answered by middleware
 ANY_SPELLING = f"(?P<key>{KEY})(?P<rest>(?:/.*)?)"
 
 
@@ -28,10 +32,26 @@ ANY_SPELLING = f"(?P<key>{KEY})(?P<rest>(?:/.*)?)"
 def other_spelling(request: HttpRequest, key: str, rest: str) -> HttpResponse:
     """The way from `/abc-042` to `/ABC-42/`. The slash alone is tried before the key: `/orders` is no project."""
     spelled = f"{request.path.removesuffix(key + rest)}{written(key)}{rest}"
-    for path in (f"{request.path}/", spelled, f"{spelled}/"):
+    for path in (f"{request.path}/", *(() if written(key) in reserved_words() else (spelled, f"{spelled}/"))):
         if _is_one(path):
             return elsewhere(request, path)
     raise Http404("There is nothing at this address.")
+
+
+@cache
+def reserved_words() -> frozenset[str]:
+    """What no new project has as its key: in small letters it is the address of something else, such as /login/."""
+    words = {*_first_words(get_resolver()), settings.STATIC_URL.strip("/"), *BEFORE_URLS}
+    return frozenset(word.upper() for word in words)
+
+
+def _first_words(resolver: URLResolver) -> Iterator[str]:
+    """The words with which the addresses of the site begin."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver) and not str(pattern.pattern):
+            yield from _first_words(pattern)
+        else:
+            yield str(pattern.pattern).partition("/")[0]
 
 
 def path_of(typed: str) -> str | None:

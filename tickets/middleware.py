@@ -1,4 +1,4 @@
-"""What every request passes through: the access log, HEAD without a body, compression, error pages, words for htmx."""
+"""What every request passes through: the access log, HEAD, compression, 304, error pages, words for htmx."""
 
 import logging
 import time
@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.middleware.http import ConditionalGetMiddleware
 from django.utils.functional import LazyObject
 from django_htmx.http import HttpResponseLocation
 
@@ -72,16 +73,31 @@ def _drop_body(response: HttpResponseBase) -> None:
 
 
 class Compression(GZipMiddleware):
-    """Compresses pages, and static files that are not compressed yet. Answers of REST are short, and stay as they are.
+    """Compresses pages, answers of REST, and static files that are not compressed yet.
 
-    Django adds bytes of random number to each page, so that its length tells nothing of what is in it (BREACH).
+    Django adds bytes of random number to each answer, so that its length tells nothing of what is in it (BREACH). What
+    tells a token over REST says `no-store`, and stays as it is; so does CSV, whose last line must not wait in a buffer.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Compress what is worth it, if the client can read it."""
-        if not is_page(response) and not isinstance(response, FileResponse):
+        rest = of_rest(request, response) and "no-store" not in response.get("Cache-Control", "")
+        if not (rest or is_page(response) or isinstance(response, FileResponse)):
             return response
         return super().process_response(request, response)
+
+
+class Unchanged(ConditionalGetMiddleware):
+    """Gives what REST reads an ETag, and answers 304, without a body, to who has it already."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Look at answers of REST alone: pages are different each time."""
+        return super().process_response(request, response) if of_rest(request, response) else response
+
+
+def of_rest(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Whether it is a whole answer of REST: not a page, and not a file that is written while it is sent."""
+    return request.path.startswith("/api/") and not response.streaming and not is_page(response)
 
 
 def _known_user(request: HttpRequest) -> str:

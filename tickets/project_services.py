@@ -8,7 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from tickets import selectors, store, validators
-from tickets.exceptions import ProjectChanged, StaleVersion
+from tickets.addresses import reserved_words
+from tickets.exceptions import InvalidInput, ProjectChanged, StaleVersion
 from tickets.repeats import stored_already, token_of
 from tickets.timeline.recording import MOST_RACES
 from tickets.types import Opening, Project, Stored
@@ -31,12 +32,19 @@ def create_project(
     the project as it is now, for ever, by two reads. Raises IdempotencyMismatch if the token was used for another one.
     """
     about = validators.clean({"key": key, "name": name, "description": description, "open": open}, validators.PROJECT)
+    _require_key_for_projects(about["key"])
     token, project = token_of(by, idempotency_token), Project(**about)
     if store.insert_project(project, owner=by, created_at=timezone.now(), token=token):
         logger.info("project %s created by %s", project.key, by)
         return Stored(value=project, replayed=False)
     with stored_already():
         return Stored(value=store.find_inserted(project, token=token), replayed=True)
+
+
+def _require_key_for_projects(key: str) -> None:
+    """Raise InvalidInput for a key that is a word of the site's own addresses."""
+    if key in reserved_words():
+        raise InvalidInput({"key": f"{key} is a word of the site's own addresses. Choose another key."})
 
 
 def rename_project(key: str, *, new_key: str, by: str) -> Project:
@@ -86,6 +94,8 @@ def _try_to_change(key: str, about: Mapping[str, Any], *, by: str, version: int 
     new = replace(old, **about, version=old.version + 1)
     if new.key != old.key != key:
         raise ProjectChanged(key, old.key)
+    if new.key != old.key:
+        _require_key_for_projects(new.key)
     store.change_project(old, new, at=timezone.now(), by=by)
     if new.archived != old.archived:
         logger.info("project %s %s by %s", new.key, "archived" if new.archived else "taken out of the archive", by)

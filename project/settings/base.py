@@ -80,7 +80,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "sequences",
     "tickets",
     "tickets.accounts",
@@ -107,6 +106,7 @@ MIDDLEWARE = [
     "tickets.accounts.middleware.SignInFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "tickets.middleware.Unchanged",
     "tickets.middleware.ErrorPages",
     "tickets.middleware.InPlace",
 ]
@@ -188,7 +188,8 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["tickets.api.permissions.Door"],
     "DEFAULT_RENDERER_CLASSES": ["tickets.api.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["tickets.api.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "tickets.api.negotiation.Negotiation",
     "DEFAULT_SCHEMA_CLASS": "tickets.api.schema.Document",
     "DEFAULT_THROTTLE_CLASSES": ["tickets.accounts.api.throttling.UserThrottle"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -221,8 +222,6 @@ SPECTACULAR_SETTINGS = {
         "Opening": "tickets.validators.OPENINGS.values",
         "Role": "tickets.validators.ROLES.values",
     },
-    "SWAGGER_UI_DIST": "SIDECAR",  # the page works without the internet
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
 }
 

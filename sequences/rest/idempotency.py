@@ -12,7 +12,7 @@ LONGEST_KEY = 255
 
 
 def idempotency_key(request: HttpRequest | Request) -> str | None:
-    """The caller's name for this request: 1 to 255 printable characters; None without the header.
+    """The caller's name for this request: 1 to 255 printable characters but commas; None without the header.
 
     Raises Django's ValidationError about `idempotency_token` for any other text.
     """
@@ -22,6 +22,8 @@ def idempotency_key(request: HttpRequest | Request) -> str | None:
     key = _as_sent(sent)
     if bad := next((character for character in key if not character.isprintable()), None):
         raise _refused(f"{key!r} has the character U+{ord(bad):04X}, which is not printable. Use another key.")
+    if "," in key:  # which servers put between headers of one name
+        raise _refused("Send one Idempotency-Key, without a comma in it.")
     if not 1 <= len(key) <= LONGEST_KEY:
         raise _refused(f"A key has 1 to {LONGEST_KEY} printable characters; this one has {len(key)}.")
     return key

@@ -23,8 +23,8 @@ from tests.browser.support import (
 )
 from tests.project.site import Browser, Program, Site
 
-# What is no page, Swagger's, and Django's own forms for accounts, whose widgets lack labels.
-LEFT_OUT = re.compile(r"/logout/|/static/|/api/|/export/|/admin/(auth|accounts)/\w+/.")
+# What is no page, and Django's own forms for accounts, whose widgets lack labels.
+LEFT_OUT = re.compile(r"/logout/|/static/|/api/(?!docs/)|/export/|/admin/(auth|accounts)/\w+/.")
 UNLINKED = (
     "/login/", "/nothing/", f"/{PROJECT}-{FAR + 50}/", f"/orders/{FAR + 50}/", "/invoices/INV-1999-000001/",
     "/admin/nothing/",

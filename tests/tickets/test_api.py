@@ -482,12 +482,6 @@ class TestSchema:
             "/api/sequences/{name}/next/",
         }
 
-    def test_the_page_about_the_api_is_shown(self, browser: Client) -> None:
-        """A signed-in person can read the description, which loads nothing from other sites."""
-        page = browser.get("/api/docs/").content.decode()
-        assert "swagger-ui" in page
-        assert "//cdn" not in page
-
     def test_an_address_that_leads_nowhere_is_json(self, client: Client, db: None) -> None:
         """Below /api/ also what does not exist is said in JSON."""
         response = client.get("/api/nothing/")

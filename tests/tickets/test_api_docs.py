@@ -1,13 +1,18 @@
-"""The page that shows the API."""
+"""The page that shows the API, and the document of which it is made."""
 
+import gzip
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from tickets.api import docs
+from tickets.api.reference import in_words, kind
 
 JSON = "application/vnd.oai.openapi+json"
 
@@ -19,26 +24,69 @@ def test_who_is_not_signed_in_is_asked_to(db: None) -> None:
     assert response["Location"] == "/login/?next=/api/docs/"
 
 
-def test_the_page_has_the_sites_header(browser: Client) -> None:
-    """The page stands in the site's frame, and has Swagger's scripts from this site."""
+def test_the_page_says_every_operation(browser: Client, api: APIClient) -> None:
+    """The page stands in the site's frame, and has each operation of the document, each shape, and a call to copy."""
     page = browser.get("/api/docs/").content.decode()
+    document = api.get("/api/schema/?format=json").json()
     assert 'class="site"' in page
-    assert 'id="swagger-ui"' in page
-    assert "://" not in page.replace("http://www.w3.org", "")
+    operations = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+    assert len(operations) > 40
+    objects = [name for name, shape in document["components"]["schemas"].items() if "properties" in shape]
+    assert {*re.findall('<section class="operation" id="([^"]+)"', page)} == {*operations, *objects}
+    assert "curl -H &quot;$AUTH&quot; $API/tickets/ABC-42/" in page
+    assert "None" not in page.replace("If-None-Match", "")
+
+
+def test_every_link_of_the_page_leads_somewhere(browser: Client) -> None:
+    """Each link within the page has its place in it, and no place is there twice."""
+    page = browser.get("/api/docs/").content.decode()
+    places = re.findall(' id="([^"]+)"', page)
+    assert len(places) == len({*places})
+    assert {*re.findall('href="#([^"]+)"', page)} <= {*places}
+
+
+def test_the_page_is_light_with_its_document(browser: Client) -> None:
+    """The page, its files and the document weigh less than 100,000 bytes on their way. It needs no script."""
+    page = browser.get("/api/docs/", headers={"Accept-Encoding": "gzip"})
+    text = gzip.decompress(page.content).decode()
+    files = re.findall(r'(?:href|src)="/static/([^"]+)"', text)
+    assert "tickets/api_docs.css" in files
+    weight = sum(len(gzip.compress(Path(str(finders.find(file))).read_bytes())) for file in {*files})
+    document = browser.get("/api/schema/?format=json", headers={"Accept-Encoding": "gzip"})
+    assert document["Content-Encoding"] == "gzip"
+    assert len(page.content) + weight + len(document.content) < 100_000
+    assert "<script" not in text.partition("<main")[2]
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": ["string", "null"], "format": "date-time"}, "time or null"),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
+            "whole number from 1 to 200, 50 if left out",
+        ),
+        ({"type": "array", "items": {"$ref": "#/x/Line"}}, 'list of <a href="#Line">Line</a>'),
+        ({"anyOf": [{"type": "string"}, {"$ref": "#/x/Role"}]}, "text or <code>a</code>, <code>&lt;</code>"),
+        ({"allOf": [{"$ref": "#/x/Role"}]}, "<code>a</code>, <code>&lt;</code>"),
+        ({"type": "array", "items": {}}, "list"),
+        ({}, ""),
+    ],
+)
+def test_kinds_in_words(schema: dict[str, Any], words: str) -> None:
+    """A value is said in words, with links to shapes of several fields; nothing in it is HTML."""
+    assert kind(schema, {"Line": {"properties": {}}, "Role": {"enum": ["a", "<"]}}) == words
+
+
+def test_a_description_is_no_html() -> None:
+    """Only what stands in backquotes is made code."""
+    assert in_words("`a` <b> & c") == "<code>a</code> &lt;b&gt; &amp; c"
 
 
 @pytest.mark.parametrize("method", ["options", "post", "delete"])
 def test_other_methods(browser: Client, method: str) -> None:
-    """A page is read and nothing else; another method is answered as everywhere."""
-    response = getattr(browser, method)("/api/docs/")
-    assert response.status_code == (200 if method == "options" else 405)
-
-
-def test_the_script(browser: Client) -> None:
-    """The script that starts Swagger is served by the same address."""
-    response = browser.get("/api/docs/?script=")
-    assert response.status_code == 200
-    assert response["Content-Type"].startswith("application/javascript")
+    """A page is read and nothing else."""
+    assert getattr(browser, method)("/api/docs/").status_code == 405
 
 
 @pytest.fixture

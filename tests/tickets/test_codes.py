@@ -411,6 +411,11 @@ def test_a_wrong_host_is_a_problem(client: Client, db: None) -> None:
         (b"\xff", "The body is not UTF-8: byte 1 cannot be read."),
         ("9" * 10_000, "The body has a number with too many digits."),
         ("[" * 100_000, "The body is nested too deeply."),
+        ('{"title": "a", "title": "b"}', "The field 'title' is sent more than once in one object. Send it once."),
+        (
+            '[{"a": {"\\ud800": 1, "b": 1, "\\ud800": 1}}]',
+            "The field '\\\\ud800' is sent more than once in one object. Send it once.",
+        ),
     ],
 )
 def test_a_body_that_cannot_be_read_is_told_why(scene: Scene, body: str | bytes, says: str) -> None:
@@ -435,6 +440,13 @@ def test_a_pointer_leads_to_what_is_wrong(scene: Scene, address: str, body: Any,
     assert {error["pointer"] for error in problem_of(scene.api.post(address, body))["errors"]} == places
 
 
+@pytest.mark.parametrize("accept", ["", "application/problem+json", "application/problem+json;q=1, ", "*/*"])
+def test_who_accepts_problems_or_says_nothing_gets_json(scene: Scene, accept: str) -> None:
+    """An answer is JSON for who accepts problems alone, and for who says nothing."""
+    answer = scene.api.get(TICKETS, headers={"Accept": accept})
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+
+
 @pytest.mark.parametrize("query", ["limit=0", "cursor=x"])
 def test_a_wrong_parameter_is_named(scene: Scene, query: str) -> None:
     """What is wrong in an address is named as its parameter."""
@@ -447,6 +459,7 @@ def test_a_wrong_parameter_is_named(scene: Scene, query: str) -> None:
     [
         ("ключ\u200b", "'ключ\\u200b' has the character U+200B, which is not printable. Use another key."),
         ("", "A key has 1 to 255 printable characters; this one has 0."),
+        ("8f14e45f,c51ce410", "Send one Idempotency-Key, without a comma in it."),
         ("ä" * 256, "A key has 1 to 255 printable characters; this one has 256."),
     ],
 )

@@ -1,5 +1,6 @@
 """The headers of answers, and that no page needs more than its policy allows."""
 
+import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -195,8 +196,32 @@ def test_rest_answers_with_data(ann: User, browser: Client, ticket: Ticket) -> N
         assert policy(response) == DATA, name
         assert response["Cache-Control"] == "private, no-cache", name
         without_session = asked if name != "api:token" else set()
-        assert set(re.split(", *", response["Vary"])) == {"Authorization", "Accept"} | without_session, name
+        varied = set(re.split(", *", response["Vary"])) - {"Accept-Encoding"}  # of those that are worth compressing
+        assert varied == {"Authorization", "Accept"} | without_session, name
         assert "Permissions-Policy" not in response, name
+
+
+def test_answers_of_rest_are_compressed(ann: User, api: APIClient, ticket: Ticket) -> None:
+    """A list is short on its way. Answers with a token, and files that are written while they are sent, stay plain."""
+    ann.set_password("ann's password")
+    ann.save()
+    zipped = {"Accept-Encoding": "gzip"}
+    read, plain = (api.get("/api/projects/ABC/tickets/", headers=headers) for headers in (zipped, {}))
+    assert read["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in read["Vary"]
+    assert gzip.decompress(read.content) == plain.content
+    assert read["ETag"] == f"W/{plain['ETag']}"
+    assert api.get("/api/projects/ABC/tickets/", headers={**zipped, "If-None-Match": read["ETag"]}).status_code == 304
+    change = {"title": "Ink " * 40}
+    tag = api.get("/api/tickets/ABC-1/", headers=zipped)["ETag"]
+    assert api.patch("/api/tickets/ABC-1/", change, headers={**zipped, "If-Match": tag}).status_code == 200
+    new = {"name": "CI" * 50, "password": "ann's password"}
+    for answer in (
+        api.post("/api/auth/tokens/", new, headers=zipped),
+        api.get("/api/projects/ABC/tickets.csv", headers=zipped),
+    ):
+        assert len(answer.getvalue()) > 200
+        assert "Content-Encoding" not in answer
 
 
 def test_an_etag_still_spares_the_body(api: APIClient, ticket: Ticket) -> None:

@@ -1,9 +1,6 @@
-"""The document of the API: it can be checked, its examples are right, and a client made of it files a ticket."""
+"""The document of the API: it can be checked, and its examples are right."""
 
-import importlib
 import json
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
@@ -13,17 +10,12 @@ from unittest import mock
 
 import jsonschema_rs
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
-from pytest_django.live_server_helper import LiveServer
 
 import tickets.sales.api.serializers  # noqa: F401 - registers the limits of money
-from tickets import selectors
-from tickets.accounts.services import make_token
 from tickets.api.examples import OF_SHAPES
 from tickets.api.limits import Limited, Limits, limits, or_null
 from tickets.sales.validators import Money
-from tickets.types import Project, TicketKey
 from tickets.validators import PROJECT
 
 Document = dict[str, Any]
@@ -153,34 +145,3 @@ def wordless(part: Any) -> str:
         return part.get("$ref", "").rpartition("/")[2] or {n: kept(one) for n, one in part.items() if n not in words}
 
     return json.dumps(kept(part)).replace('"', "")
-
-
-@pytest.fixture(scope="module")
-def client_folder(schema_file: Path) -> Path:
-    """A folder with the package `made_client`: a client of the API, made of the document."""
-    config = schema_file.with_name("config.yml")
-    config.write_text("post_hooks: []")
-    folder = schema_file.with_name("made_client")
-    options = ["--path", schema_file, "--config", config, "--meta", "none", "--output-path", folder]
-    generate = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--fail-on-warning", *options]
-    subprocess.run([*map(str, generate)], check=True, capture_output=True)
-    return folder.parent
-
-
-def test_a_client_made_of_the_document_files_a_ticket(
-    live_server: LiveServer, client_folder: Path, abc: Project, ann: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program that knows nothing but the document files a ticket, reads it, and is told what was wrong."""
-    monkeypatch.syspath_prepend(client_folder)
-    package, models = importlib.import_module("made_client"), importlib.import_module("made_client.models")
-    create = importlib.import_module("made_client.api.projects.projects_tickets_create").sync
-    retrieve = importlib.import_module("made_client.api.tickets.tickets_retrieve").sync
-    _, token = make_token(ann, name="made", days=1)
-    client = package.AuthenticatedClient(base_url=live_server.url, token=token)
-    new = models.NewTicket(title="Printer on fire", labels=["hot"])
-    filed = create("ABC", client=client, body=new, idempotency_key="6512bd43")
-    assert (filed.key, filed.title, filed.labels, filed.status.value) == ("ABC-1", "Printer on fire", ["hot"], "open")
-    assert retrieve("ABC-1", client=client) == filed
-    assert selectors.get_ticket(TicketKey.parse("ABC-1")).title == "Printer on fire"
-    refused = create("ABC", client=client, body=models.NewTicket(title=""))
-    assert (refused.code.value, refused.errors[0].pointer) == ("invalid", "/title")

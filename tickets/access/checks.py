@@ -11,9 +11,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.core.exceptions import PermissionDenied
 
 from tickets import store, validators
 from tickets.access.actions import IN_ARCHIVE, NEEDED, OF_OWN, VOID_OWN_WITHIN, Action, granted
+from tickets.access.token_scopes import EVERYTHING, TokenScope
 from tickets.exceptions import (
     InvalidInput,
     NotAllowed,
@@ -67,7 +69,13 @@ def require(user: User, action: Action, key: str | TicketKey) -> None:
 
 
 def _look(user: User, key: str | TicketKey) -> tuple[Access, frozenset[Action]]:
-    """The access to a project that a person may see, and what they may do there. Raises the error of a missing one."""
+    """The access to a project that a person may see, and what they may do there. Raises the error of a missing one.
+
+    Who comes by the token of another project is refused before anything is read: PermissionDenied.
+    """
+    scope: TokenScope = getattr(user, "token_scope", EVERYTHING)
+    if not scope.covers(key):
+        raise PermissionDenied(scope.refusal)
     try:
         access = store.find_access(project_of(key))
     except NotFound as error:
@@ -86,7 +94,7 @@ def actions_of(user: User, key: str | TicketKey) -> frozenset[Action]:
     """What a person may do in a project; nothing, if there is none, or they may not see it."""
     try:
         return _look(user, key)[1]
-    except NotFound:
+    except (NotFound, PermissionDenied):
         return frozenset()
 
 

@@ -12,7 +12,7 @@ from tickets.accounts.models import ApiToken
 class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when it runs
     """The list. Deleting a token revokes it; people make their own."""
 
-    list_display = ("name", "user", "created_at", "expires_at", "last_used_at")
+    list_display = ("name", "user", "read_only", "project", "created_at", "expires_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "user__username")
     fields = list_display

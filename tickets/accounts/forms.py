@@ -14,7 +14,7 @@ CHOICES = (7, 30, 90, 365)
 
 
 class TokenForm(ServiceForm):
-    """A name, and how long the token opens the API."""
+    """A name, how long the token opens the API, and how much of it."""
 
     validated_by = TOKEN
     name = forms.CharField(
@@ -23,6 +23,10 @@ class TokenForm(ServiceForm):
         help_text="What it is for, so that you know it later. Up to 100 characters.",
     )
     days = forms.TypedChoiceField(label="Expires", coerce=int, empty_value=None, required=False)
+    read_only = forms.BooleanField(
+        label="May", required=False, widget=forms.Select(choices=[("", "Read and change"), ("yes", "Only read")])
+    )
+    project = forms.CharField(required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from tickets.access.token_scopes import TokenScope
+
 
 class ApiToken(models.Model):
     """A key to the REST API, which acts as its person. Deleting it revokes it."""
@@ -16,6 +18,8 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField("made", default=timezone.now, editable=False)
     expires_at = models.DateTimeField("expires", null=True, blank=True)
     last_used_at = models.DateTimeField("last used", null=True, blank=True, editable=False)
+    read_only = models.BooleanField(default=False)
+    project = models.CharField(max_length=10, default="", blank=True)
 
     class Meta:
         """The newest one comes first."""
@@ -25,6 +29,11 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> TokenScope:
+        """What it opens of what its person may do."""
+        return TokenScope(self.read_only, self.project)
 
     @property
     def expired(self) -> bool:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils import timezone
 
+from tickets.access.checks import actions_of
 from tickets.accounts.models import ApiToken
 from tickets.accounts.selectors import get_token
 from tickets.accounts.tokens import digest_of, new_token
@@ -20,20 +21,24 @@ BY_PASSWORD = "Signed in with a password"  # noqa: S105 - a name
 logger = logging.getLogger(__name__)
 
 
-def make_token(user: User, *, name: str, days: int | None) -> tuple[ApiToken, str]:
+def make_token(
+    user: User, *, name: str, days: int | None, read_only: bool = False, project: str = ""
+) -> tuple[ApiToken, str]:
     """A new token of this person and its text, which nothing shows again. Expired tokens of the person are removed.
 
-    Raises InvalidInput if a field is wrong, or if the person has `MOST_TOKENS` already.
+    It opens all that the person may do, or reading alone, or one project alone. Raises InvalidInput if a field is
+    wrong, if the person may not see the project, or if they have `MOST_TOKENS` already.
     """
-    content = clean({"name": name, "days": days}, TOKEN)
+    content = clean({"name": name, "days": days, "read_only": read_only, "project": project}, TOKEN)
+    if content["project"] and not actions_of(user, content["project"]):
+        raise InvalidInput({"project": f"There is no project {content['project']}. Use the key of one that you see."})
     now, text = timezone.now(), new_token()
     ApiToken.objects.filter(user=user, expires_at__lte=now).delete()
     if ApiToken.objects.filter(user=user).count() >= MOST_TOKENS:
         raise InvalidInput({NON_FIELD_ERRORS: f"You have {MOST_TOKENS} tokens. Revoke one that you do not need."})
-    expires_at = None if content["days"] is None else now + timedelta(days=content["days"])
-    token = ApiToken.objects.create(
-        user=user, name=content["name"], digest=digest_of(text), created_at=now, expires_at=expires_at
-    )
+    days = content.pop("days")
+    expires_at = None if days is None else now + timedelta(days=days)
+    token = ApiToken.objects.create(user=user, **content, digest=digest_of(text), created_at=now, expires_at=expires_at)
     logger.info("%s made the API token %r (%d).", user.get_username(), token.name, token.pk)
     return token, text
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from tickets.validators import SURROGATES, Text, Validator, named
+from tickets.validators import SURROGATES, ProjectKeys, Text, Validator, named
 
 
 class Days:
@@ -33,6 +33,28 @@ class Days:
         return settings.API_TOKEN_MOST_DAYS or 36_500
 
 
+class YesOrNo:
+    """True or false."""
+
+    hint = "True or false; false if left out."
+
+    def clean(self, value: Any) -> bool:
+        """The value as it was sent."""
+        if not isinstance(value, bool):
+            raise ValidationError("This must be true or false.")
+        return value
+
+
+class AnyProject:
+    """The key of a project, or nothing for all of the site."""
+
+    hint = "The key of a project, like ABC, for a token of this project alone. Empty for all."
+
+    def clean(self, value: Any) -> str:
+        """The key as it was sent."""
+        return "" if value == "" else ProjectKeys().clean(value)
+
+
 class Password:
     """A password that somebody types. Whether it is the right one is checked elsewhere."""
 
@@ -49,4 +71,9 @@ class Password:
 
 
 CREDENTIALS: Mapping[str, Validator] = {"username": Text(least=1, most=150), "password": Password()}
-TOKEN: Mapping[str, Validator] = {"name": Text(least=1, most=100), "days": Days()}
+TOKEN: Mapping[str, Validator] = {
+    "name": Text(least=1, most=100),
+    "days": Days(),
+    "read_only": YesOrNo(),
+    "project": AnyProject(),
+}

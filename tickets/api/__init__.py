@@ -10,5 +10,8 @@ A request passes these modules:
     pagination       cursors in addresses
     exceptions       errors as JSON; their meanings are in `tickets.problems`
     schema           what the document of the API says about errors
+    negotiation      in which form an answer is written
+    parsers          JSON that is read
     renderers        JSON as bytes
+    reference        the page of the API
 """

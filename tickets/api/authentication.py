@@ -20,7 +20,7 @@ from django.db.models.signals import post_delete, post_save
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from tickets.accounts.api.throttling import require_unknown_allowed
@@ -53,7 +53,10 @@ class TokenAuthentication(authentication.BaseAuthentication):
         return CHALLENGE
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser, ApiToken] | None:
-        """The user and the token, copied for this request: requests share no objects. None without a token."""
+        """The user and the token, copied for this request: requests share no objects. None without a token.
+
+        Raises PermissionDenied for what is beyond the scope of the token, whatever the view is.
+        """
         scheme, _, text = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")
         if scheme.lower() not in SCHEMES:
             return None
@@ -67,6 +70,9 @@ class TokenAuthentication(authentication.BaseAuthentication):
             known[digest] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change
         token = copy(found.token)
         token.user = copy(token.user)
+        token.user.token_scope = token.scope  # type: ignore[attr-defined] # for `access.checks`
+        if not token.scope.allows(request.method, request.parser_context.get("kwargs", {}).get("key")):
+            raise PermissionDenied(token.scope.refusal)
         return token.user, token
 
     def _look_up(self, request: Request, text: str) -> KnownToken:

@@ -2,12 +2,15 @@
 
 from typing import Any
 
-from django.contrib.auth.views import redirect_to_login
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
+
+from tickets.api.reference import reference
 
 _kept: dict[str, HttpResponse] = {}
 
@@ -34,23 +37,7 @@ def _keep(response: Response) -> None:
     _kept[response.accepted_renderer.media_type] = HttpResponse(response.content, headers=headers)
 
 
-class ApiDocs(SpectacularSwaggerSplitView):
-    """The operations with their shapes, to read and to try. Who is not signed in is asked to, and comes back."""
-
-    http_method_names = ["get", "head", "options"]
-    template_name = "tickets/api_docs.html"
-
-    def permission_denied(self, request: Request, message: str | None = None, code: str | None = None) -> Any:
-        if not request.user.is_authenticated:
-            raise SignInFirst
-        super().permission_denied(request, message, code)
-
-    def handle_exception(self, exc: Exception) -> Any:
-        """Ask for a sign-in on a page, as this address is read by people."""
-        if isinstance(exc, SignInFirst):
-            return redirect_to_login(self.request.get_full_path())
-        return super().handle_exception(exc)
-
-
-class SignInFirst(Exception):
-    """The page is for people who are signed in."""
+@require_safe
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """The operations with their shapes, and calls to copy. Who is not signed in is asked to, and comes back."""
+    return render(request, "tickets/api_docs.html", reference())

@@ -60,7 +60,15 @@ INVOICE = {
     "issued_at": MOMENT,
     "void": None,
 }
-API_TOKEN = {"id": 7, "name": "CI", "created_at": MOMENT, "expires_at": None, "last_used_at": MOMENT}
+API_TOKEN = {
+    "id": 7,
+    "name": "CI",
+    "created_at": MOMENT,
+    "expires_at": None,
+    "last_used_at": MOMENT,
+    "read_only": True,
+    "project": "ABC",
+}
 SEQUENCE = {
     "name": "orders",
     "strategy": "AtomicCounter",
@@ -99,7 +107,7 @@ OF_SHAPES: dict[str, Any] = {
     "Member": MEMBER,
     "MemberRole": {"role": "member"},
     "Members": {"results": [MEMBER]},
-    "NewApiToken": {"password": "correct horse", "name": "CI", "days": 90},
+    "NewApiToken": {"password": "correct horse", "name": "CI", "days": 90, "read_only": True, "project": "ABC"},
     "NewComment": {"text": "It is out."},
     "NewOrder": NEW_ORDER,
     "NewProject": PROJECT,

@@ -30,7 +30,7 @@ ANSWERS = ProblemAnswers(
         "If-Match": {"header": "If-Match"},
     },
     remedies={
-        Remedy.REPEAT: "Send the request again in a moment; with the same Idempotency-Key it is carried out once.",
+        Remedy.REPEAT: "Send the request again in a moment. If it has an Idempotency-Key, it is carried out once.",
         Remedy.RENEW: "Use a new Idempotency-Key for a new request, and repeat a request unchanged.",
     },
     as_json=as_json,

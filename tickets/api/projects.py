@@ -13,6 +13,7 @@ from tickets import project_services, selectors
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
 from tickets.api.pagination import Flag, PageQuery, asked, page_response
+from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
 from tickets.api.serializers import (
@@ -20,7 +21,7 @@ from tickets.api.serializers import (
     ProjectChange,
     ProjectSerializer,
 )
-from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, IF_NONE_MATCH, UNCHANGED, expected_version, tagged
+from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.types import Project
 
@@ -50,7 +51,7 @@ class ProjectList(APIView):
         require_project_in_sight(request.user, made)
         location = reverse("api:project", [made.value.key], request=request)
         headers = {"Location": location, **replay_headers(made.replayed)}
-        return project_response(request, made.value, status=201, headers=headers)
+        return project_response(made.value, status=201, headers=headers)
 
 
 class ProjectDetail(ProjectView):
@@ -60,10 +61,10 @@ class ProjectDetail(ProjectView):
     parser_classes = CHANGE_PARSERS
     of_any_key = {"PATCH"}  # a rename replaces the key in its address: otherwise a late repeat would undo a later one
 
-    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: ProjectSerializer, 304: UNCHANGED})
+    @extend_schema(responses=ProjectSerializer)
     def get(self, request: Request, key: str) -> Response:
         """The project."""
-        return project_response(request, selectors.get_project(key))
+        return project_response(selectors.get_project(key))
 
     @extend_schema(parameters=[IF_MATCH], request=ProjectChange, responses=ProjectSerializer)
     def patch(self, request: Request, key: str) -> Response:
@@ -75,7 +76,7 @@ class ProjectDetail(ProjectView):
         with expected_version(request, changes) as version:
             changes.pop("version", None)
             project = project_services.update_project(key, version=version, changes=changes, by=author(request))
-        return project_response(request, project)
+        return project_response(project)
 
 
 class ProjectArchive(ProjectView):
@@ -88,7 +89,7 @@ class ProjectArchive(ProjectView):
     def post(self, request: Request, key: str) -> Response:
         """Put the project into the archive, or take it out. A repeat changes nothing."""
         project = project_services.archive_project(key, archived=self.archived, by=author(request))
-        return project_response(request, project)
+        return project_response(project)
 
 
 class ProjectUnarchive(ProjectArchive):
@@ -97,6 +98,6 @@ class ProjectUnarchive(ProjectArchive):
     archived = False
 
 
-def project_response(request: Request, project: Project, **options: Any) -> Response:
+def project_response(project: Project, **options: Any) -> Response:
     """The answer with a project and its ETag."""
-    return tagged(request, ProjectSerializer(project).data, project.version, **options)
+    return tagged(ProjectSerializer(project).data, project.version, **options)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from sequences.rest.idempotency import IDEMPOTENCY_KEY, LONGEST_KEY, REPLAYED, idempotency_key
 from tickets.types import ProjectKey, TicketKey
 
-PRINTABLE = r"^[^\u0000-\u001f\u007f-\u00a0\u00ad]+$"
+PRINTABLE = r"^[^\u0000-\u001f,\u007f-\u00a0\u00ad]+$"
 REPEATABLE = [
     OpenApiParameter(
         IDEMPOTENCY_KEY,

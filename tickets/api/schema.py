@@ -46,6 +46,12 @@ PROBLEM: Json = {
     },
     "required": ["type", "title", "status", "detail", "code", "instance"],
 }
+IF_NONE_MATCH: Json = {
+    "in": "header",
+    "name": "If-None-Match",
+    "schema": TEXT,
+    "description": "ETags that you have. If one is the present one, the answer is 304, without a body.",
+}
 HEADERS: dict[str, Json] = {
     "X-Request-Id": {"schema": TEXT, "description": "The name of the request in the log: yours, or a new one."},
     "RateLimit": {"schema": TEXT, "description": "How many requests are left, and the seconds until there are more."},
@@ -106,6 +112,9 @@ def _has_required(schema: Json, shapes: Json) -> bool:
 
 
 def _complete(operation: Json, path: str, method: str) -> None:
+    if method == "get" and "application/json" in operation["responses"]["200"]["content"]:
+        operation["parameters"] = [*operation.get("parameters", ()), {**IF_NONE_MATCH}]
+        operation["responses"]["304"] = {"description": "The caller has what is there now."}
     for parameter in operation.get("parameters", ()):
         if example := OF_PARAMETERS.get(parameter["name"]):
             parameter["example"] = example(path)

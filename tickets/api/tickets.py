@@ -28,6 +28,7 @@ from tickets.access.checks import (
 )
 from tickets.api.exceptions import as_problem
 from tickets.api.pagination import Query, TicketPageQuery, TicketsQuery, asked, page_response
+from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
 from tickets.api.serializers import (
     BulkSerializer,
@@ -41,7 +42,7 @@ from tickets.api.serializers import (
     TicketSerializer,
     TicketVoiding,
 )
-from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, IF_NONE_MATCH, UNCHANGED, expected_version, tagged
+from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.exceptions import TicketsError
 from tickets.lists.export import export_tickets
@@ -72,12 +73,12 @@ def placed(request: Request, stored: TicketStored, *, status: int) -> Response:
 def stored_response(request: Request, stored: TicketStored, **options: Any) -> Response:
     """The answer with a ticket that this request, or one that it repeats, has stored."""
     require_in_sight(request.user, stored)
-    return ticket_response(request, stored.ticket, headers=replay_headers(stored.replayed), **options)
+    return ticket_response(stored.ticket, headers=replay_headers(stored.replayed), **options)
 
 
-def ticket_response(request: Request, ticket: Ticket, **options: Any) -> Response:
+def ticket_response(ticket: Ticket, **options: Any) -> Response:
     """The answer with a ticket and its ETag."""
-    return tagged(request, TicketSerializer(ticket).data, ticket.version, **options)
+    return tagged(TicketSerializer(ticket).data, ticket.version, **options)
 
 
 class TicketList(ProjectView):
@@ -168,10 +169,10 @@ class TicketDetail(ProjectView):
     needs = {"GET": Action.READ, "PATCH": Action.CHANGE_OWN, "DELETE": Action.VOID_OWN}
     parser_classes = CHANGE_PARSERS
 
-    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: TicketSerializer, 304: UNCHANGED, 308: MOVED})
+    @extend_schema(responses={200: TicketSerializer, 308: MOVED})
     def get(self, request: Request, key: TicketKey) -> Response:
         """The ticket. A void ticket says by whom it was withdrawn, when and why."""
-        return ticket_response(request, selectors.get_ticket(key))
+        return ticket_response(selectors.get_ticket(key))
 
     @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketChange, responses=TicketSerializer)
     def patch(self, request: Request, key: TicketKey) -> Response:

@@ -29,7 +29,7 @@ urlpatterns = [
     path("sequences/<str:name>/", sequences.SequenceDetail.as_view(), name="sequence"),
     path("sequences/<str:name>/next/", sequences.SequenceNext.as_view(), name="sequence_next"),
     path("schema/", docs.ApiDocument.as_view(), name="schema"),
-    path("docs/", docs.ApiDocs.as_view(url_name="api:schema"), name="docs"),
+    path("docs/", docs.api_docs, name="docs"),
     path("", Index.as_view(), name="index"),
     re_path(f"^(?:projects|tickets)/{ANY_SPELLING}$", other_spelling),
 ]

@@ -2,24 +2,23 @@
 
 An ETag is made of the version and a digest of what is shown: it also changes with what changes no version, such as the
 number of comments. Of an ETag that comes back in `If-Match` the version counts. Whether it is still the present one is
-decided by the condition of the write.
+decided by the condition of the write. `tickets.middleware.Unchanged` answers a caller who has what is there now.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
 
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
-from rest_framework.parsers import BaseParser, JSONParser
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tickets.api.renderers import JSONRenderer
-from tickets.exceptions import InvalidInput, StaleTag, StaleVersion, VersionRequired
+from tickets.exceptions import StaleTag, StaleVersion, VersionRequired
 
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -27,40 +26,15 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The ETag that you have read, or `*` for any; in the place of `version`.",
 )
-IF_NONE_MATCH = OpenApiParameter(
-    "If-None-Match",
-    OpenApiTypes.STR,
-    OpenApiParameter.HEADER,
-    description="ETags that you have. If one is the present one, the answer is 304, without a body.",
-)
-UNCHANGED = OpenApiResponse(description="The caller has what is there now.")
 ANY = "*"
 NO_VERSION = 0  # of an ETag that is not ours, and so matches nothing
 
 
-class MergePatchParser(JSONParser):
-    """A change as RFC 7396 writes it: fields that are null are removed."""
-
-    media_type = "application/merge-patch+json"
-
-
-CHANGE_PARSERS: Sequence[type[BaseParser]] = [JSONParser, MergePatchParser]
-
-
-def tagged(request: Request, data: Any, version: int | None = None, **options: Any) -> Response:
-    """The answer with this data and its ETag; 304 for a read of what the caller has already."""
-    tag = etag(data, version)
-    headers = {**options.pop("headers", {}), "ETag": tag}
-    known = parse_etags(request.headers.get("If-None-Match", ""))
-    if request.method in ("GET", "HEAD") and (ANY in known or tag in {one.removeprefix("W/") for one in known}):
-        return Response(status=304, headers=headers)
-    return Response(data, headers=headers, **options)
-
-
-def etag(data: Any, version: int | None = None) -> str:
-    """The ETag of some data, which has this version if it has versions at all."""
+def tagged(data: Any, version: int, **options: Any) -> Response:
+    """The answer with a thing of this version, and its ETag: the version, and a digest of what is shown."""
     digest = f"{crc32(JSONRenderer().render(data)):08x}"
-    return f'"{digest}"' if version is None else f'"{version}-{digest}"'
+    headers = {**options.pop("headers", {}), "ETag": f'"{version}-{digest}"'}
+    return Response(data, headers=headers, **options)
 
 
 @contextmanager
@@ -82,10 +56,9 @@ def expected_version(request: Request, body: Mapping[str, Any], *, required: boo
 
 
 def _version_of(sent: str) -> int | None:
+    """The version of an ETag. Of several the newest alone can be the present one, as versions only grow."""
     tags = parse_etags(sent)
     if tags == [ANY]:
         return None
-    if len(tags) > 1:
-        raise InvalidInput({"If-Match": "Send one ETag: the one of the version that you have read."})
-    found = re.fullmatch(r'(?:W/)?"([1-9][0-9]{0,14})-[0-9a-f]{8}"', sent)
-    return int(found[1]) if found else NO_VERSION
+    found = (re.fullmatch(r'(?:W/)?"([1-9][0-9]{0,14})-[0-9a-f]{8}"', tag) for tag in tags)
+    return max((int(tag[1]) for tag in found if tag), default=NO_VERSION)

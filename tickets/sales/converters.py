@@ -1,7 +1,10 @@
-"""The numbers of orders and the years of invoices in addresses."""
+"""The numbers and texts of orders and the years of invoices in addresses."""
 
 from django.urls import register_converter
 from django.urls.converters import IntConverter
+
+from sequences import parse
+from tickets.sales.selectors import ORDERS
 
 
 class OrderNumberConverter(IntConverter):
@@ -10,11 +13,22 @@ class OrderNumberConverter(IntConverter):
     regex = "[1-9][0-9]{0,14}"
 
 
+class AnyOrderConverter(OrderNumberConverter):
+    """The number of an order, or its text in any spelling that people use, such as ord-1007."""
+
+    regex = f"{OrderNumberConverter.regex}|[A-Za-z][^/]{{1,40}}"
+
+    def to_python(self, value: str) -> int:
+        """The number. Another text is not found: InvalidText is a ValueError."""
+        return super().to_python(value) if value.isdecimal() else parse(value, ORDERS).value
+
+
 class YearConverter(IntConverter):
     """A year."""
 
     regex = "[1-9][0-9]{3}"
 
 
+register_converter(AnyOrderConverter, "any_order")
 register_converter(OrderNumberConverter, "order_number")
 register_converter(YearConverter, "year")

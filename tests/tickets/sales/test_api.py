@@ -77,10 +77,20 @@ class TestOrders:
     def test_a_store_that_is_away_is_no_matter_of_tickets(
         self, api: APIClient, tables: str, unreadable: Callable[[type[StorageError]], None]
     ) -> None:
-        """The answer says that a repeat with the same key is carried out once, of whatever kind the request is."""
+        """The answer says what a repeat does, of whatever kind the request is."""
         unreadable(NotWritten)
         detail = api.get("/api/orders/1001/").json()["detail"]
-        assert "with the same Idempotency-Key it is carried out once" in detail
+        assert "If it has an Idempotency-Key, it is carried out once." in detail
+
+    @pytest.mark.parametrize("text", ["ORD-{}", "ord-{}", "Ord {}"])
+    def test_an_order_is_found_by_its_text(self, api: APIClient, tables: str, text: str) -> None:
+        """The text of an order stands for its number in all its addresses, in any spelling that people use."""
+        number = post(api, ORDERS, BODY).json()["number"]
+        address = f"{ORDERS}{text.format(number)}/"
+        assert api.get(address).json()["number"] == number
+        assert post(api, f"{address}invoice/").json()["state"] == "draft"
+        for other in ("ORD-", "ORD-x", "INV-2026-1-5", "new", "ORD-0"):
+            assert api.get(f"{ORDERS}{other}/").status_code == 404
 
     def test_an_unknown_order_is_not_found(self, api: APIClient, tables: str) -> None:
         """What was not stored is not found, whatever is asked of it."""

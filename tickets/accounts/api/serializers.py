@@ -5,9 +5,10 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from tickets.accounts.validators import CREDENTIALS, TOKEN, Days, Password
+from tickets.accounts.validators import CREDENTIALS, TOKEN, AnyProject, Days, Password, YesOrNo
 from tickets.api.limits import Limited, Schema, limits, or_null
 from tickets.api.shapes import RequestBody, Shape
+from tickets.types import PROJECT_KEY
 
 
 class Credentials(RequestBody):
@@ -29,16 +30,20 @@ class NewApiToken(RequestBody):
     password = Limited(CREDENTIALS["password"])
     name = Limited(TOKEN["name"])
     days = Limited(TOKEN["days"], required=False)
+    read_only = Limited(TOKEN["read_only"], required=False)  # type: ignore[assignment] # the metaclass takes it
+    project = Limited(TOKEN["project"], required=False, null="")
 
 
 class ApiTokenSerializer(Shape[Any]):
-    """A token without its secret."""
+    """A token without its secret. It opens all projects if `project` is empty."""
 
     id = serializers.IntegerField()
     name = serializers.CharField()
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
     last_used_at = serializers.DateTimeField(allow_null=True)
+    read_only = serializers.BooleanField()  # type: ignore[assignment] # the metaclass takes it
+    project = serializers.CharField()
 
 
 class MadeTokenSerializer(ApiTokenSerializer):
@@ -51,6 +56,16 @@ class MadeTokenSerializer(ApiTokenSerializer):
 def _(days: Days) -> Schema:
     limited = {"type": "integer", "minimum": 1, "maximum": days.most}
     return or_null(limited) if settings.API_TOKEN_MOST_DAYS is None else limited
+
+
+@limits.register
+def _(_: YesOrNo) -> Schema:
+    return {"type": "boolean"}
+
+
+@limits.register
+def _(_: AnyProject) -> Schema:
+    return {"type": "string", "pattern": f"^(?:{PROJECT_KEY})?$"}
 
 
 @limits.register

@@ -5,7 +5,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
+from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -24,6 +24,7 @@ from tickets.accounts.sign_in import signed_in
 from tickets.accounts.validators import CREDENTIALS
 from tickets.api.authentication import CHALLENGE
 from tickets.api.pagination import NoQuery, asked, page_response
+from tickets.api.parsers import JSONParser
 from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import page_of, sent
 from tickets.types import Page
@@ -44,7 +45,7 @@ class SignIn(APIView):
         """What the answer to a wrong password asks for."""
         return CHALLENGE
 
-    @extend_schema(request=Credentials, responses=GivenToken)
+    @extend_schema(request={"application/json": Credentials}, responses=GivenToken)  # clients take one form each
     def post(self, request: Request) -> Response:
         """Make a token for who knows the password. At most some tries a minute for an address and for a name fail."""
         user = by_password(request, **sent(request, Credentials))

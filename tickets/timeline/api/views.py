@@ -11,8 +11,9 @@ from sequences.rest.idempotency import replay_headers
 from tickets.access.actions import Action
 from tickets.access.checks import history_in_sight
 from tickets.api.pagination import PageQuery, asked, page_response
+from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
-from tickets.api.versions import CHANGE_PARSERS, IF_MATCH, IF_NONE_MATCH, UNCHANGED, expected_version, tagged
+from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.selectors import get_ticket
 from tickets.timeline import selectors, services
@@ -46,7 +47,7 @@ class CommentList(ProjectView):
         made = services.add_comment(key, **content, by=author(request), idempotency_token=token)
         location = reverse("api:comment", [made.ticket.key, made.comment.number], request=request)
         headers = {"Location": location, **replay_headers(made.replayed)}
-        return comment_response(request, made.comment, status=201, headers=headers)
+        return comment_response(made.comment, status=201, headers=headers)
 
 
 class CommentDetail(ProjectView):
@@ -55,10 +56,10 @@ class CommentDetail(ProjectView):
     needs = {"GET": Action.READ, "PATCH": Action.COMMENT, "DELETE": Action.COMMENT}
     parser_classes = CHANGE_PARSERS
 
-    @extend_schema(parameters=[IF_NONE_MATCH], responses={200: CommentSerializer, 304: UNCHANGED})
+    @extend_schema(responses=CommentSerializer)
     def get(self, request: Request, key: TicketKey, number: int) -> Response:
         """The comment."""
-        return comment_response(request, selectors.get_comment(get_ticket(key), number))
+        return comment_response(selectors.get_comment(get_ticket(key), number))
 
     @extend_schema(parameters=[IF_MATCH], request=CommentChange, responses=CommentSerializer)
     def patch(self, request: Request, key: TicketKey, number: int) -> Response:
@@ -67,14 +68,14 @@ class CommentDetail(ProjectView):
         with expected_version(request, change) as version:
             text, by = change["text"], author(request)
             comment = services.edit_comment(get_ticket(key), number, text=text, by=by, version=version)
-        return comment_response(request, comment)
+        return comment_response(comment)
 
     @extend_schema(parameters=[IF_MATCH], request=CommentWithdrawal, responses={200: CommentSerializer})
     def delete(self, request: Request, key: TicketKey, number: int) -> Response:
         """Withdraw the comment, as its author: its text is removed, and its number stays."""
         with expected_version(request, sent(request, CommentWithdrawal)) as version:
             comment = services.withdraw_comment(get_ticket(key), number, by=author(request), version=version)
-        return comment_response(request, comment)
+        return comment_response(comment)
 
 
 class History(ProjectView):
@@ -91,6 +92,6 @@ class History(ProjectView):
         return page_response(request, history_in_sight(page, request.user), EventSerializer)
 
 
-def comment_response(request: Request, comment: Event, **options: Any) -> Response:
+def comment_response(comment: Event, **options: Any) -> Response:
     """The answer with a comment and its ETag."""
-    return tagged(request, CommentSerializer(comment).data, comment.version, **options)
+    return tagged(CommentSerializer(comment).data, comment.version, **options)
