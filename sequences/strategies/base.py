@@ -33,6 +33,7 @@ from ..rows.places import history_schema, item_layout, item_schema, marker_schem
 from ..rows.rules import rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.scope_list import ScopeList
+from ..rows.spent import Spent
 from ..rows.stored_counter import StoredCounter
 from ..rows.switch_note import SwitchNote
 from ..types import Scope, SequenceConfig
@@ -188,6 +189,7 @@ class Strategy(ABC):
             self.deadline,
             list_scopes=listing(self.alias, self.option["scopes"], self.scope_list),
         )
+        self.spent = Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
 
