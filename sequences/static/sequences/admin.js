@@ -71,7 +71,8 @@
     button.addEventListener("click", () => {
       paused = !paused;
       button.textContent = paused ? "Go on" : "Pause";
-      if (!paused) look();
+      if (paused) clearTimeout(timer);
+      else look();
     });
     document.addEventListener("visibilitychange", look);
     wait();

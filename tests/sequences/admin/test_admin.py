@@ -241,7 +241,7 @@ class TestList:
             said = f"This page took {len(wire.sent)} requests to DynamoDB, at most {admin_overview.MOST_OF_ONE}."
             assert said in one
             assert len(wire.sent) <= admin_overview.MOST_OF_ONE
-        assert [shown(page).count("SortKeyMaximum") for page in pages] == [10, 10, 5]
+        assert [shown(page).count("SortKeyMaximum,") for page in pages] == [10, 10, 5]
 
     def test_one_sequence_cannot_spend_it_all(self, staff: Client, settings: Settings) -> None:
         """A function of scopes that sends too many requests is stopped; the others are shown."""
