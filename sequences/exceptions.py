@@ -1,38 +1,38 @@
-"""Everything that can go wrong, as one tree.
+"""Everything that can go wrong, as one tree. Each class says what has happened; beside it stands what to do.
 
     SequenceError
-    |-- InvalidSequence         the setting SEQUENCES is wrong, or has no such sequence
-    |-- InvalidScope            (ValueError) empty, too long, reserved, or with control characters
-    |-- InvalidPeriod           (ValueError) not the name of a period of this sequence
-    |-- InvalidText             (ValueError) not the text of a value of this sequence, or mistyped
-    |-- InvalidItem             (ValueError) the item cannot be stored
-    |-- InvalidToken            (ValueError) the idempotency token is empty, too long or not printable
-    |-- InvalidChange           (ValueError) a guarded change would lower the sequence, or does not fit it
-    |-- OperationNotSupported   the strategy cannot do this
-    |-- ScopeNotFound           (LookupError) the scope must have a row before its first number, and has none
-    |-- AuditRefused            another audit is in the way; none was begun
-    |-- AlsoRefused             the condition of an action that rides with the item does not hold
-    |-- ItemExists              an item with the caller's own key is already stored
-    |-- IdempotencyMismatch     the token was used for another item
-    |-- SequenceExhausted       the next value would pass MAXIMUM
-    |-- SequenceWentBack        the scope is lower than a value that was handed out
-    |-- SequenceUnsound         its table cannot keep the numbers right here, or takes no transactions
-    |   |-- RulesChanged        its rows are written by other settings, which do not go together with these
-    |   `-- TableRestored       a table was restored or copied, and may be older than the numbers
-    |-- SequenceFrozen          somebody has frozen the scope: nothing is numbered until it is thawed
-    |-- GaveUp
-    |   |-- SequenceContention  other writers won every race until the deadline; nothing was written
-    |   `-- SequenceUnavailable the engine did not serve the call until the deadline
+    |-- InvalidSequence         `manage.py check` names each wrong key of SEQUENCES, with what it may be
+    |-- InvalidScope            (ValueError) give another scope, as the message says
+    |-- InvalidPeriod           (ValueError) give the name of a period as PERIOD makes it, or a date
+    |-- InvalidText             (ValueError) show the message to the person who typed it
+    |-- InvalidItem             (ValueError) change the attribute that the message names
+    |-- InvalidToken            (ValueError) give 1 to 255 printable characters, such as a UUID
+    |-- InvalidChange           (ValueError) do what the message asks for; a dry run shows what would change
+    |-- OperationNotSupported   call `put_next`, or take a strategy whose flags allow this
+    |-- ScopeNotFound           (LookupError) make the scope's row first, or mend its name
+    |-- AuditRefused            wait for the audit that runs
+    |-- AlsoRefused             read the row again, and decide anew
+    |-- ItemExists              read the item that is stored, or give the new one another key
+    |-- IdempotencyMismatch     give each request a token of its own; only a repeat has the former one
+    |-- SequenceExhausted       raise MAXIMUM, or go on in another scope or period
+    |-- SequenceWentBack        `manage.py sequences recover` puts the scope past what was handed out
+    |-- SequenceUnsound         `manage.py sequences doctor` says what the table lacks
+    |   |-- RulesChanged        put the settings back, or run the command that the message names
+    |   `-- TableRestored       `manage.py sequences recover --all-scopes`, as docs/restore.md says
+    |-- SequenceFrozen          `manage.py sequences history` says who froze it and why, `thaw` ends it
+    |-- GaveUp                  try again later, with the same token where `outcome_unknown` is true
+    |   |-- SequenceContention  many writers of one scope need a strategy that writes together
+    |   `-- SequenceUnavailable
     `-- StorageError            one request to DynamoDB failed
-        |-- WriteCancelled      a condition failed, or another transaction was in the way; nothing was written
-        |-- NotWritten          never sent, or refused for now; nothing was written, and a repeat may succeed
-        |   `-- Throttled       for lack of capacity units
-        |-- OutcomeUnknown      the answer was lost, so the write may be stored; a repeat may succeed
-        `-- StorageRefused      nothing was written, and a repeat will fail as well
-            |-- TableMissing    run `manage.py create_tables`
-            |-- AccessRefused   the credentials or the policy refuse the operation
-            |-- BudgetSpent     a page may send no more requests, or has no more time
-            `-- NotConfigured   no credentials, no region, or an unusable endpoint
+        |-- WriteCancelled      read what is stored, and decide anew
+        |-- NotWritten          the same request may succeed later
+        |   `-- Throttled       wait, or spread the writes over more scopes
+        |-- OutcomeUnknown      send the same request again: it may be stored
+        `-- StorageRefused      the same request will be refused again
+            |-- TableMissing    `manage.py create_tables`, or mend TABLE and TABLE_PREFIX
+            |-- AccessRefused   give the role the rights that `manage.py sequences template` lists
+            |-- BudgetSpent     ask for less, or by a command, which has no such limit
+            `-- NotConfigured   set credentials, Region or endpoint, as the message says
 
 The public functions of `sequences` raise the upper part and `StorageRefused`. They retry after the other storage
 errors until the deadline.

@@ -30,7 +30,7 @@ class SeedSequence(Operation):
     `sql` is a query in the database that is migrated: `SELECT max(number) FROM legacy_order` tells one number, and
     `SELECT name, last FROM counters` one for each scope. It sends nothing where it finds no row or NULL, where its
     table does not exist, as in a new database (a warning is logged), or in a test database: one that has the name that
-    Django gives it, by the connection's TEST["NAME"], by SQLite's name for one in memory, or by "test_" before its own
+    Django gives it, by the connection's TEST["NAME"], by SQLite's name for one in memory, or by `test_` before its own
     name while Django's test environment is set up.
 
     Cost: one query to the database, and for each scope what `seed` costs. Raises what `seed` raises, ValueError for a

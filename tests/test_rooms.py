@@ -13,7 +13,7 @@ from graphlib import TopologicalSorter
 
 import pytest
 
-import sequences
+from project.commands.docs import public_modules
 from project.paths import ROOT
 
 ROOMS = ("sequences", "tickets", "project", "tests")
@@ -198,10 +198,8 @@ def test_the_core_does_without_the_part_for_rest() -> None:
 
 
 def public() -> set[str]:
-    """The modules that the docstring of `sequences` lists: an application may import from them."""
-    names, _, _ = sequences.__doc__.partition("Public are")[2].partition('"""')
-    listed = re.findall(r"^    (\S+(?:, \S+)*)(?:  |$)", names, re.MULTILINE)
-    return {"sequences", *(f"sequences.{name}" for line in listed for name in line.split(", "))}
+    """The modules from which an application may import."""
+    return set(public_modules())
 
 
 def surface() -> set[str]:

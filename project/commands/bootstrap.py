@@ -27,6 +27,7 @@ COMMANDS = {
     "browser": ["pytest", "tests/browser", "-n", "2"],
     "package": ["pytest", "tests/outside"],
     "check": ["project.commands.check"],
+    "docs": ["project.commands.docs"],
     "bench": ["manage", "compare_strategies"],
     "bars": ["project.proof.bars"],
     "bench-peers": ["project.proof.peers.bench"],
@@ -44,6 +45,7 @@ FOR_MATRIX = ROOT / "project" / "proof" / "matrix-requirements.txt"
 MORE = {
     "browser": [ROOT / "tests" / "browser" / "browser-requirements.txt"],
     "check": [ROOT / "deploy" / "deploy-requirements.txt", FOR_MATRIX],  # mypy reads what nox runs
+    "docs": [ROOT / "docs" / "docs-requirements.txt"],
     "matrix": [FOR_MATRIX],
     "supply": [ROOT / "deploy" / "supply-requirements.txt"],
 }

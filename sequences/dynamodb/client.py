@@ -51,8 +51,8 @@ __all__ = [
 
 UNSENT = "Unsent"  # the code of a request that the test kit keeps back
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
-# The member that each answer must have; an answer without it is damaged.
 _NOT_MEASURED = nullcontext(None)
+# The member that each answer must have; an answer without it is damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
 
@@ -112,6 +112,26 @@ class _Client:
         if self._making is making:
             self._making = Making(self._options)  # the next call tries again
         raise making.error
+
+    def answer(self, operation: str, request: Mapping[str, Any], seconds: float, sequence: str) -> dict[str, Any]:
+        """The answer to one request, within these seconds. What an error says of the client is remembered."""
+        made, seconds = self.ready(seconds)
+        with within(min(seconds, made.read_seconds)) as limit:
+            try:
+                with translate_errors(operation, limit):
+                    return self.silence.sent(made.transport.send, operation, request)
+            except TableMissing:
+                self.lives.forget()
+                raise
+            except StorageRefused as error:
+                if error.code in (INVALID, UNSENT):
+                    complete(error, sequence, request)
+                raise
+            except UNREADABLE as error:
+                if limit.sent:
+                    raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
+                self.leave_lean(made, error)
+                raise NotWritten(f"{operation}: the lean transport failed: {error!r}") from error
 
 
 _clients: dict[str, _Client] = {}
@@ -215,23 +235,7 @@ def call(
     if chosen.is_silent:
         chosen.silence.refuse()
     with metrics.request(sequence, operation) if metrics.on else _NOT_MEASURED as measured:
-        made, seconds = chosen.ready(granted(seconds))
-        with within(min(seconds, made.read_seconds)) as limit:
-            try:
-                with translate_errors(operation, limit):
-                    answer = chosen.silence.sent(made.transport.send, operation, request)
-            except TableMissing:
-                chosen.lives.forget()
-                raise
-            except StorageRefused as error:
-                if error.code in (INVALID, UNSENT):
-                    complete(error, sequence, request)
-                raise
-            except UNREADABLE as error:
-                if limit.sent:
-                    raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
-                chosen.leave_lean(made, error)
-                raise NotWritten(f"{operation}: the lean transport failed: {error!r}") from error
+        answer = chosen.answer(operation, request, granted(seconds), sequence)
         chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
         member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
         if member and member not in answer:

@@ -40,6 +40,9 @@ ASK_AGAIN_SECONDS = 60.0
 INDEX_SECONDS = 120.0
 # Without a life nothing is known of what other processes of the host have given: an engine that comes back tells it.
 SOON_SECONDS = 1.0
+UNDESCRIBED = (
+    "table %s: cannot be described, so a table made again is noticed late, and writes of other Regions not at all: %s"
+)
 
 
 def table_name(name: str) -> str:
@@ -71,23 +74,21 @@ def life_of(
         raise
     except StorageError as error:
         if known is None or known.identity:  # once, and not every minute
-            logger.warning(
-                "table %s: cannot be described, so a table made again is noticed late, "
-                "and writes of other Regions not at all: %s",
-                table,
-                error,
-            )
+            logger.warning(UNDESCRIBED, table, error)
         life = known or TableLife(f"{client.account(alias)}|{table}", "", epoch)
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
-        place = f"{client.account(alias)}|{table}"
-        copies, keys = copies_in(about), tuple(keys_in(about).items())
-        table_id = "" if copies.is_global else str(about.get("TableId", ""))
-        life = TableLife(place, _identity(about, place), epoch, copies, keys, table_id)
-        until = float("inf")
+        life, until = _described(about, f"{client.account(alias)}|{table}", epoch), float("inf")
     lives.by_table[table] = (life, until)
     return life
+
+
+def _described(about: Mapping[str, Any], place: str, epoch: int) -> TableLife:
+    """The life of a table as DescribeTable shows it."""
+    copies, keys = copies_in(about), tuple(keys_in(about).items())
+    table_id = "" if copies.is_global else str(about.get("TableId", ""))
+    return TableLife(place, _identity(about, place), epoch, copies, keys, table_id)
 
 
 def _identity(about: Mapping[str, Any], place: str) -> str:

@@ -1,9 +1,10 @@
-"""Where the rows of a sequence are, as its options say: the tables and keys of items, markers and history."""
+"""Where the rows of a sequence are, as its options say: the tables and keys of items, markers, history, counters."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .. import dynamodb
@@ -15,13 +16,50 @@ from .counter_rows import counter_schema
 from .layout import ItemLayout
 from .stored_counter import COUNTER_OPTIONS
 
-__all__ = ["history_schema", "item_layout", "item_schema", "marker_schema", "sort_key_of"]
+__all__ = ["Places", "item_layout", "places_of", "sort_key_of"]
 
 PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
 """The default of the option `partition` for a sequence with a PERIOD."""
 
 
-def item_schema(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
+@dataclass(frozen=True)
+class Places:
+    """Where the rows of one sequence are: the keys of items, markers and history, and the table of counters."""
+
+    items: KeySchema
+    markers: KeySchema
+    history: KeySchema
+    counters: str
+
+    @property
+    def counters_apart(self) -> bool:
+        """Whether counters have a table without items, which lists the scopes."""
+        return self.counters != self.items.table
+
+    @property
+    def written(self) -> list[KeySchema]:
+        """The tables that a write with a token meets, each once."""
+        return [self.items] if self.markers.table == self.items.table else [self.items, self.markers]
+
+    @property
+    def others(self) -> list[str]:
+        """The tables of the rows that are not items."""
+        return [self.markers.table, self.history.table, self.counters]
+
+    @property
+    def numbering(self) -> set[str]:
+        """The tables whose rows say which numbers are taken."""
+        return {self.items.table, self.markers.table, self.counters}
+
+
+def places_of(config: SequenceConfig, option: Mapping[str, Any]) -> Places:
+    """Where the rows are by these options. Raises InvalidSequence for options that contradict each other."""
+    items = _items(config, option)
+    counters = dynamodb.table_name(option.get("counter_table", config.table))
+    return Places(items, _markers(config.alias, items, option), _history(config, items, option), counters)
+
+
+def _items(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
     """The keys of the items. Raises InvalidSequence for types that do not fit the names."""
     names = option["key_names"]
     prefix, width = (sort_key_of(option["sort_key"]) if option["value_in"] == "sort_key" else None) or ("", 0)
@@ -53,7 +91,7 @@ def sort_key_of(template: Any) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found and int(found[2]) <= MOST_DIGITS else None
 
 
-def marker_schema(alias: str, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
+def _markers(alias: str, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
     """The keys of the markers: beside the items, or beside the counters if the items' partition key is a number."""
     table, beside_items = option["marker_table"], items.partition_type == "S"
     if table is None and beside_items:
@@ -68,7 +106,7 @@ def marker_schema(alias: str, items: KeySchema, option: Mapping[str, Any]) -> Ke
     return items
 
 
-def history_schema(config: SequenceConfig, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
+def _history(config: SequenceConfig, items: KeySchema, option: Mapping[str, Any]) -> KeySchema:
     """The keys of the history: in the table of counters, unless that is the table of the items."""
     given, default = option["history_table"], COUNTER_OPTIONS["counter_table"].default
     tables = [

@@ -29,8 +29,8 @@ from ..rows.markers import Markers
 from ..rows.naming import Naming
 from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
 from ..rows.own_rows import OwnRows
-from ..rows.places import history_schema, item_layout, item_schema, marker_schema, sort_key_of
-from ..rows.rules import rules_of
+from ..rows.places import Places, item_layout, places_of, sort_key_of
+from ..rows.rules import Told, rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.scope_list import ScopeList
 from ..rows.spent import Spent
@@ -128,67 +128,32 @@ class Strategy(ABC):
     def __init__(
         self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] | None = None
     ) -> None:
-        self.config = config
-        self.alias = config.alias
+        self.config, self.alias = config, config.alias
         self.option = checked_options(self.options, config)
-        if config.stripe and not self.counts_by_region:
-            raise InvalidSequence(
-                f"SEQUENCES[{self.alias!r}]['START'] must be a number: {type(self).__name__} cannot count by Regions. "
-                "Set HOME_REGION, or use another strategy."
-            )
+        _check_region(self)
         self.gapless = type(self).gapless and not config.stripe
         self.timing = timing or Timing()
         self.wall = wall or partial(dynamodb.now, config.client)
-        self.schema = item_schema(config, self.option)
+        places = places_of(config, self.option)
+        self.schema = places.items
         self.naming = Naming(config, self.schema.padded_width, self.wall)
         self.numbers = self.naming.numbers
         self.layout = item_layout(config, self.schema, self.option, takes_own_keys=self.takes_own_keys)
-        marks = marker_schema(config.alias, self.schema, self.option)
-        self.markers = Markers(
-            config.alias,
-            marks,
-            seconds=self.option["marker_seconds"],
-            ignored=self.option["ignore_in_repeat"],
-            wall=self.wall,
-        )
-        changes = history_schema(config, self.schema, self.option)
-        self.history = History(config.alias, changes, self.schema.table)
-        counters = dynamodb.table_name(self.option.get("counter_table", config.table))
-        is_listed = self.option["scopes"] == KEPT and counters == self.schema.table  # a table of counters is a list
-        self.scope_list = ScopeList(self.history, keep=is_listed)
-        self.own_rows = OwnRows(config.alias, self.schema, [marks.table, changes.table, counters])
+        seconds, ignored = self.option["marker_seconds"], self.option["ignore_in_repeat"]
+        self.markers = Markers(self.alias, places.markers, seconds=seconds, ignored=ignored, wall=self.wall)
+        self.history = History(self.alias, places.history, self.schema.table)
+        self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
+        self.own_rows = OwnRows(self.alias, self.schema, places.others)
         self.switch_note = SwitchNote(self.history, self.timing.clock)
-        self.rules = RulesRow(
-            config.alias,
-            self.schema if self.schema.partition_type == "S" else marks,
-            self.history,
-            () if config.stripe else {self.schema.table, marks.table, counters},
-            lambda: rules_of(
-                type(self), config, self.layout, marks, self.history, self.counter.table if self.counter else ""
-            ),
-            self.timing.clock,
+        self.rules = _rules_row(self, places)
+        self.lives = TableLives(
+            places.written, self.forget, config, self.rules, needs_transactions=self.needs_transactions
         )
-        schemas = [self.schema] if marks.table == self.schema.table else [self.schema, marks]
-        self.lives = TableLives(schemas, self.forget, config, self.rules, needs_transactions=self.needs_transactions)
         joins = self.writes_together and self.option["group"]
-        self.item_writer = ItemWriter(
-            self,
-            self.layout,
-            self.markers,
-            self.lives,
-            most_actions=self.most_actions,
-            line=_host_queue(self) if joins else None,
-            clock=self.timing.clock,
-            format=self.naming.format,
-        )
+        self.item_writer = _item_writer(self, _host_queue(self) if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
-        self.scopes = Scopes(
-            self.naming,
-            self.layout,
-            self.last_value,
-            self.deadline,
-            list_scopes=listing(self.alias, self.option["scopes"], self.scope_list),
-        )
+        list_scopes = listing(self.alias, self.option["scopes"], self.scope_list)
+        self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes=list_scopes)
         self.spent = Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
@@ -264,3 +229,36 @@ def _host_queue(strategy: Strategy) -> HostQueue:
     stripe = strategy.config.stripe
     name = f"{strategy.alias}@{stripe}" if stripe else strategy.alias
     return HostQueue(name, strategy.markers.schema, clock=strategy.timing.clock, wall=strategy.wall)
+
+
+def _check_region(strategy: Strategy) -> None:
+    if strategy.config.stripe and not strategy.counts_by_region:
+        raise InvalidSequence(
+            f"SEQUENCES[{strategy.alias!r}]['START'] must be a number: {type(strategy).__name__} cannot count by "
+            "Regions. Set HOME_REGION, or use another strategy."
+        )
+
+
+def _rules_row(strategy: Strategy, places: Places) -> RulesRow:
+    """The row of the rules. A strategy has its `counter` later than this row: they are gathered when one asks."""
+
+    def now() -> Told:
+        counters = strategy.counter.table if strategy.counter else ""
+        return rules_of(type(strategy), strategy.config, strategy.layout, places.markers, strategy.history, counters)
+
+    items = places.items if places.items.partition_type == "S" else places.markers
+    numbering = () if strategy.config.stripe else places.numbering
+    return RulesRow(strategy.alias, items, strategy.history, numbering, now, strategy.timing.clock)
+
+
+def _item_writer(strategy: Strategy, line: HostQueue | None) -> ItemWriter:
+    return ItemWriter(
+        strategy,
+        strategy.layout,
+        strategy.markers,
+        strategy.lives,
+        most_actions=strategy.most_actions,
+        line=line,
+        clock=strategy.timing.clock,
+        format=strategy.naming.format,
+    )

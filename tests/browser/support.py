@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ HEIGHT = 900
 SECONDS = 20.0
 AXE = Axe()
 COLOURS = ("color-contrast", "link-in-text-block")  # the rules that light and dark may fulfil or not
+MISPLACED = (Path(__file__).parent / "misplaced.js").read_text(encoding="utf-8")
 LOST = 0  # in the place of a status: no answer came
 
 
@@ -37,7 +39,7 @@ class Look:
         return f"{self.width}-{self.scheme}-{'script' if self.script else 'plain'}"
 
 
-WIDE, NARROW = 1280, 390
+WIDE, MIDDLE, NARROW = 1280, 768, 380
 # Each two of width, colours and scripts meet in one of these.
 LOOKS = (
     Look(WIDE, "light"), Look(WIDE, "dark", script=False), Look(NARROW, "dark"), Look(NARROW, "light", script=False),
@@ -134,3 +136,12 @@ def repaint(page: Any, scheme: str) -> None:
 def overflow(page: Any) -> int:
     """By how many pixels the page is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def misplaced(page: Any, widths: Sequence[int]) -> list[str]:
+    """The texts and fields that lie on others, are cut off, or are outside the window, at these widths of it."""
+    found = list[str]()
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        found += [f"{width}: {one}" for one in page.evaluate(MISPLACED)]
+    return found

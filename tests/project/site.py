@@ -31,6 +31,11 @@ READ_BY_RUN = re.compile(
 )
 
 
+def inherited() -> dict[str, str]:
+    """Our environment, without what a run reads."""
+    return {name: value for name, value in os.environ.items() if not READ_BY_RUN.match(name)}
+
+
 @dataclass
 class Site:
     """`make run` in `folder` on `port`. `said` has all lines that it printed since its last start."""
@@ -58,13 +63,12 @@ class Site:
 
     def start(self) -> None:
         """Start it, and return when it has printed how to sign in."""
-        inherited = {name: value for name, value in os.environ.items() if not READ_BY_RUN.match(name)}
         self.said.clear()
         # A process group of its own, as in a terminal: Ctrl-C goes to the whole group.
         self._process = subprocess.Popen(
             ["make", "run"],
             cwd=self.folder,
-            env={**inherited, "PYTHON": PYTHON, **self.environment, "PORT": str(self.port)},
+            env={**inherited(), "PYTHON": PYTHON, **self.environment, "PORT": str(self.port)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -83,6 +87,10 @@ class Site:
             assert self._reader.is_alive(), f"it ended with {self._process.wait()}:\n{self.text}"
             assert time.monotonic() < deadline, f"it did not say {words!r}:\n{self.text}"
             time.sleep(0.05)
+
+    def manage(self, *arguments: str) -> None:
+        """Run a command of `manage.py` beside it. Raises CalledProcessError if it fails."""
+        subprocess.run([sys.executable, "manage.py", *arguments], cwd=self.folder, env=inherited(), check=True)
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> int:
         """Stop it like Ctrl-C in its terminal, or by another signal to `make` alone. Returns the exit code."""
@@ -169,21 +177,21 @@ class Browser:
         request.add_header("Referer", page.url)
         return self._open(request)
 
-    def sign_in(self) -> Answer:
-        """Sign in as the demo administrator, with the printed password."""
-        return self.fill_in("/login/", username="demo", password=self._site.password)
+    def sign_in(self, name: str = "demo") -> Answer:
+        """Sign in as the demo administrator, or as another person with the printed password."""
+        return self.fill_in("/login/", username=name, password=self._site.password)
 
     def _open(self, request: urllib.request.Request) -> Answer:
         return _send(self._opener, request)
 
 
 class Program:
-    """A client of the REST API with the token of the demo administrator."""
+    """A client of the REST API with the token of the demo administrator, or of another with the printed password."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, name: str = "demo") -> None:
         self._site = site
         self._token = ""
-        login = {"username": "demo", "password": site.password}
+        login = {"username": name, "password": site.password}
         self._token = self.post("/api/auth/token/", **login).content["token"]
 
     def get(self, path: str) -> Answer:

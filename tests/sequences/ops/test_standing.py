@@ -108,6 +108,7 @@ class TestList:
         monkeypatch.setattr(overview, "SECONDS_A_SEQUENCE", 0.1)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
+        dynamodb.shared_client()  # to make it takes longer than the command has
         with pytest.raises(CommandError, match=r"Is an engine running at .* letters: Not asked, as for orders\."):
             written("list")
 

@@ -1,0 +1,52 @@
+"""How `make docs` builds the site: the pages of this folder, and a reference made of docstrings and parsers."""
+
+import os
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import django
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
+django.setup()
+
+from sphinx.application import Sphinx  # noqa: E402 - Django must be set up before what follows
+
+from project.commands import docs  # noqa: E402
+from sequences import __version__  # noqa: E402
+
+project = docs.DISTRIBUTION
+copyright = f"{datetime.now(UTC).year}, its authors"  # noqa: A001 - Sphinx reads this name
+release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = f"{project} {release}"
+html_show_sourcelink = html_copy_source = False
+
+myst_heading_anchors = 4  # as GitHub makes them: the pages are read there, too
+default_role = "code"  # docstrings write `names` in Markdown's way
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+
+INDENTED = re.compile(r"(?<=\n)\n((?: {4}.*\n|\n)+)")
+PYTHON = re.compile(r"^(?:from|import|await|@|class|def) |\w\(| = ", re.MULTILINE)
+
+
+def indented_as_code(app: Sphinx, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
+    """Show the indented paragraphs of a docstring as code, or as the drawing that they are."""
+
+    def block(found: re.Match[str]) -> str:
+        language = "python" if PYTHON.search(found[1]) else "text"
+        return f"\n.. code-block:: {language}\n\n{found[1]}\n"
+
+    lines[:] = INDENTED.sub(block, "\n".join(lines) + "\n").split("\n")
+
+
+def setup(app: Sphinx) -> None:
+    """Write the reference before the pages are read."""
+    docs.write_reference(Path(app.srcdir) / "reference")
+    app.connect("autodoc-process-docstring", indented_as_code)

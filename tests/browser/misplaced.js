@@ -1,0 +1,67 @@
+// The texts and fields of a page that lie on others, are cut off without a sign, or reach outside the window. Where
+// there is room, no table may have to be scrolled either; only what people write may be as wide as they like.
+() => {
+  const SLACK = 2; // pixels: letters lean out of their boxes, and lines of text touch each other
+  const FIELDS = "input:not([type=hidden]), select, textarea";
+  const ROOM = 1000; // pixels of a window
+  const WRITTEN = "pre, .wide";
+  const width = document.documentElement.clientWidth;
+  const shown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+
+  // What is left of a box inside the elements around it that hide, or scroll, what is outside of them.
+  const clipped = (box, element) => {
+    const part = { left: box.left, right: box.right, top: box.top, bottom: box.bottom, cut: false };
+    for (let around = element; around && around !== document.body; around = around.parentElement) {
+      const style = getComputedStyle(around);
+      if (style.overflowX === "visible" && style.overflowY === "visible") continue;
+      const edge = around.getBoundingClientRect();
+      const beside = part.right > edge.right + SLACK || part.left < edge.left - SLACK;
+      const below = part.top < edge.bottom - SLACK && part.bottom > edge.bottom + SLACK;
+      const scrolls = style.overflowX !== "hidden" && (width < ROOM || around.matches(WRITTEN));
+      part.cut ||= beside && !scrolls && style.textOverflow !== "ellipsis";
+      part.cut ||= below && style.overflowY === "hidden";
+      part.left = Math.max(part.left, edge.left);
+      part.right = Math.min(part.right, edge.right);
+      part.top = Math.max(part.top, edge.top);
+      part.bottom = Math.min(part.bottom, edge.bottom);
+    }
+    return part;
+  };
+
+  const boxes = [];
+  const add = (box, element, words) => {
+    if (!box.width || !box.height) return;
+    const part = clipped(box, element);
+    if (part.right - part.left <= SLACK || part.bottom - part.top <= SLACK) return; // for readers of the page by ear
+    boxes.push({ ...part, element, words });
+  };
+
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const words = text.data.trim().replace(/\s+/g, " ").slice(0, 40);
+    if (!words || !shown(text.parentElement)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    for (const box of range.getClientRects()) add(box, text.parentElement, words);
+  }
+  for (const field of document.querySelectorAll(FIELDS)) {
+    if (shown(field)) add(field.getBoundingClientRect(), field, `[${field.name || field.id}]`);
+  }
+
+  const found = new Set();
+  for (const box of boxes) {
+    if (box.cut) found.add(`${box.words} is cut off`);
+    if (box.left < -SLACK || box.right > width + SLACK) found.add(`${box.words} is outside the window`);
+  }
+  boxes.sort((one, other) => one.top - other.top);
+  boxes.forEach((one, place) => {
+    for (let next = place + 1; next < boxes.length && boxes[next].top < one.bottom - SLACK; next += 1) {
+      const other = boxes[next];
+      if (one.element === other.element && one.words === other.words) continue; // lines of one text
+      const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const down = Math.min(one.bottom, other.bottom) - other.top;
+      if (across > SLACK && down > SLACK) found.add(`${one.words} lies on ${other.words}`);
+    }
+  });
+  return [...found].sort();
+}
