@@ -1,4 +1,4 @@
-"""How fast scopes count: numbers in the last hour, day and month, by day, and when they will be used up."""
+"""How fast scopes count: numbers in the last hour, day and month, by day and hour, and when they will be used up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from .registry import strategies
 from .rows.course import Course
 from .types import Counter
 
-__all__ = ["DAYS", "Rates", "Usage", "rates_of", "usage_of"]
+__all__ = ["DAYS", "HOURS", "Rates", "Usage", "rates_of", "usage_of"]
 
 DAYS = 30
+HOURS = 24
 HOUR_SECONDS, DAY_SECONDS = 3_600, 86_400
 MOST_DAYS_AHEAD = 36_525  # a hundred years
 WEIGHT = 5  # an hour or a day is cut more finely than each day of a month
@@ -33,6 +34,8 @@ class Rates:
     """In the last 30 days."""
     days: Sequence[int | None]
     """By UTC day, for 30 days, oldest first; the last is today."""
+    hours: Sequence[int | None] = ()
+    """By UTC hour, for 24 hours, oldest first; the last is this hour. Empty unless they were asked for."""
     last_at: datetime | None
     """When the last value was given."""
     since: datetime | None
@@ -54,8 +57,8 @@ class Usage:
     """
 
 
-def rates_of(sequence: str, counters: Sequence[Counter]) -> list[Rates]:
-    """The rates of the counters of one page of `Scopes.page`, in their order.
+def rates_of(sequence: str, counters: Sequence[Counter], *, by_hour: bool = False) -> list[Rates]:
+    """The rates of the counters of one page of `Scopes.page`, in their order; also `by_hour` if that is wanted.
 
     For strategies with a counter there is no request: the page has all that is needed. Days are exact. What slides is
     read between two points, which are an hour apart, for the 30 days a day.
@@ -68,39 +71,47 @@ def rates_of(sequence: str, counters: Sequence[Counter]) -> list[Rates]:
     """
     strategy = strategies[sequence]
     now = strategy.wall()
-    moments = _moments(now)
-    return [_rates(strategy.scopes.course(counter, now, moments), now, strategy.numbers.step) for counter in counters]
+    midnights = _begins(now, DAY_SECONDS, DAYS)
+    hours = _begins(now, HOUR_SECONDS, HOURS) if by_hour else []
+    # The moments whose values are wanted, those that matter most several times.
+    moments = [*WEIGHT * [now - HOUR_SECONDS, now - DAY_SECONDS], now - DAYS * DAY_SECONDS, *midnights, *hours]
+    courses = (strategy.scopes.course(counter, now, moments) for counter in counters)
+    return [_rates(course, now, strategy.numbers.step, midnights, hours) for course in courses]
 
 
-def _midnights(now: float) -> list[float]:
-    """When each of the last 30 days began, the oldest first."""
-    today = int(now) // DAY_SECONDS
-    return [float(day * DAY_SECONDS) for day in range(today - DAYS + 1, today + 1)]
+def _begins(now: float, seconds: int, count: int) -> list[float]:
+    """When each of the last days or hours began, the oldest first."""
+    newest = int(now) // seconds
+    return [float(number * seconds) for number in range(newest - count + 1, newest + 1)]
 
 
-def _moments(now: float) -> list[float]:
-    """The moments whose values are wanted, those that matter most several times."""
-    return [*WEIGHT * [now - HOUR_SECONDS, now - DAY_SECONDS], now - DAYS * DAY_SECONDS, *_midnights(now)]
-
-
-def _rates(course: Course | None, now: float, step: int) -> Rates:
+def _rates(course: Course | None, now: float, step: int, midnights: Sequence[float], hours: Sequence[float]) -> Rates:
     if course is None:
-        return Rates(hour=None, day=None, month=None, days=DAYS * [None], last_at=None, since=None, approximate=False)
+        unknown = {"days": len(midnights) * [None], "hours": len(hours) * [None]}
+        return Rates(hour=None, day=None, month=None, last_at=None, since=None, approximate=False, **unknown)
     windows = [course.value_at(now - seconds) for seconds in (HOUR_SECONDS, DAY_SECONDS, DAYS * DAY_SECONDS)]
-    begins = [course.value_at(midnight) for midnight in _midnights(now)]
     last_value = course.points[-1][1]
     hour, day, month = (_count(value, last_value, step) for value, _ in windows)
-    ends = [*(value for value, _ in begins[1:]), last_value]
+    days, are_exact = _counts(course, midnights, step)
     oldest = now - DAYS * DAY_SECONDS
     return Rates(
         hour=hour,
         day=day,
         month=month,
-        days=[_count(begin, end, step) for (begin, _), end in zip(begins, ends, strict=True)],
+        days=days,
+        hours=_counts(course, hours, step)[0],
         last_at=_moment(course.last_at),
         since=_moment(course.since) if course.since is not None and course.since > oldest else None,
-        approximate=not all(exact for _, exact in (*windows, *begins)),
+        approximate=not (are_exact and all(exact for _, exact in windows)),
     )
+
+
+def _counts(course: Course, begins: Sequence[float], step: int) -> tuple[list[int | None], bool]:
+    """How many numbers were given from each of these moments to the next, and up to now, and whether all is exact."""
+    found = [course.value_at(moment) for moment in begins]
+    ends = [*(value for value, _ in found[1:]), course.points[-1][1]]
+    counts = [_count(begin, end, step) for (begin, _), end in zip(found, ends, strict=False)]
+    return counts, all(exact for _, exact in found)
 
 
 def _count(begin: int | None, end: int | None, step: int) -> int | None:

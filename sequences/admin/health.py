@@ -40,7 +40,6 @@ def health_content() -> Mapping[str, Any]:
         "counts": [(verdict.value, counts[verdict]) for verdict in Verdict],
         "away": facts.away,
         "left_out": facts.left_out,
-        "sent": budget.sent,
-        "most": MOST_REQUESTS,
+        "budget": budget,
         "status": 503 if facts.away else 200,
     }

@@ -6,35 +6,29 @@ The pages here only read; those about one scope are in `scope`. The facts about 
 
 from __future__ import annotations
 
-import logging
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.signing import BadSignature, Signer
-from django.http import Http404, HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
-from sequences import changes
 from sequences.admin.forms import ScopeForm
 from sequences.admin.health import health_content
-from sequences.admin.overview import REFRESHES, overview_content, refresh_of
+from sequences.admin.overview import overview_content, scopes_content
 from sequences.admin.scope import ScopePages
 from sequences.capabilities import WORDS, capabilities
-from sequences.exceptions import GaveUp, InvalidSequence, OperationNotSupported, SequenceError, StorageError
+from sequences.exceptions import InvalidSequence
 from sequences.models import Sequence
-from sequences.ops.audit.results import latest_audits
+from sequences.ops.scope_report import settings_of
 from sequences.registry import configured, strategies
 
 __all__ = ["SequenceAdmin"]
-
-COUNTERS_A_PAGE = 25
-LATEST_AUDITS = 5
-
-logger = logging.getLogger(__name__)
 
 
 @admin.register(Sequence)
@@ -64,10 +58,14 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
         return False
 
     @method_decorator(require_safe)
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """How every sequence stands: its first scopes with their figures, or the scopes of one that are searched."""
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """What needs a hand, and how every sequence stands. A search goes on to the page of its sequence."""
         self._require_permission(request)
-        content = overview_content(request.GET.dict())
+        if alias := request.GET.get("sequence"):
+            _require(alias)
+            query = urlencode({"q": q} if (q := request.GET.get("q")) else {})
+            return HttpResponseRedirect(reverse("admin:sequences_sequence_counters", args=[alias]) + f"?{query}")
+        content = overview_content(request)
         return self._page(request, "overview", {"title": "Sequences", "flags": _flags(), **content})
 
     @method_decorator(require_safe)
@@ -78,14 +76,13 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
 
     @method_decorator(require_safe)
     def counters_view(self, request: HttpRequest, alias: str) -> TemplateResponse:
-        """One sequence with what it guarantees, and a page of its counters."""
+        """One sequence: its scopes, what needs a hand there, its changes and audits, and what it guarantees."""
         self._require_permission(request)
         content = {"title": alias, **_described_or_404(alias)}
         if "trouble" not in content:
-            content |= _counters(alias, request.GET.get("cursor"), COUNTERS_A_PAGE)
-            content |= _history(alias) | _audits(alias)
+            content |= scopes_content(request, alias)
             content["scope_form"] = ScopeForm(strategies[alias])
-        return self._page(request, "counters", content)
+        return self._page(request, "sequence", content)
 
     def _require_permission(self, request: HttpRequest) -> None:
         if not self.has_view_permission(request):
@@ -97,14 +94,10 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "refreshes": REFRESHES,
-            "refresh": (refresh := refresh_of(request.GET.dict())),
+            "now": timezone.now(),
             **content,
         }
-        response = TemplateResponse(request, f"sequences/admin/{name}.html", context, status=status)
-        if refresh and name in ("overview", "health"):
-            response["Refresh"] = refresh
-        return response
+        return TemplateResponse(request, f"sequences/admin/{name}.html", context, status=status)
 
 
 def _flags() -> list[dict[str, str]]:
@@ -121,10 +114,15 @@ def _flags() -> list[dict[str, str]]:
     ]
 
 
+def _require(alias: str) -> None:
+    """Raise Http404 for a sequence that is not configured, and InvalidSequence if the setting is wrong."""
+    if alias not in configured():
+        raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
+
+
 def _described_or_404(alias: str) -> dict[str, Any]:
     try:
-        if alias not in configured():
-            raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
+        _require(alias)
     except InvalidSequence as error:
         return {"trouble": str(error)}
     return _described(alias)
@@ -149,41 +147,6 @@ def _described(alias: str) -> dict[str, Any]:
         "strategy": type(strategy).__name__,
         "promise": (type(strategy).__doc__ or "").partition("\n")[0],
         "flags": [answer for answer in answers if isinstance(answer["answer"], bool)],
+        "settings": settings_of(strategy),
         "costs": [answer for answer in answers if not isinstance(answer["answer"], bool)],
-        "config": strategy.config,
     }
-
-
-def _counters(alias: str, cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of counters, or the reason why it cannot be shown. Here errors become words on a page."""
-    signer = Signer(salt=f"sequences.counters.{alias}")
-    try:
-        counters, following = strategies[alias].scopes.page(cursor and signer.unsign(cursor), limit)
-    except BadSignature:
-        return {"trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
-    except OperationNotSupported as error:
-        return {"unlisted": str(error)}
-    except ValidationError as error:  # the function of the option "scopes" does not know the cursor
-        return {"trouble": " ".join(error.messages), "status": 400}
-    except (GaveUp, StorageError) as error:
-        logger.error("the counters of %s cannot be read: %s", alias, error)
-        return {"trouble": f"The counters cannot be read. {error} Solve this, then reload the page.", "status": 503}
-    except (SequenceError, ImportError) as error:
-        return {"trouble": str(error)}
-    return {"counters": counters, "next_cursor": following and signer.sign(following), "cursor": cursor}
-
-
-def _history(alias: str) -> dict[str, Any]:
-    """The latest guarded changes; none where the table of the history is missing or away."""
-    try:
-        return {"history": changes.history(alias, limit=COUNTERS_A_PAGE)[0]}
-    except SequenceError:
-        return {}
-
-
-def _audits(alias: str) -> dict[str, Any]:
-    """The latest results of audits; none where the table of the history is missing or away."""
-    try:
-        return {"audits": latest_audits(alias, LATEST_AUDITS)}
-    except SequenceError:
-        return {}

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.admin import AdminSite
@@ -22,7 +21,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_safe
@@ -41,25 +40,24 @@ from ..ops.audit.background import start_audit
 from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
 from ..ops.audit.results import KeptAudits
+from ..ops.doctor import SequenceFacts, facts_of, of_scope
+from ..ops.overview import scope_figures
 from ..ops.request_trace import REQUESTS_OF_A_REQUEST, trace
 from ..ops.scope_report import REQUESTS_OF_A_SCOPE, look_at, settings_of
 from ..registry import configured, strategies
 from ..strategies import Strategy
 from ..types import Scope, parted
+from .charts import by_day, by_hour
 from .forms import CHANGES, ChangeForm, Kind, RequestForm, ScopeForm
+from .needs import address_of, may, with_buttons
+from .overview import shown_scope
 
-__all__ = ["ScopePages", "may"]
+__all__ = ["ScopePages"]
 
 SECONDS = 10.0  # for all requests of a page
 REPEATS = 4  # of requests that failed, which a page may send besides
-REFRESH_SECONDS = 2
 
 logger = logging.getLogger(__name__)
-
-
-def may(request: HttpRequest, what: str) -> bool:
-    """Whether somebody may do this, such as "advance". Who may change sequences may do all of it."""
-    return request.user.has_perm(f"sequences.{what}_sequence") or request.user.has_perm("sequences.change_sequence")
 
 
 class _Place:
@@ -75,16 +73,9 @@ class _Place:
         self.counted: Scope = self.form.cleaned_data.get("counted")
         self.scope, self.period = parted(self.counted)
 
-    @property
-    def query(self) -> str:
-        """The query by which addresses name the scope."""
-        named = {"scope": self.scope, "period": self.period}
-        return urlencode({name: text for name, text in named.items() if text})
-
     def address(self, page: str, *more: str) -> str:
         """The address of one of the pages about the scope."""
-        plain = reverse(f"admin:sequences_sequence_{page}", args=[self.alias, *more])
-        return f"{plain}?{self.query}" if self.query else plain
+        return address_of(page, self.alias, self.counted, *more)
 
     @property
     def name(self) -> str:
@@ -155,8 +146,15 @@ class ScopePages:
             return self._page(request, "scope", {**content, "trouble": place.problem, "status": 400})
         with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
             report = look_at(place.strategy, place.counted)
+            (figures,) = scope_figures(place.strategy, [report.counter], by_hour=True)
+            facts = facts_of(report.seen, lambda: figures.usage.ends_on)
             content |= {
                 "report": report,
+                "scope": shown_scope(figures),
+                "charts": [("Hour", by_hour(figures.rates)), ("Day", by_day(figures.rates))],
+                "needs": with_buttons(
+                    request, of_scope(SequenceFacts(sequence=alias, now=place.strategy.wall()), facts)
+                ),
                 "settings": settings_of(place.strategy),
                 "actions": list(_actions(request, place, frozen=bool(report.frozen))),
                 "may_audit": may(request, "audit"),
@@ -227,10 +225,7 @@ class ScopePages:
         with _told(content), dynamodb.at_most(1 + REPEATS, seconds=SECONDS) as budget:
             run, result = KeptAudits(place.strategy).look(place.counted)
             content |= {"run": run, "result": result, "budget": budget}
-        page = self._page(request, "audit", content)
-        if content.get("run") and content["run"].runs and request.GET.get("refresh") != "off":
-            page["Refresh"] = str(REFRESH_SECONDS)
-        return page
+        return self._page(request, "audit", content)
 
     def _begin_audit(self, request: HttpRequest, place: _Place, content: dict[str, Any]) -> HttpResponse:
         with _told(content):

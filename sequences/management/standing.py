@@ -28,6 +28,9 @@ __all__ = ["STANDING", "Reading", "Standing"]
 QUIET = ("strategy", "approximate", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
 
+INNER = ("failure", "hand")
+"""Of a finding, what is no column."""
+
 SCOPES_EXAMINED = 100
 
 Options = Mapping[str, Any]
@@ -84,13 +87,13 @@ class Standing:
         self.problems += [
             f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()
         ]
-        return ({name: told for name, told in asdict(one).items() if name != "failure"} for one in findings)
+        return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
 
 
 def _rows_of(figures: Figures) -> Iterator[Row]:
     """The rows of a sequence; one without figures if no scope of it can be shown."""
     for scope in figures.scopes or (None,):
-        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.following else "")
+        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.has_more else "")
         yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from .. import dynamodb
 from ..capabilities import in_words
@@ -16,12 +17,14 @@ from ..exceptions import BudgetSpent, GaveUp, InvalidSequence, NotConfigured, Op
 from ..rates import Rates, Usage, rates_of, usage_of
 from ..registry import strategies
 from ..strategies import Strategy
+from ..strategies.scopes import CounterScopes
 from ..types import Counter
-from .audit.results import AuditResult, latest_audits
+from .audit.results import PLACES, AuditResult, latest_audits
 
 __all__ = [
     "FIRST_SCOPES",
     "MOST_REQUESTS",
+    "READ_SCOPES",
     "SCOPES_A_PAGE",
     "SEQUENCES_A_PAGE",
     "Figures",
@@ -34,10 +37,13 @@ __all__ = [
 ]
 
 SEQUENCES_A_PAGE = 10
-FIRST_SCOPES = 3
+FIRST_SCOPES = 5
+READ_SCOPES = 20
+"""So many scopes are read, and those used most are shown."""
+COUNTERS_AT_ONCE = 100
 SCOPES_A_PAGE = 25
-REQUESTS_A_SEQUENCE = 12
-"""For the first scopes of one: the list of them, then for each a read and two for its rates, and one for the audits."""
+REQUESTS_A_SEQUENCE = 2 + READ_SCOPES + 2 * FIRST_SCOPES
+"""The list of its scopes and its audits, a read for each that is read, and two for the rates of each that is shown."""
 MOST_REQUESTS = SEQUENCES_A_PAGE * REQUESTS_A_SEQUENCE
 MOST_SECONDS = 4.0
 SECONDS_A_SEQUENCE = 2.0  # so that one client that does not answer leaves time for another
@@ -63,15 +69,17 @@ class ScopeFigures:
 class Figures:
     """One sequence and some of its scopes; `trouble` says why there are none, and `unlisted` why none can be listed.
 
-    `period` is the one whose scopes these are, empty for all of them.
+    `period` is the one whose scopes these are, empty for all of them. `scopes` are those used most of the counters that
+    were `read`, with which they share their order. There are more of them if `following` is a cursor.
     """
 
     alias: str
     strategy: Strategy | None = None
     period: str = ""
     scopes: Sequence[ScopeFigures] = ()
+    read: Sequence[Counter] = ()
     following: str | None = None
-    audit: AuditResult | None = None
+    audits: Sequence[AuditResult] = ()
     trouble: str = ""
     unlisted: str = ""
     away: bool = False
@@ -82,11 +90,22 @@ class Figures:
         """What its strategy does, in plain words."""
         return in_words(type(self.strategy)) if self.strategy else []
 
+    @property
+    def audit(self) -> AuditResult | None:
+        """The last audit that left a result."""
+        return next(iter(self.audits), None)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the sequence has more scopes than these."""
+        return bool(self.following) or len(self.read) > len(self.scopes)
+
 
 def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]:
-    """The figures of these sequences with their first scopes; of the present period, if that can be listed.
+    """The figures of these sequences with the scopes used most; of the present period, if that can be listed.
 
-    Sends at most REQUESTS_A_SEQUENCE requests for each sequence, and none of them after SECONDS_A_SEQUENCE. When
+    The most used of the first READ_SCOPES in order of their names, or of the first COUNTERS_AT_ONCE where one query has
+    them. Sends at most REQUESTS_A_SEQUENCE requests for each sequence, and none of them after SECONDS_A_SEQUENCE. When
     DynamoDB does not answer for one sequence, the others of its client are not asked.
     """
     found: list[Figures] = []
@@ -107,7 +126,13 @@ def _looked_at(alias: str, limit: int, silent: dict[str, str]) -> Figures:
     if first := silent.get(strategy.config.client):
         return Figures(alias=alias, strategy=strategy, trouble=f"Not asked, as for {first}.", away=True)
     with dynamodb.at_most(REQUESTS_A_SEQUENCE, seconds=SECONDS_A_SEQUENCE):
-        return figures_of(alias, None, limit, period=present_period(strategy))
+        return figures_of(alias, None, _read_at_once(strategy), shown=limit, period=present_period(strategy))
+
+
+def _read_at_once(strategy: Strategy) -> int:
+    """How many scopes an overview reads."""
+    counter = strategy.counter
+    return READ_SCOPES if counter is None or counter.rows.beside_items else COUNTERS_AT_ONCE
 
 
 def present_period(strategy: Strategy) -> str:
@@ -117,25 +142,42 @@ def present_period(strategy: Strategy) -> str:
     return strategy.naming.period.name(strategy.naming.period.date_of(None, strategy.wall()))
 
 
-def figures_of(alias: str, cursor: str | None, limit: int, *, prefix: str = "", period: str = "") -> Figures:
-    """The figures of one sequence with a page of its scopes, or in words why there are none.
+def figures_of(
+    alias: str, cursor: str | None, limit: int, *, shown: int | None = None, prefix: str = "", period: str = ""
+) -> Figures:
+    """The figures of one sequence with a page of its scopes, those used most first, or in words why there are none.
+
+    With `shown` only so many of the page have figures.
 
     Cost: the page of scopes (see `Scopes.page`), their rates (see `rates_of`), and one query for the audits.
     Raises InvalidSequence, and ValidationError for a cursor that is none.
     """
     strategy = strategies[alias]
-    audit = None
+    figures = Figures(alias=alias, strategy=strategy, period=period)
     try:
-        audit = last_audit(strategy)
+        figures = replace(figures, audits=_audits(strategy))
         counters, following = strategy.scopes.page(cursor, limit, prefix=prefix, period=period)
-        scopes = scope_figures(strategy, counters)
+        counters.sort(key=partial(_given, strategy), reverse=True)
+        scopes = _most_used(strategy, counters, limit if shown is None else shown)
     except OperationNotSupported as error:
-        return Figures(alias=alias, strategy=strategy, audit=audit, unlisted=str(error))
+        return replace(figures, unlisted=str(error))
     except SequenceError as error:
         logger.error("the figures of %s cannot be read: %s", alias, error)
-        said = f"The scopes cannot be read. {error}"
-        return Figures(alias=alias, strategy=strategy, audit=audit, trouble=said, away=_is_away(error))
-    return Figures(alias=alias, strategy=strategy, period=period, scopes=scopes, following=following, audit=audit)
+        return replace(figures, trouble=f"The scopes cannot be read. {error}", away=_is_away(error))
+    return replace(figures, scopes=scopes, read=counters, following=following)
+
+
+def _given(strategy: Strategy, counter: Counter) -> int:
+    """How far a counter is from its start."""
+    last_value = counter.last_value
+    return abs(last_value - strategy.numbers.before_start) if isinstance(last_value, int) else 0
+
+
+def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int) -> list[ScopeFigures]:
+    """The scopes that have given most in the last 30 days, then those that are furthest; of these first."""
+    costs_nothing = isinstance(strategy.scopes, CounterScopes)  # their rates are in their rows
+    figures = scope_figures(strategy, counters if costs_nothing else counters[:most])
+    return sorted(figures, key=lambda one: one.rates.month or 0, reverse=True)[:most]
 
 
 def _is_away(error: SequenceError) -> bool:
@@ -145,12 +187,14 @@ def _is_away(error: SequenceError) -> bool:
 
 def last_audit(strategy: Strategy) -> AuditResult | None:
     """The result of the last audit of a sequence that was kept. Costs one query; nothing where none can be kept."""
-    if not strategy.history.is_apart:
-        return None
-    return next(iter(latest_audits(strategy.alias, 1)), None)
+    return next(iter(_audits(strategy)), None)
 
 
-def scope_figures(strategy: Strategy, counters: Sequence[Counter]) -> list[ScopeFigures]:
+def _audits(strategy: Strategy) -> Sequence[AuditResult]:
+    return latest_audits(strategy.alias, PLACES) if strategy.history.is_apart else ()
+
+
+def scope_figures(strategy: Strategy, counters: Sequence[Counter], *, by_hour: bool = False) -> list[ScopeFigures]:
     """The figures of some scopes. Cost: as `rates_of`."""
     return [
         ScopeFigures(
@@ -158,5 +202,5 @@ def scope_figures(strategy: Strategy, counters: Sequence[Counter]) -> list[Scope
             rates=rates,
             usage=usage_of(strategy.alias, counter, rates),
         )
-        for counter, rates in zip(counters, rates_of(strategy.alias, counters), strict=True)
+        for counter, rates in zip(counters, rates_of(strategy.alias, counters, by_hour=by_hour), strict=True)
     ]

@@ -23,7 +23,7 @@ from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change, Dated, Scope, parted
+from ..types import Change, Counter, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
 from .audit.series import Series, explained
@@ -38,7 +38,7 @@ __all__ = [
     "trouble_of",
 ]
 
-REQUESTS_OF_A_SCOPE = 6
+REQUESTS_OF_A_SCOPE = 8
 LAST_NUMBERS = 100
 NEXT_NUMBERS = 3
 LATEST_CHANGES = 200
@@ -77,9 +77,12 @@ class ScopeReport:
 
     `trouble` says why the next number is refused, and `frozen` by whom it is frozen. `held` counts the reserved values
     that this process still serves from memory; None if the strategy reserves none. `lines` are the latest numbers, the
-    highest first; `unlisted` says why there are none. `changes` are the latest of this scope.
+    highest first; `unlisted` says why there are none. `changes` are the latest of this scope. `seen` and `counter` are
+    what was looked at.
     """
 
+    seen: ScopeSnapshot
+    counter: Counter
     scope: str | None
     period: str
     last_value: int | None
@@ -88,7 +91,6 @@ class ScopeReport:
     frozen: str
     trouble: str
     held: int | None
-    percent_used: int
     lines: Sequence[Line]
     unlisted: str
     changes: Sequence[Change]
@@ -99,8 +101,8 @@ class ScopeReport:
 def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
     """Look at one scope of a sequence.
 
-    Cost: at most REQUESTS_OF_A_SCOPE requests without repeats: the counter, the highest item, perhaps the note of a
-    switch, the last LAST_NUMBERS items, one page of the history, and the audit that is kept.
+    Cost: at most REQUESTS_OF_A_SCOPE requests without repeats: the counter, the highest item, perhaps the note of
+    a switch, the last LAST_NUMBERS items, one page of the history, and the audit that is kept; two more for its rates.
     Raises InvalidScope, ScopeNotFound, SequenceUnavailable and StorageRefused.
     """
     seen = ScopeSnapshot(strategy, scope, partial(read, deadline=strategy.deadline()))
@@ -109,6 +111,8 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
     plain, period = parted(scope)
     run, result = _kept(strategy, scope)
     return ScopeReport(
+        seen=seen,
+        counter=_counter(seen),
         scope=plain,
         period=period,
         last_value=seen.last,
@@ -117,13 +121,20 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
         frozen=operator_errors.signature(seen.frozen) if seen.frozen else "",
         trouble=trouble_of(seen),
         held=strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
-        percent_used=strategy.numbers.percent_used(seen.last),
         lines=[] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
         unlisted=unlisted,
         changes=changes,
         run=run,
         result=result,
     )
+
+
+def _counter(seen: ScopeSnapshot) -> Counter:
+    """The scope as lists show it."""
+    if seen.counter:
+        return seen.counter.rows.listed(seen.scope, seen.row, seen.last)
+    scope, period = parted(seen.scope)
+    return Counter(sequence=seen.strategy.alias, scope=scope, period=period, last_value=seen.last)
 
 
 def trouble_of(seen: ScopeSnapshot) -> str:

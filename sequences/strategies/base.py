@@ -33,6 +33,7 @@ from ..rows.places import Places, item_layout, places_of, sort_key_of
 from ..rows.rules import Told, rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.scope_list import ScopeList
+from ..rows.spent import Spent
 from ..rows.stored_counter import StoredCounter
 from ..rows.switch_note import SwitchNote
 from ..types import Scope, SequenceConfig
@@ -153,6 +154,7 @@ class Strategy(ABC):
         self.items = CommitQueues(self.item_writer, joins=joins)
         list_scopes = listing(self.alias, self.option["scopes"], self.scope_list)
         self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes=list_scopes)
+        self.spent = Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
 

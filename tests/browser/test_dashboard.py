@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from tests.project.site import Program
+from tests.browser.support import MIDDLE, NARROW, WIDE, Look, misplaced, overflow, visit
+from tests.project.site import Program, Site
 
 OVERVIEW = "/admin/sequences/sequence/"
 
 
 def row(page: Any, name: str) -> list[str]:
-    """The cells of the table row that this names."""
-    return [
-        text.strip()
-        for text in page.locator("tr", has=page.get_by_role("rowheader", name=name)).inner_text().split("\t")
-    ]
+    """The first lines of the cells of the table row that this names."""
+    cells = page.locator("tr", has=page.get_by_role("rowheader", name=name)).locator("th, td")
+    return [text.strip().split("\n")[0] for text in cells.all_inner_texts()]
 
 
 def file(program: Program, key: str, count: int) -> None:
@@ -29,11 +28,11 @@ def test_the_overview_counts_a_known_load(page: Any, program: Program, key: str)
     page.get_by_label("Scopes that begin with").fill(key)
     page.get_by_role("button", name="Show").click()
     page.get_by_role("link", name=key, exact=True).wait_for()
-    name, last, _, hour, day, month, *_ = row(page, key)
+    name, last, hour, day, month, *_ = row(page, key)
     assert (name, last, hour, day, month) == (key, "7", "7", "7", "7")
     page.get_by_role("link", name=key, exact=True).click()
     assert row(page, "Last value")[1] == "7"
-    assert row(page, "Next numbers")[1].split("\n")[0] == "8, 9, 10"
+    assert row(page, "Next numbers")[1] == "8, 9, 10"
     assert row(page, "7")[-1] == f"{key} / 7"
 
 
@@ -78,3 +77,86 @@ def test_the_tables_are_judged(page: Any) -> None:
     page.goto(f"{OVERVIEW}health/")
     assert row(page, "latency")[1] == "good"
     assert row(page, "latency")[-1] == "nothing to do"
+
+
+def requests_of(page: Any) -> list[str]:
+    """The addresses of pages that are asked for from now on."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if OVERVIEW in request.url else None)
+    return asked
+
+
+def test_a_page_stays_while_its_figures_are_renewed(page: Any, program: Program, key: str, look: Look) -> None:
+    """What is open, where the focus and the scroll are, stay; the figures are new. Pause stops it."""
+    file(program, key, 2)
+    page.clock.install()
+    page.goto(f"{OVERVIEW}tickets/?q={key}")
+    page.get_by_role("link", name=key, exact=True).wait_for()
+    pause = page.get_by_role("button", name="Pause")
+    assert pause.count() == look.script
+    if not look.script:
+        assert page.get_by_text("Read at 20").is_visible()
+        return
+    page.get_by_label("About tickets").click()
+    page.get_by_label("Scopes that begin with").fill("typed")
+    page.get_by_role("link", name=key, exact=True).focus()
+    page.set_viewport_size({"width": look.width, "height": 400})
+    page.evaluate("scrollTo(0, 100)")
+    program.post(f"/api/projects/{key}/tickets/", title="Another")
+    page.clock.run_for(11_000)
+    page.locator("[data-label='Last value'] span").get_by_text("3", exact=True).wait_for()
+    assert page.evaluate("document.activeElement.textContent") == key
+    assert page.evaluate("scrollY") == 100
+    assert page.get_by_text("A thousand numbers with items").is_visible()
+    assert page.get_by_label("Scopes that begin with").input_value() == "typed"
+    pause.click()
+    asked = requests_of(page)
+    page.clock.run_for(60_000)
+    assert asked == []
+
+
+def test_it_rests_while_nobody_sees_it(page: Any, look: Look) -> None:
+    """A hidden tab asks for nothing, and at once when it is seen again."""
+    if not look.script:
+        return
+    page.clock.install()
+    page.goto(OVERVIEW)
+    asked = requests_of(page)
+    hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true}); }"
+    page.evaluate(hide, True)
+    page.clock.run_for(60_000)
+    assert asked == []
+    page.evaluate(hide, False)
+    with page.expect_response(f"**{OVERVIEW}"):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_a_day_of_the_line_can_be_pointed_at(page: Any, program: Program, key: str, look: Look) -> None:
+    """A day, or an hour, says its count under the pointer; the arrow keys go on from it, and a table has them all."""
+    file(program, key, 3)
+    page.goto(f"{OVERVIEW}tickets/scope/?scope={key}")
+    days = page.locator(".chart").last
+    points = days.locator(".point")
+    assert points.count() == 30
+    points.last.hover()
+    assert days.locator(".point text:visible").text_content().endswith(": 3")
+    page.mouse.move(0, 0)
+    if look.script:
+        points.last.focus()
+        page.keyboard.press("ArrowLeft")
+        assert days.locator(".point text:visible").text_content().endswith(": 0")
+    days.get_by_text("As a table").click()
+    assert days.locator("tbody tr").first.inner_text().split()[-1] == "3"
+
+
+def test_nothing_is_cut(browser: Any, site: Site, states: dict[str, Any], program: Program, key: str) -> None:
+    """With all that can be opened, no text lies on another or is cut off, from a telephone to a wide screen."""
+    file(program, key, 2)
+    pages = [f"tickets/scope/{more}?scope={key}" for more in ("", "audit/", "freeze/")]
+    with visit(browser, site, Look(WIDE, "light"), states["demo"]) as page:
+        for path in ("", "health/", "tickets/", *pages):
+            page.goto(f"{OVERVIEW}{path}")
+            for details in page.locator("#content-main summary").all():
+                details.click()
+            assert misplaced(page, (NARROW, MIDDLE, 1040, WIDE)) == [], path
+            assert overflow(page) <= 0, path

@@ -5,21 +5,27 @@ judged in `soundness`, by which a process refuses its first write, too.
 """
 
 from ...rows.soundness import Verdict
-from .facts import ClientFacts, Facts, Finding, ScopeFacts, SequenceFacts, TableFacts, Unknown, Use
+from .facts import ClientFacts, Facts, Finding, Hand, ScopeFacts, SequenceFacts, TableFacts, Unknown, Use
 from .judging import findings_of
 from .reading import READS, read_facts
+from .scopes import EXAMINED_SCOPES, facts_of, needs_a_hand, of_scope
 
 __all__ = [
+    "EXAMINED_SCOPES",
     "READS",
     "ClientFacts",
     "Facts",
     "Finding",
+    "Hand",
     "ScopeFacts",
     "SequenceFacts",
     "TableFacts",
     "Unknown",
     "Use",
     "Verdict",
+    "facts_of",
     "findings_of",
+    "needs_a_hand",
+    "of_scope",
     "read_facts",
 ]

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...rows.rules import Difference
 from ...rows.soundness import TableRequirements, Verdict
 from ...types import Scope
 from ..audit.results import AuditResult
 
-__all__ = ["ClientFacts", "Fact", "Facts", "Finding", "ScopeFacts", "SequenceFacts", "TableFacts", "Unknown", "Use"]
+__all__ = [
+    "ClientFacts",
+    "Fact",
+    "Facts",
+    "Finding",
+    "Hand",
+    "ScopeFacts",
+    "SequenceFacts",
+    "TableFacts",
+    "Unknown",
+    "Use",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +38,19 @@ class Unknown:
     failure: bool = True
 
 
+class Hand(NamedTuple):
+    """Where the administration helps: a guarded change such as "thaw", an "audit", or the page of the "scope"."""
+
+    page: str
+    sequence: str
+    scope: Scope
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """One thing that was looked at: of a table, a client or a sequence, what was found, why it matters, what helps.
 
-    `failure` says that it should have been read, and was not.
+    `failure` says that it should have been read, and was not. `hand` is where a person can do what helps, in a page.
     """
 
     subject: str
@@ -41,6 +60,7 @@ class Finding:
     reason: str
     remedy: str = ""
     failure: bool = False
+    hand: Hand | None = None
 
     @classmethod
     def either(

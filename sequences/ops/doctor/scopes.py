@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -15,15 +16,17 @@ from ...rows.layout import Send
 from ...rows.soundness import Verdict
 from ...strategies import Strategy
 from ...strategies.snapshot import ScopeSnapshot
-from ...types import Counter, Scope, parted
+from ...types import Counter, Dated, Scope, parted
 from ..audit.results import PLACES, AuditResult, latest_audits
-from ..overview import present_period, scope_figures
+from ..overview import Figures, present_period, scope_figures
 from ..scope_report import trouble_of
-from .facts import Finding, ScopeFacts, SequenceFacts, Unknown
+from .facts import Finding, Hand, ScopeFacts, SequenceFacts, Unknown
 
-__all__ = ["of_scopes", "read_scopes"]
+__all__ = ["EXAMINED_SCOPES", "facts_of", "needs_a_hand", "of_scope", "of_scopes", "read_scopes"]
 
 SCOPES_A_PAGE = 100
+EXAMINED_SCOPES = 10
+NEARLY = 90
 LONG_FROZEN = timedelta(days=1)
 LONG_UNAUDITED = timedelta(days=30)
 
@@ -35,19 +38,26 @@ def read_scopes(strategy: Strategy, most: int) -> SequenceFacts:
     scope up to three reads of half a unit or one (its counter, its highest item). Nothing scans. A scope whose counter
     is behind its items costs up to four more, and one that is nearly used up what `rates_of` says.
     """
-    facts = partial(SequenceFacts, sequence=strategy.alias, now=strategy.wall())
-    with suppress(SequenceError):  # what this host remembers counts for the present tables, so that they must be known
-        strategy.lives.bind(_patient(strategy))
+    facts = SequenceFacts(sequence=strategy.alias, now=strategy.wall())
     try:
         counters, more = _listed(strategy, most)
-        scopes = list(_looked_at(strategy, counters))
-        return facts(scopes=scopes, more=more, audits=_audits(strategy))
+        return _examined(strategy, counters, _audits(strategy), more=more)
     except OperationNotSupported as error:
-        return facts(unlisted=str(error), audits=_audits(strategy))
+        return replace(facts, unlisted=str(error), audits=_audits(strategy))
     except TableMissing:
-        return facts(unlisted="A table is missing.")
+        return replace(facts, unlisted="A table is missing.")
     except SequenceError as error:
-        return facts(unread=Unknown(str(error)))
+        return replace(facts, unread=Unknown(str(error)))
+
+
+def _examined(
+    strategy: Strategy, counters: Sequence[Counter], audits: Sequence[AuditResult] | None, *, more: bool
+) -> SequenceFacts:
+    """Look at scopes that were listed. Cost: as `read_scopes` without its queries. Raises what a read raises."""
+    with suppress(SequenceError):  # what this host remembers counts for the present tables, so that they must be known
+        strategy.lives.bind(_patient(strategy))
+    scopes = list(_looked_at(strategy, counters))
+    return SequenceFacts(sequence=strategy.alias, now=strategy.wall(), scopes=scopes, more=more, audits=audits)
 
 
 def _listed(strategy: Strategy, most: int) -> tuple[list[Counter], bool]:
@@ -66,17 +76,26 @@ def _looked_at(strategy: Strategy, counters: Sequence[Counter]) -> Iterator[Scop
     for counter in counters:
         with suppress(ScopeNotFound):  # it is listed, and has no row any more
             seen = _seen(strategy, counter.counted_in)
-            is_near = seen.last is not None and seen.last >= seen.numbers.nearly_used_up
-            yield ScopeFacts(
-                scope=seen.scope,
-                last=seen.state.last_value if seen.counter else seen.last,
-                handed_out=seen.handed_out,
-                trouble=trouble_of(seen),
-                frozen=seen.frozen,
-                percent_used=seen.numbers.percent_used(seen.last) if is_near else 0,
-                used_up=seen.last is not None and seen.last >= seen.numbers.maximum,
-                ends_on=scope_figures(strategy, [counter])[0].usage.ends_on if is_near else None,
-            )
+            yield facts_of(seen, partial(_ends_on, strategy, counter))
+
+
+def _ends_on(strategy: Strategy, counter: Counter) -> date | None:
+    return scope_figures(strategy, [counter])[0].usage.ends_on
+
+
+def facts_of(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> ScopeFacts:
+    """What a look at a scope says. Only of one that is nearly used up it asks on which day it ends."""
+    is_near = seen.last is not None and seen.last >= seen.numbers.nearly_used_up
+    return ScopeFacts(
+        scope=seen.scope,
+        last=seen.state.last_value if seen.counter else seen.last,
+        handed_out=seen.handed_out,
+        trouble=trouble_of(seen),
+        frozen=seen.frozen,
+        percent_used=seen.numbers.percent_used(seen.last) if is_near else 0,
+        used_up=seen.last is not None and seen.last >= seen.numbers.maximum,
+        ends_on=ends_on() if is_near else None,
+    )
 
 
 def _seen(strategy: Strategy, scope: Scope) -> ScopeSnapshot:
@@ -95,9 +114,30 @@ def _patient(strategy: Strategy) -> Send:
 
 def _audits(strategy: Strategy) -> Sequence[AuditResult] | None:
     """The audits that are kept; None where none can be made or kept."""
-    if not strategy.layout.in_collections or not strategy.history.is_apart:
-        return None
-    return latest_audits(strategy.alias, PLACES)
+    return latest_audits(strategy.alias, PLACES) if _keeps_audits(strategy) else None
+
+
+def _keeps_audits(strategy: Strategy) -> bool:
+    return strategy.layout.in_collections and strategy.history.is_apart
+
+
+def needs_a_hand(figures: Figures) -> list[Finding]:
+    """What needs a hand in a sequence whose figures were just read, the worst first; nothing if they could not be.
+
+    Looks at EXAMINED_SCOPES of those that were read: the frozen ones and those that are nearly used up first, then by
+    their use. Cost: as `read_scopes` without its queries.
+    """
+    strategy = figures.strategy
+    if strategy is None or figures.trouble:
+        return []
+    chosen = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY))[:EXAMINED_SCOPES]
+    audits = figures.audits if _keeps_audits(strategy) else None
+    try:
+        facts = _examined(strategy, chosen, audits, more=False)
+    except SequenceError as error:
+        facts = SequenceFacts(sequence=strategy.alias, now=strategy.wall(), unread=Unknown(str(error)))
+    found = [finding for finding in of_scopes(facts) if finding.verdict is not Verdict.GOOD]
+    return sorted(found, key=lambda finding: finding.verdict is not Verdict.UNSOUND)
 
 
 def of_scopes(facts: SequenceFacts) -> Iterator[Finding]:
@@ -107,7 +147,7 @@ def of_scopes(facts: SequenceFacts) -> Iterator[Finding]:
         return
     yield _summary(facts)
     for scope in facts.scopes:
-        yield from _of_scope(facts, scope)
+        yield from of_scope(facts, scope)
     if facts.audits is not None and (facts.audits or any(one.last is not None for one in facts.scopes)):
         yield _audited(facts, facts.audits)
 
@@ -124,10 +164,12 @@ def _summary(facts: SequenceFacts) -> Finding:
     )
 
 
-def _of_scope(facts: SequenceFacts, scope: ScopeFacts) -> Iterator[Finding]:
+def of_scope(facts: SequenceFacts, scope: ScopeFacts) -> Iterator[Finding]:
+    """The findings of one scope that needs a hand."""
     text, period = parted(scope.scope)
     named = " ".join(filter(None, ["scope", repr(text), period and f"of {period}"]))
     finding = partial(Finding, subject=f"sequence {facts.sequence}", about=named)
+    hand = partial(Hand, sequence=facts.sequence, scope=scope.scope)
     stands_at = "nothing" if scope.last is None else scope.last
     recover = operator_errors.command("recover", facts.sequence, scope.scope, "--past", str(scope.handed_out))
     if scope.trouble and not scope.used_up:
@@ -136,6 +178,7 @@ def _of_scope(facts: SequenceFacts, scope: ScopeFacts) -> Iterator[Finding]:
             found=f"it stands at {stands_at}, but {scope.handed_out} was handed out",
             reason="It was set back, or restored: every write is refused, so that no number comes twice.",
             remedy=f"Run {recover}.",
+            hand=hand("recover"),
         )
     if scope.percent_used:
         ends = f"; all of them on {scope.ends_on} at the pace of the last 30 days" if scope.ends_on else ""
@@ -144,6 +187,7 @@ def _of_scope(facts: SequenceFacts, scope: ScopeFacts) -> Iterator[Finding]:
             found=f"{scope.percent_used} % of its values are used{ends}",
             reason="After the last value every write is refused.",
             remedy="Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit.",
+            hand=hand("scope"),
         )
     if scope.frozen:
         yield finding(
@@ -151,6 +195,7 @@ def _of_scope(facts: SequenceFacts, scope: ScopeFacts) -> Iterator[Finding]:
             found=f"frozen {operator_errors.signature(scope.frozen)}",
             reason=_frozen_for(scope.frozen, facts.now),
             remedy=f"Run {operator_errors.command('thaw', facts.sequence, scope.scope)}.",
+            hand=hand("thaw"),
         )
 
 
@@ -170,7 +215,7 @@ def _audited(facts: SequenceFacts, audits: Sequence[AuditResult]) -> Finding:
     if wrong:
         where = "every scope" if wrong[0].every_scope else f"the scope {wrong[0].scope!r}"
         found = f"the one of {where} on {wrong[0].at:%Y-%m-%d}: {wrong[0].verdict}"
-    return Finding.either(
+    finding = Finding.either(
         f"sequence {facts.sequence}",
         "audits",
         bool(audits) and not wrong and days < LONG_UNAUDITED.days,
@@ -181,6 +226,9 @@ def _audited(facts: SequenceFacts, audits: Sequence[AuditResult]) -> Finding:
         ),
         f"Run `manage.py sequences audit {facts.sequence} --keep`, and do what it says.",
     )
+    counted = [Dated.of(one.scope, one.period) for one in wrong if not one.every_scope]
+    counted += [one.scope for one in facts.scopes if one.last is not None]
+    return replace(finding, hand=Hand("audit", facts.sequence, counted[0]) if counted else None)
 
 
 def _is_outdated(result: AuditResult, audits: Sequence[AuditResult]) -> bool:

@@ -1,0 +1,29 @@
+"""The capacity units that the items of a sequence took, as far as this process has stored them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..types import Allocation
+
+__all__ = ["Spent"]
+
+
+@dataclass(slots=True)
+class Spent:
+    """How many numbers were stored with an item, and what the engine reported for them. Threads may miss some."""
+
+    numbers: int = 0
+    write: float = 0.0
+    read: float = 0.0
+
+    def add(self, stored: Allocation) -> None:
+        """Count a number that was just stored."""
+        self.numbers += 1
+        self.write += stored.write_units
+        self.read += stored.read_units
+
+    @property
+    def each(self) -> tuple[float, float]:
+        """The write and the read units of one number."""
+        return self.write / (self.numbers or 1), self.read / (self.numbers or 1)
