@@ -20,7 +20,7 @@ from sequences.storage import new_token
 from tickets import validators
 from tickets.problems import KNOWN, explain
 from tickets.timeline.types import Event
-from tickets.types import Project, Ticket
+from tickets.types import Project, Status, Ticket
 
 CONTEXT = 200  # characters around what differs
 WRITING = {"placeholder": "Markdown. A key like ABC-7 becomes a link."}
@@ -211,6 +211,15 @@ class NewTicketForm(ServiceForm):
     assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
     labels = LabelsField(required=False)
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+
+# What a ticket's page offers as buttons: the next statuses of each one, what they are called, and their keys.
+CLOSE = ("done", "Close", "x")
+STEPS: Mapping[Status, Sequence[tuple[str, str, str]]] = {
+    Status.OPEN: (("in_progress", "Start", "s"), CLOSE),
+    Status.IN_PROGRESS: (CLOSE,),
+    Status.DONE: (("open", "Reopen", "r"),),
+}
 
 
 class ProgressForm(VersionedForm):

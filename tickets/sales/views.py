@@ -8,7 +8,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from tickets.access.checks import has_permission
 from tickets.costs import measured, tell
 from tickets.doors import door
-from tickets.finding import path_of
 from tickets.markdown import Marked
 from tickets.pages import FORM_METHODS, author, form_page, sent
 from tickets.sales import selectors, services
@@ -154,10 +153,3 @@ def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
             messages.success(request, f"{text} {told}.")
             return redirect("sales:invoice", text)
     return form_page(request, "tickets/sales/invoice_void.html", form, text=text)
-
-
-@door(None)
-@require_safe
-def find(request: HttpRequest) -> HttpResponse:
-    """The way to what somebody has typed: the text of an order or an invoice, or the key of a ticket or a project."""
-    return redirect(path_of(request.GET.get("text", "")))

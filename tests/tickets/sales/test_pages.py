@@ -15,6 +15,7 @@ from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
 from tickets.sales import selectors, services, store
 from tickets.sales.types import Invoice, Order, State
+from tickets.types import Project
 
 TYPED = {
     "customer": "Ada",
@@ -232,7 +233,7 @@ class TestInvoices:
         ("typed", "path"),
         [("ABC-42", "/ABC-42/"), (" abc-042 ", "/ABC-42/"), ("abc 42", "/ABC-42/"), ("abc", "/ABC/")],
     )
-    def test_keys_lead_to_tickets_and_projects(self, browser: Client, tables: str, typed: str, path: str) -> None:
+    def test_keys_lead_to_tickets_and_projects(self, browser: Client, abc: Project, typed: str, path: str) -> None:
         """The box in the header of every page takes keys, too, as people type them."""
         assert 'action="/find/"' in browser.get("/").content.decode()
         assert browser.get("/find/", {"text": typed})["Location"] == path
