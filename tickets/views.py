@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tickets import finding, moves, selectors, services
 from tickets.access.actions import Action
@@ -44,6 +44,7 @@ from tickets.timeline.forms import CommentForm
 from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
 from tickets.types import Page, ProjectKey, Status, Ticket, TicketKey
+from tickets.validators import LONGEST_TEXT
 
 
 @door(Action.FILE)
@@ -200,5 +201,16 @@ def _found(request: HttpRequest, asked: dict[str, Any]) -> HttpResponse:
     """A page of a search over projects; older tickets are found in the list of each project, by the same query."""
     found, page = finding.search(request.user, TicketFilter.of(asked), request.GET.get("cursor"))
     shown = [(project, tickets) for project, tickets in found if tickets.results or tickets.next_cursor]
-    content = {"found": shown, "page": page, "text": asked.get("text"), "looked_at": finding.LOOKED_AT}
-    return render(request, "tickets/found.html", {**content, "query": query_of(asked)})
+    content = {"found": shown, "page": page, "text": asked.get("text"), "query": query_of(asked)}
+    content |= {"looked_at": finding.LOOKED_AT, "most": finding.TICKETS}
+    return render(request, "tickets/found.html", content)
+
+
+@door(None)
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """What becomes of a description or a comment that somebody is typing, as far as it is not too long. One read."""
+    text = (request.POST.get("description") or request.POST.get("text", ""))[:LONGEST_TEXT]
+    marked = Marked([text])
+    tickets = mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
+    return render(request, "tickets/preview.html", {"html": marked.html(text, tickets)})

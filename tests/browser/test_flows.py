@@ -207,6 +207,10 @@ def test_orders_are_billed(page: Any, program: Program) -> None:
     page.get_by_label("Line 1: price of one in euros").fill("4.50")
     page.get_by_role("button", name="Store order").click()
     issued = [issue(page)]
+    page.emulate_media(media="print")
+    assert page.get_by_text("Total").is_visible()
+    assert not page.locator("header.site, body > footer, nav, .withdraw").filter(visible=True).count()
+    page.emulate_media(media="screen")
     page.get_by_role("link", name="Void this invoice").click()
     page.get_by_label("Why?").fill("Wrong address.")
     page.get_by_role("button", name=f"Void {issued[0]}").click()

@@ -126,6 +126,18 @@ class TestInPlace:
         comments = program.get(f"/api/tickets/{ticket}/comments/").content["results"]
         assert [comment["text"] for comment in comments] == ["Words."]
 
+    def test_a_preview_is_shown_in_place(self, page: Any, ticket: str) -> None:
+        """What becomes of a comment is seen before it is stored, and what was typed stays."""
+        at(page, f"/{ticket}/")
+        title = page.title()
+        page.get_by_label("Comment").fill(f"**Dry** now, see {ticket}.")
+        page.get_by_role("button", name="Preview").click()
+        page.wait_for_selector(".preview strong")
+        assert page.locator(".preview .mention").get_attribute("href") == f"/{ticket}/"
+        assert page.input_value("#id_text") == f"**Dry** now, see {ticket}."
+        assert (page.title(), is_same(page)) == (title, True)
+        assert page.url.endswith(f"/{ticket}/")
+
 
 class TestKeys:
     def test_rows_are_walked_and_opened(self, page: Any, three: str) -> None:

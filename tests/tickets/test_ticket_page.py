@@ -383,3 +383,30 @@ class TestLabels:
             operations.clear()
         browser.post("/ABC/new/", {"title": ""})
         assert operations == []
+
+
+class TestPreview:
+    @pytest.mark.parametrize("field", ["description", "text"])
+    def test_it_is_what_the_page_will_show(self, browser: Client, ticket: Ticket, field: str) -> None:
+        """Markdown, with links to the tickets that one may see; nothing is stored."""
+        page = text_of(browser.post("/preview/", {field: "**Hot**, see ABC-1.", "title": "x", "token": "t"}))
+        assert "<strong>Hot</strong>" in page
+        assert '<a class="mention open" href="/ABC-1/"' in page
+        assert len(selectors.list_tickets("ABC").results) == 1
+
+    def test_hidden_tickets_are_text(self, browser: Client, xyz: Project) -> None:
+        """A preview says nothing that the page would not say."""
+        file("XYZ", by="bob", title="Secret")
+        assert "<p>XYZ-1</p>" in text_of(browser.post("/preview/", {"text": "XYZ-1"}))
+
+    def test_a_long_text_is_cut(self, browser: Client, tables: str) -> None:
+        """No more is rendered than can be stored."""
+        page = text_of(browser.post("/preview/", {"text": "x" * 30_000}))
+        assert "x" * 20_000 in page
+        assert "x" * 20_001 not in page
+
+    def test_every_text_has_one(self, browser: Client, ticket: Ticket) -> None:
+        """So do the forms for a ticket and for a comment."""
+        say("First")
+        for address in ("/ABC/new/", "/ABC-1/edit/", "/ABC-1/", "/ABC-1/comments/1/edit/"):
+            assert text_of(browser.get(address)).count('hx-post="/preview/"') == 1

@@ -100,6 +100,7 @@ TABLE: Mapping[str, Row] = {
     "sales:invoice_void": SOLD_FORM,
     "tickets:find": {"GET": SIGN_IN},
     "tickets:mine": {"GET": SIGN_IN},
+    "tickets:preview": {"POST": SIGN_IN},
 }
 BODIES: Mapping[str, Mapping[str, Any]] = {
     "api:project PATCH": {"version": 1, "name": "Other"},

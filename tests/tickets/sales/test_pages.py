@@ -247,6 +247,14 @@ class TestInvoices:
 
 
 class TestYears:
+    def test_lists_have_their_sum(self, browser: Client, tables: str, this_year: int) -> None:
+        """Below orders and invoices is what they come to together; void ones are left out."""
+        invoices = [issued() for _ in range(3)]
+        services.void_invoice(invoices[1].key.text, reason="Wrong.", by="ann")
+        total = invoices[0].total
+        assert f"Together {total * 2:,.2f} EUR, without void ones" in words_of(browser.get(f"/invoices/{this_year}/"))
+        assert f"Together {total * 3:,.2f} EUR, without void ones" in words_of(browser.get("/orders/"))
+
     def test_a_year_says_that_no_number_is_missing(self, browser: Client, tables: str, this_year: int) -> None:
         """A list that reaches from the newest number to the first says so; void invoices keep their places."""
         invoices = [issued() for _ in range(3)]
