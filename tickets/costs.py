@@ -1,4 +1,4 @@
-"""What a number took, in one quiet line for the person who made it: pages alone say so."""
+"""What a number took, for the person who made it and asks how: pages alone say so."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def tell(request: HttpRequest, sentence: str, allocation: Allocation | None, cos
         messages.success(request, sentence)
         return
     took = ", ".join(_figures(allocation, cost))
-    line = "{} <small>It took {}: {}.</small>"
+    line = "{} <details><summary>How?</summary> It took {}: {}.</details>"
     messages.success(request, format_html(line, sentence, took, _idea(allocation.sequence)))
 
 

@@ -1,6 +1,10 @@
-"""The way to what people type: the key of a ticket or a project, the text of an order or an invoice."""
+"""The way to what people type: the key of a ticket or a project, the text of an order or an invoice, or words.
 
-from collections.abc import Callable, Mapping
+No index knows words: a search looks at the newest tickets of each project that a person may see.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,10 +12,19 @@ from django.contrib.auth.models import User
 from django.urls import resolve, reverse
 
 from tickets import addresses, selectors
+from tickets.access.checks import User as Person
+from tickets.access.checks import actions_of, in_sight, seen_by
 from tickets.exceptions import TicketMoved
+from tickets.lists.filters import TicketFilter
 from tickets.sales import selectors as sales
 from tickets.sales.exceptions import InvoiceNotFound
 from tickets.sales.permissions import VIEW_INVOICE, VIEW_ORDER
+from tickets.types import Page, Project, TicketPage
+
+PROJECTS = 10  # on a page of a search
+TICKETS = 20  # of each of them
+LOOKED_AT = 100  # tickets of each of them, the newest
+NUMBERED = re.compile(r"\s*(INV|ORD)\W*[0-9]", re.IGNORECASE)  # the text of an invoice or an order, perhaps mistyped
 
 # What it takes to see what a page is about, the parameter of its address, and what reads it.
 READ: Mapping[str, tuple[str, str, Callable[[Any], object]]] = {
@@ -31,6 +44,40 @@ def path_of(typed: str) -> str:
             return path
         raise
     return reverse("sales:order" if isinstance(found, int) else "sales:invoice", args=[found])
+
+
+def path_for(typed: str, person: Person) -> str | None:
+    """The path of the page that a person means; None for words, and for a key of no project that they may see.
+
+    Raises NotFound for what can only be the text of an order or an invoice, and is none. No read; two for what could
+    be the key of a project.
+    """
+    try:
+        path = path_of(typed)
+    except InvoiceNotFound:
+        if NUMBERED.match(typed):
+            raise
+        return None
+    page = resolve(path)
+    is_hidden = page.view_name == "tickets:project" and not actions_of(person, page.kwargs["key"])
+    return None if is_hidden else path
+
+
+def search(
+    person: Person, where: TicketFilter, cursor: str | None
+) -> tuple[Sequence[tuple[Project, TicketPage]], Page[Project]]:
+    """The tickets that a filter wants among the newest LOOKED_AT of each project on a page of those in sight.
+
+    Projects in the archive are left out. A page of tickets with a next one says that there may be older ones. It costs
+    what `list_projects` does, and one query for each of up to PROJECTS projects.
+    """
+    page = selectors.list_projects(seen_by=seen_by(person), archived=False, cursor=cursor, limit=PROJECTS)
+
+    def look(project: Project) -> TicketPage:
+        found = selectors.list_tickets(project.key, where=where, limit=TICKETS, whole=False, look_at=LOOKED_AT)
+        return in_sight(found, person)
+
+    return [(project, look(project)) for project in page.results], page
 
 
 def path_of_existing(typed: str, user: User) -> str:

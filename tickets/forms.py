@@ -20,10 +20,9 @@ from sequences.storage import new_token
 from tickets import validators
 from tickets.problems import KNOWN, explain
 from tickets.timeline.types import Event
-from tickets.types import Project, Ticket
+from tickets.types import Project, Status, Ticket
 
 CONTEXT = 200  # characters around what differs
-WRITING = {"placeholder": "Markdown. A key like ABC-7 becomes a link."}
 WHO = "The person who works on it. It can be left empty."
 COMPARISON = "tickets/differences.html"
 REMEDIES = {
@@ -158,6 +157,17 @@ class VersionedForm(ServiceForm):
         return int(self.cleaned_data["version"])
 
 
+class MarkdownInput(forms.Textarea):
+    """A text in Markdown, with a button that shows what becomes of it."""
+
+    def __init__(self, rows: int, **attributes: Any) -> None:
+        super().__init__({"rows": rows, "placeholder": "Markdown. A key like ABC-7 becomes a link.", **attributes})
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """The text, and below it the button and the place of the preview."""
+        return super().render(name, value, attrs, renderer) + render_to_string("tickets/preview_button.html")
+
+
 class LabelsInput(forms.TextInput):
     """A text for labels, and a box to tick for each label that is suggested."""
 
@@ -207,10 +217,19 @@ class NewTicketForm(ServiceForm):
 
     validated_by = {name: validator for name, validator in validators.TICKET.items() if name != "status"}
     title = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
-    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 8, **WRITING}))
+    description = forms.CharField(required=False, widget=MarkdownInput(8))
     assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
     labels = LabelsField(required=False)
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+
+# What a ticket's page offers as buttons: the next statuses of each one, what they are called, and their keys.
+CLOSE = ("done", "Close", "x")
+STEPS: Mapping[Status, Sequence[tuple[str, str, str]]] = {
+    Status.OPEN: (("in_progress", "Start", "s"), CLOSE),
+    Status.IN_PROGRESS: (CLOSE,),
+    Status.DONE: (("open", "Reopen", "r"),),
+}
 
 
 class ProgressForm(VersionedForm):
@@ -231,7 +250,7 @@ class TicketForm(ProgressForm):
     validated_by = validators.TICKET
     title = forms.CharField(required=False, widget=forms.TextInput({"required": True}))
     labels = LabelsField(required=False)
-    description = forms.CharField(required=False, widget=forms.Textarea({"rows": 10, **WRITING}))
+    description = forms.CharField(required=False, widget=MarkdownInput(10))
 
 
 class VoidForm(VersionedForm):

@@ -23,6 +23,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from tickets.types import TICKET_KEY, Ticket, TicketKey
+from tickets.validators import DIRECTIONS, named
 
 MOST_MENTIONED = 50  # tickets that the texts of a page lead to
 MOST_CHARACTERS = 100_000  # of a page's texts that are read as Markdown; the others are shown as they were typed
@@ -36,6 +37,7 @@ CELLS = {"table", "thead", "tbody", "tr", "th", "td"}
 TAGS = BLOCKS | CELLS | {"a", "code", "em", "strong", "s"}
 ATTRIBUTES = {"href", "rel", "title", "class", "start", "tabindex"}
 
+TURNS = re.compile(f"[{DIRECTIONS}]")  # they are named in place: what is read is what is stored
 USER_IN_ADDRESS = re.compile(r"//[^/?#]*@", re.IGNORECASE)  # or what looks like the address of another site
 ALLOWED = re.compile("(https?://|mailto:)", re.IGNORECASE)
 # An address ends before the punctuation of its sentence. A key is a word of its own.
@@ -64,7 +66,7 @@ class Marked:
     def html(self, text: str, tickets: Mapping[TicketKey, Ticket]) -> SafeString:
         """One of the texts as HTML. What mentions one of these tickets leads to it; other keys stay text."""
         html = MARKDOWN.renderer.render(self._tokens[text], MARKDOWN.options, {"tickets": tickets})
-        return SafeString(html)
+        return SafeString(TURNS.sub(lambda found: f"[{named(found[0])}]", html))
 
 
 def _read(text: str, env: dict[str, Any]) -> Sequence[Token]:

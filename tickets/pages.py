@@ -45,7 +45,7 @@ def shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What a page shows of the filters of its list.
 
     `filters` has the name of each, what it wants, and the query of the list without it; `kept` what the form of the
-    page does not ask, but keeps; `asked` the query of the list.
+    page does not ask, but keeps; `asked` the query of the list; `order` its order.
     """
     wanted = {name: value for name, value in asked.items() if name in validators.FILTER}
     filters = [
@@ -53,7 +53,7 @@ def shown(asked: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in wanted.items()
     ]
     kept = {name: value for name, value in asked.items() if name not in IN_FORM and value != Order.NEWEST}
-    return {"filters": filters, "kept": kept, "asked": query_of(asked)}
+    return {"filters": filters, "kept": kept, "asked": query_of(asked), "order": asked.get("order")}
 
 
 def query_of(asked: Mapping[str, Any], *, without: str = "") -> str:

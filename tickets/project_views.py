@@ -22,6 +22,7 @@ from tickets.forms import ServiceForm
 from tickets.lists.filters import TicketFilter
 from tickets.pages import FORM_METHODS, asked_for, author, by_present_key, form_page, sent, shown
 from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
+from tickets.tables import ROWS_AT_ONCE
 from tickets.types import ProjectKey, Status
 
 PROJECTS_A_PAGE = 20
@@ -70,7 +71,7 @@ def project(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     asked = asked_for(request)
     where, order = TicketFilter.of({name: value for name, value in asked.items() if name != "order"}), asked["order"]
     cursor = request.GET.get("cursor")
-    page = selectors.list_tickets(key, where=where, order=order, cursor=cursor, whole=False, is_known=True)
+    page = selectors.list_tickets(key, where=where, order=order, cursor=cursor, whole=False, look_at=ROWS_AT_ONCE)
     page = in_sight(page, request.user)
     content = {"project": found, "page": page, "may": actions_of(request.user, key), "token": new_token()}
     return render(request, "tickets/project.html", {**content, "where": where, "statuses": [*Status], **shown(asked)})

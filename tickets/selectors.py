@@ -128,22 +128,22 @@ def list_tickets(
     cursor: str | None = None,
     limit: int = PAGE_SIZE,
     whole: bool = True,
-    is_known: bool = False,
+    look_at: int | None = None,
 ) -> TicketPage:
     """The tickets of a project. Void and moved ones keep their places. `whole` ones have descriptions.
 
     Raises ProjectNotFound. One query for each page; an empty page costs one read more. With a filter, a page looks at
     up to 1,000 tickets by up to 8 queries, of 1 MB each, and says how far it has looked: it may be empty, and the list
-    go on. However many tickets a project has, a page costs the same. For who has read the project, so that it
-    `is_known`, it costs one query, which with a filter looks at up to 500 tickets; those of a list that begins at a
-    time, oldest first, are found by up to 11 more.
+    go on. However many tickets a project has, a page costs the same. Who has read the project says how many tickets to
+    `look_at`: then it costs one query, which with a filter looks at no more; those of a list that begins at a time,
+    oldest first, are found by up to 11 more.
     """
     key = validators.project_key(project)
     name = f"{store.renames.partition(key)} {order} {where!r}"  # a cursor stays good when the project is renamed
     at, newest_first = position_of(cursor, name), order is Order.NEWEST
     attributes = store.WHOLE if whole or where.text else store.SUMMARY
     found = store.find_tickets(
-        key, at, limit, attributes=attributes, newest_first=newest_first, where=where, is_known=is_known
+        key, at, limit, attributes=attributes, newest_first=newest_first, where=where, look_at=look_at
     )
     page = page_of(found, name, store.ticket_from_row)
     last = found.previous if at and at.backwards else found.next

@@ -10,6 +10,9 @@ app_name = "tickets"
 
 urlpatterns = [
     path("", project_views.project_list, name="project_list"),
+    path("find/", views.find, name="find"),
+    path("find/mine/", views.mine, name="mine"),
+    path("preview/", views.preview, name="preview"),
     path("projects/new/", project_views.project_new, name="project_new"),
     path("<project_key:key>/", project_views.project, name="project"),
     path("<project_key:key>/edit/", project_views.project_edit, name="project_edit"),

@@ -17,8 +17,8 @@ from tickets.exceptions import InvalidInput, ProjectNotFound, WrongPart
 from tickets.types import Opening, ProjectKey, Role, Status
 
 # Characters as parts of regular expressions, in the form that programs of all languages read.
-# Control characters, line and paragraph separators.
-CONTROLS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029"
+# Control characters, line and paragraph separators, and what never is a character.
+CONTROLS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff"
 LINES = r"\t\n\r"
 # They turn the text around them: what is read is not what is stored. The marks that Arabic and Hebrew need stay.
 DIRECTIONS = r"\u202a-\u202e\u2066-\u2069"
@@ -195,11 +195,12 @@ PROJECT: Mapping[str, Validator] = {
     "description": Text(most=2_000, lines=True),
     "open": OPENINGS,
 }
+LONGEST_TEXT = 20_000  # characters of a description or a comment
 LABEL = Text(least=1, most=40, without=",")
 MEMBER: Mapping[str, Validator] = {"user": Text(least=1, most=150), "role": ROLES}
 TICKET: Mapping[str, Validator] = {
     "title": Text(least=1, most=200),
-    "description": Text(most=20_000, lines=True),
+    "description": Text(most=LONGEST_TEXT, lines=True),
     "status": STATUSES,
     "assignee": Text(most=150),
     "labels": Labels(most=20, each=LABEL),
@@ -213,7 +214,7 @@ FILTER: Mapping[str, Validator] = {
     **dict.fromkeys(("created_from", "created_before", "updated_from", "updated_before"), Moments()),
 }
 VOID: Mapping[str, Validator] = {"reason": Text(most=500, lines=True)}
-COMMENT: Mapping[str, Validator] = {"text": Text(least=1, most=20_000, lines=True)}
+COMMENT: Mapping[str, Validator] = {"text": Text(least=1, most=LONGEST_TEXT, lines=True)}
 MOVE: Mapping[str, Validator] = {"to": PROJECT["key"]}
 # The caller's name for one request.
 REQUEST: Mapping[str, Validator] = {"idempotency_token": Text(least=1, most=255)}

@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from tickets import moves, selectors, services
+from tickets import finding, moves, selectors, services
 from tickets.access.actions import Action
 from tickets.access.checks import (
     actions_with,
@@ -23,24 +23,28 @@ from tickets.access.checks import (
     only_by,
     require_in_sight,
     require_target,
+    require_with,
     seen_by,
 )
 from tickets.costs import measured, tell
 from tickets.cursors import LARGEST_PAGE
 from tickets.doors import door, in_sight_of
 from tickets.forms import (
+    STEPS,
     MoveForm,
     NewTicketForm,
     ProgressForm,
     TicketForm,
     VoidForm,
 )
+from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
-from tickets.pages import FORM_METHODS, author, by_present_key, form_page, sent
+from tickets.pages import FORM_METHODS, author, by_present_key, form_page, query_of, sent
 from tickets.timeline.forms import CommentForm
 from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
-from tickets.types import Page, ProjectKey, Ticket, TicketKey
+from tickets.types import Page, ProjectKey, Status, Ticket, TicketKey
+from tickets.validators import LONGEST_TEXT
 
 
 @door(Action.FILE)
@@ -76,7 +80,8 @@ def ticket(request: HttpRequest, key: TicketKey) -> HttpResponse:
     may = actions_with(request.user, found, now=now)
     can_restore = Action.RESTORE in may and bool(found.sealed_until and found.sealed_until > now)
     content = {"ticket": found, "has_next": has_next, "page": page, "can_restore": can_restore, "may": may}
-    content["progress"] = ProgressForm.of(found) if Action.CHANGE in may and not found.void else None
+    if Action.CHANGE in may and not found.void:
+        content |= {"progress": ProgressForm.of(found), "steps": STEPS[found.status]}
     content |= {"form": CommentForm(), **_texts(request, found, page)}
     return render(request, "tickets/ticket.html", content)
 
@@ -111,7 +116,7 @@ def ticket_progress(request: HttpRequest, key: TicketKey) -> HttpResponse:
 
 def _change(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm]) -> HttpResponse:
     typed = sent(request)
-    form = form_class(typed) if typed is not None else form_class.of(selectors.get_changeable_ticket(key))
+    form = form_class(typed) if typed is not None else form_class.of(_own(request, Action.CHANGE_OWN, key))
     if typed is None and "labels" in form.fields:
         form.suggest(selectors.list_labels(key.project))
     if form.is_valid():
@@ -126,6 +131,11 @@ def _change(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm]
             messages.success(request, f"{changed.key} is changed.")
             return redirect("tickets:ticket", changed.key)
     return form_page(request, "tickets/ticket_edit.html", form, key=key)
+
+
+def _own(request: HttpRequest, action: Action, key: TicketKey) -> Ticket:
+    """A ticket with which the person may do this. Raises NotAllowed before they type for nothing."""
+    return require_with(request.user, action, selectors.get_changeable_ticket(key), now=timezone.now())
 
 
 @door(Action.MOVE)
@@ -160,7 +170,7 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
 def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form that voids a ticket."""
     typed = sent(request)
-    form = VoidForm(typed) if typed is not None else VoidForm.of(selectors.get_changeable_ticket(key))
+    form = VoidForm(typed) if typed is not None else VoidForm.of(_own(request, Action.VOID_OWN, key))
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
             limits = limits_of_void(request.user, key, now=timezone.now())
@@ -169,3 +179,38 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
             messages.success(request, f"{void.key} is void.")
             return redirect("tickets:ticket", void.key)
     return form_page(request, "tickets/ticket_void.html", form, key=key)
+
+
+@door(None)
+@require_safe
+def find(request: HttpRequest) -> HttpResponse:
+    """The page that somebody means by a key or a number, or the tickets that have their words."""
+    text = request.GET.get("text", "").strip()
+    path = finding.path_for(text, request.user) if text else reverse("tickets:project_list")
+    return redirect(path) if path else _found(request, {"text": text})
+
+
+@door(None)
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    """The tickets that a person works on, of all projects."""
+    return _found(request, {"assignee": author(request), "status": [Status.OPEN, Status.IN_PROGRESS]})
+
+
+def _found(request: HttpRequest, asked: dict[str, Any]) -> HttpResponse:
+    """A page of a search over projects; older tickets are found in the list of each project, by the same query."""
+    found, page = finding.search(request.user, TicketFilter.of(asked), request.GET.get("cursor"))
+    shown = [(project, tickets) for project, tickets in found if tickets.results or tickets.next_cursor]
+    content = {"found": shown, "page": page, "text": asked.get("text"), "query": query_of(asked)}
+    content |= {"looked_at": finding.LOOKED_AT, "most": finding.TICKETS}
+    return render(request, "tickets/found.html", content)
+
+
+@door(None)
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """What becomes of a description or a comment that somebody is typing, as far as it is not too long. One read."""
+    text = (request.POST.get("description") or request.POST.get("text", ""))[:LONGEST_TEXT]
+    marked = Marked([text])
+    tickets = mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
+    return render(request, "tickets/preview.html", {"html": marked.html(text, tickets)})

@@ -28,12 +28,22 @@
     return part;
   };
 
+  // Whether a box reaches beyond the right edge of a frame around it.
+  const sticksOut = (box, element) => {
+    for (let around = element; around !== document.body; around = around.parentElement) {
+      const style = getComputedStyle(around);
+      const isFrame = style.display !== "inline" && parseFloat(style.borderRightWidth) > 0;
+      if (isFrame && box.right > around.getBoundingClientRect().right + SLACK) return true;
+    }
+    return false;
+  };
+
   const boxes = [];
   const add = (box, element, words) => {
     if (!box.width || !box.height) return;
     const part = clipped(box, element);
     if (part.right - part.left <= SLACK || part.bottom - part.top <= SLACK) return; // for readers of the page by ear
-    boxes.push({ ...part, element, words });
+    boxes.push({ ...part, element, words, out: sticksOut(part, element) });
   };
 
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -51,6 +61,7 @@
   const found = new Set();
   for (const box of boxes) {
     if (box.cut) found.add(`${box.words} is cut off`);
+    if (box.out) found.add(`${box.words} sticks out of its box`);
     if (box.left < -SLACK || box.right > width + SLACK) found.add(`${box.words} is outside the window`);
   }
   boxes.sort((one, other) => one.top - other.top);

@@ -126,6 +126,18 @@ class TestInPlace:
         comments = program.get(f"/api/tickets/{ticket}/comments/").content["results"]
         assert [comment["text"] for comment in comments] == ["Words."]
 
+    def test_a_preview_is_shown_in_place(self, page: Any, ticket: str) -> None:
+        """What becomes of a comment is seen before it is stored, and what was typed stays."""
+        at(page, f"/{ticket}/")
+        title = page.title()
+        page.get_by_label("Comment").fill(f"**Dry** now, see {ticket}.")
+        page.get_by_role("button", name="Preview").click()
+        page.wait_for_selector(".preview strong")
+        assert page.locator(".preview .mention").get_attribute("href") == f"/{ticket}/"
+        assert page.input_value("#id_text") == f"**Dry** now, see {ticket}."
+        assert (page.title(), is_same(page)) == (title, True)
+        assert page.url.endswith(f"/{ticket}/")
+
 
 class TestKeys:
     def test_rows_are_walked_and_opened(self, page: Any, three: str) -> None:
@@ -147,10 +159,29 @@ class TestKeys:
         assert (focused(page), page.input_value("#find")) == ("find", "c?j")
         at(page, f"/{three}-1/")
         page.keyboard.press("/")
-        assert page.evaluate("document.activeElement.placeholder") == "Go to ABC-42"
+        assert page.evaluate("document.activeElement.placeholder") == "Words, or ABC-42"
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press("c")
         page.wait_for_url(f"**/{three}/new/")
+
+    def test_one_key_is_one_step(self, page: Any, program: Program, ticket: str) -> None:
+        """`s` starts a ticket, `x` closes it and `r` opens it again, in place; a key that is not there does nothing."""
+        at(page, f"/{ticket}/")
+        for key, status in (("s", "in_progress"), ("s", "in_progress"), ("x", "done"), ("r", "open")):
+            page.keyboard.press(key)
+            page.wait_for_selector(f"#id_status >> css=option[value={status}][selected]", state="attached")
+            assert program.get(f"/api/tickets/{ticket}/").content["status"] == status
+        assert is_same(page)
+
+    def test_save_is_there_when_something_is_changed(self, page: Any, ticket: str) -> None:
+        """The button to save shows itself with a change, and goes when it is taken back."""
+        at(page, f"/{ticket}/")
+        save = page.get_by_role("button", name="Save")
+        for name, is_there in (("ann", True), ("", False)):
+            page.get_by_label("Assignee").fill(name)
+            assert save.is_visible() is is_there
+        page.select_option("#id_status", "done")
+        assert save.is_visible()
 
     def test_single_keys_can_be_switched_off(self, page: Any, three: str) -> None:
         """The help says what keys do, and has the switch, which the browser remembers; the button stays."""
@@ -170,7 +201,7 @@ class TestKeys:
         page.keyboard.press("Escape")
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press("/")
-        assert page.evaluate("document.activeElement.placeholder") == "Go to ABC-42"
+        assert page.evaluate("document.activeElement.placeholder") == "Words, or ABC-42"
 
     def test_a_key_is_copied(self, page: Any, ticket: str) -> None:
         """One click copies the key of a ticket."""

@@ -15,7 +15,7 @@ from tickets import project_services, services
 from tickets.types import Project, Ticket
 
 TOOK = (
-    r"<small>It took [0-9]+ requests?, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: "
+    r"<details><summary>How\?</summary> It took [0-9]+ requests?, (\S+) write units, (?:\S+ read units?, )?[0-9]+ ms: "
     r"<a href=./numbers/.>([^<.]*)"
 )
 

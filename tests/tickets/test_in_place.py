@@ -77,7 +77,7 @@ class TestRedirects:
         response = browser.post("/ABC-1/progress/", typed, headers=htmx("/ABC-1/"), follow=True)
         assert response.redirect_chain == [("/ABC-1/", 302)]
         said = re.findall('<div [^>]*id="messages"[^>]*>(.*)</div>', text_of(response))
-        assert said == ['<p class="notice">ABC-1 is changed.</p>']
+        assert said == ['<div class="notice">ABC-1 is changed.</div>']
         assert 'id="messages" role="status" hx-swap-oob="innerHTML"' in text_of(response)
 
 

@@ -269,3 +269,11 @@ def test_the_list_has_nothing_that_acts() -> None:
 def test_an_address_with_a_user_is_no_link(address: str, text: str) -> None:
     """A password in an address is not sent by a click, and no address looks like that of another site."""
     assert "href" not in html_of(text.format(address))
+
+
+def test_what_turns_a_text_is_named() -> None:
+    """A control of direction is shown by its name, also in an address, so that what is read is what is stored."""
+    html = Marked([text := "See https://a.test/\u202egnp.exe and \u2066*this*"]).html(text, {})
+    assert "\u202e" not in html
+    assert ">https://a.test/[U+202E]gnp.exe</a>" in html
+    assert "[U+2066]<em>this</em>" in html

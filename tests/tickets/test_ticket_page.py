@@ -12,6 +12,7 @@ from sequences import dynamodb
 from tests.tickets.test_pages import hidden, text_of
 from tests.tickets.test_services import ABC_1, requests_from_now
 from tickets import moves, project_services, selectors, services, store
+from tickets.access import members
 from tickets.access.memory import REMEMBERED_SECONDS
 from tickets.cursors import PAGE_SIZE
 from tickets.timeline import selectors as timeline
@@ -41,6 +42,37 @@ def mentions(browser: Client, address: str = "/ABC-1/") -> dict[str, tuple[str, 
 def xyz(tables: str) -> Project:
     """A project that Ann may not see."""
     return project_services.create_project(key="XYZ", name="Rest", by="bob").value
+
+
+class TestSteps:
+    @pytest.mark.parametrize(
+        ("status", "steps"),
+        [
+            ("open", {"Start": "in_progress", "Close": "done"}),
+            ("in_progress", {"Close": "done"}),
+            ("done", {"Reopen": "open"}),
+        ],
+    )
+    def test_each_status_has_its_steps(self, browser: Client, abc: Project, status: str, steps: dict[str, str]) -> None:
+        """A button sends the next status at once, with its version, and keeps the assignee."""
+        file(status=status, assignee="bob")
+        page = browser.get("/ABC-1/")
+        buttons = re.findall(r'<button type="submit" name="status" value="(\w+)"[^>]*>(\w+)', text_of(page))
+        assert {word: value for value, word in buttons} == steps
+        typed = {"status": buttons[-1][0]} | {name: hidden(page, name) for name in ("version", "assignee")}
+        browser.post("/ABC-1/progress/", typed)
+        changed = selectors.get_ticket(ABC_1)
+        assert (changed.status, changed.assignee) == (buttons[-1][0], "bob")
+
+    def test_who_may_not_change_has_none(self, browser: Client, ticket: Ticket, client: Client) -> None:
+        """A reporter sees no buttons on another person's ticket, and no form for it either."""
+        client.force_login(User.objects.create_user("rita"))
+        members.set_member("ABC", "rita", role="reporter", by="ann")
+        assert 'name="status"' not in text_of(client.get("/ABC-1/"))
+        for path in ("edit", "progress", "void"):
+            refused = client.get(f"/ABC-1/{path}/")
+            assert refused.status_code == 403
+            assert "ABC-1 is not yours" in text_of(refused)
 
 
 class TestMentions:
@@ -351,3 +383,30 @@ class TestLabels:
             operations.clear()
         browser.post("/ABC/new/", {"title": ""})
         assert operations == []
+
+
+class TestPreview:
+    @pytest.mark.parametrize("field", ["description", "text"])
+    def test_it_is_what_the_page_will_show(self, browser: Client, ticket: Ticket, field: str) -> None:
+        """Markdown, with links to the tickets that one may see; nothing is stored."""
+        page = text_of(browser.post("/preview/", {field: "**Hot**, see ABC-1.", "title": "x", "token": "t"}))
+        assert "<strong>Hot</strong>" in page
+        assert '<a class="mention open" href="/ABC-1/"' in page
+        assert len(selectors.list_tickets("ABC").results) == 1
+
+    def test_hidden_tickets_are_text(self, browser: Client, xyz: Project) -> None:
+        """A preview says nothing that the page would not say."""
+        file("XYZ", by="bob", title="Secret")
+        assert "<p>XYZ-1</p>" in text_of(browser.post("/preview/", {"text": "XYZ-1"}))
+
+    def test_a_long_text_is_cut(self, browser: Client, tables: str) -> None:
+        """No more is rendered than can be stored."""
+        page = text_of(browser.post("/preview/", {"text": "x" * 30_000}))
+        assert "x" * 20_000 in page
+        assert "x" * 20_001 not in page
+
+    def test_every_text_has_one(self, browser: Client, ticket: Ticket) -> None:
+        """So do the forms for a ticket and for a comment."""
+        say("First")
+        for address in ("/ABC/new/", "/ABC-1/edit/", "/ABC-1/", "/ABC-1/comments/1/edit/"):
+            assert text_of(browser.get(address)).count('hx-post="/preview/"') == 1

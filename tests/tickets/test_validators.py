@@ -96,6 +96,14 @@ def test_what_turns_the_text_around_it_is_refused(
         field.clean(f"x{before}{control}{after}x")
 
 
+@pytest.mark.parametrize("character", ["\uffff", "\ufffe", "\ufdd0"])
+@pytest.mark.parametrize("field", ["title", "description", "assignee"])
+def test_what_never_is_a_character_is_refused(field: str, character: str) -> None:
+    """The message names it, as no font draws it."""
+    with pytest.raises(ValidationError, match=f"U\\+{ord(character):04X} cannot be used"):
+        validators.TICKET[field].clean(f"a{character}b")
+
+
 @given(st.sampled_from(DIRECTIONS))
 def test_labels_cannot_turn_either(control: str) -> None:
     """A label follows the rules of titles."""

@@ -120,6 +120,16 @@ def actions_with(user: User, ticket: Ticket, *, now: datetime) -> frozenset[Acti
     return allowed | {OF_OWN[action] for action in own}
 
 
+def require_with(user: User, action: Action, ticket: Ticket, *, now: datetime) -> Ticket:
+    """The ticket, if a person may do this with it; OF_OWN says what they may do with their own ones alone.
+
+    Raises NotAllowed, as the write would, before somebody types for nothing.
+    """
+    if OF_OWN[action] not in actions_with(user, ticket, now=now):
+        raise NotAllowed.not_own(ticket.key, in_time=action is Action.VOID_OWN)
+    return ticket
+
+
 def require_target(user: User, project: str) -> None:
     """Raise InvalidInput about `to`, as for a missing project, unless a person may see the project of this key.
 

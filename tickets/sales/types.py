@@ -1,5 +1,6 @@
 """The values that rooms exchange about orders and invoices. The limits of their fields are in `validators`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -124,6 +125,11 @@ class Invoice:
     issued_by: str
     issued_at: datetime
     void: Void | None
+
+
+def sum_of(found: Iterable[Order | Invoice]) -> Decimal:
+    """The total of some orders or invoices; void ones are left out."""
+    return sum((one.total for one in found if not one.void), Decimal())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

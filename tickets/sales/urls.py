@@ -17,5 +17,4 @@ urlpatterns = [
     path("invoices/<year:year>/", views.invoice_year, name="invoice_year"),
     path("invoices/<str:text>/", views.invoice, name="invoice"),
     path("invoices/<str:text>/void/", views.invoice_void, name="invoice_void"),
-    path("find/", views.find, name="find"),
 ]

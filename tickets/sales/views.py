@@ -1,5 +1,7 @@
 """The pages of orders and invoices. What all pages have in common is in `tickets.pages`."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -8,7 +10,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from tickets.access.checks import has_permission
 from tickets.costs import measured, tell
 from tickets.doors import door
-from tickets.finding import path_of
 from tickets.markdown import Marked
 from tickets.pages import FORM_METHODS, author, form_page, sent
 from tickets.sales import selectors, services
@@ -22,7 +23,7 @@ from tickets.sales.permissions import (
     VIEW_ORDER,
     VOID_INVOICE,
 )
-from tickets.sales.types import State
+from tickets.sales.types import State, sum_of
 from tickets.sales.validators import EARLIEST, today
 
 
@@ -32,7 +33,8 @@ def order_list(request: HttpRequest) -> HttpResponse:
     """The orders, newest first; or those that its address asks for. One read."""
     where = SalesFilter.of(request.GET, ORDER_STATES)
     page = selectors.list_orders(where=where, cursor=request.GET.get("cursor"), whole=False)
-    content = {"page": page, "where": where, "states": ORDER_STATES, "filtered": where != EVERY_ONE}
+    content = {"page": page, "sum": sum_of(page.results), "where": where, "states": ORDER_STATES}
+    content["filtered"] = where != EVERY_ONE
     return render(request, "tickets/sales/order_list.html", content)
 
 
@@ -113,13 +115,14 @@ def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     """The invoices of a year, newest first, and what the page shows about their numbers; or those asked for."""
     where, cursor = SalesFilter.of(request.GET, INVOICE_STATES), request.GET.get("cursor")
     years = [beside for beside in (year - 1, year + 1) if EARLIEST.year <= beside <= today().year]
-    content = {"year": year, "years": years, "where": where, "states": INVOICE_STATES}
+    content: dict[str, Any] = {"year": year, "years": years, "where": where, "states": INVOICE_STATES}
     if where == EVERY_ONE:
         page = selectors.list_invoices(year, cursor=cursor, whole=False)
         content |= {"page": page, "entries": page.entries}
     else:
         found = selectors.search_invoices(year, where=where, cursor=cursor)
         content |= {"page": found, "entries": found.results, "filtered": True}
+    content["sum"] = sum_of(content["page"].results)
     return render(request, "tickets/sales/invoice_year.html", content)
 
 
@@ -154,10 +157,3 @@ def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
             messages.success(request, f"{text} {told}.")
             return redirect("sales:invoice", text)
     return form_page(request, "tickets/sales/invoice_void.html", form, text=text)
-
-
-@door(None)
-@require_safe
-def find(request: HttpRequest) -> HttpResponse:
-    """The way to what somebody has typed: the text of an order or an invoice, or the key of a ticket or a project."""
-    return redirect(path_of(request.GET.get("text", "")))

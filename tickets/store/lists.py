@@ -11,7 +11,7 @@ from tickets.lists.filters import EVERY_TICKET, TicketFilter
 from tickets.store.places import ROWS, renames
 from tickets.store.projects import project_in
 from tickets.store.tickets import ticket_from_row
-from tickets.tables import ROWS_AT_ONCE, Position, Row, Slice
+from tickets.tables import Position, Row, Slice
 
 NEAR = 100  # numbers: to look at so many rows takes about as long as another probe
 PROBE = ("created_at", "origin")
@@ -26,12 +26,12 @@ def find_tickets(
     attributes: Sequence[str],
     newest_first: bool,
     where: TicketFilter = EVERY_TICKET,
-    is_known: bool = False,
+    look_at: int | None = None,
 ) -> Slice:
     """Tickets of a project that a filter wants, with the named attributes. Raises ProjectNotFound.
 
     One query of `limit` rows; one read more if there are none. With a filter at most MOST_QUERIES queries, which look
-    at MOST_ROWS rows. Of a project that is known to be there it takes one query, of ROWS_AT_ONCE rows with a filter.
+    at MOST_ROWS rows. Of a project that is known to be there it takes one query, of `look_at` rows with a filter.
     The first page of a list that begins at a time takes the queries of `_place_of` more.
     """
 
@@ -39,9 +39,8 @@ def find_tickets(
         if where == EVERY_TICKET:
             found = ROWS.query(partition, attributes, at=at, limit=limit, newest_first=newest_first)
         else:
-            look = ROWS_AT_ONCE if is_known else None
-            found = _search(partition, at, limit, attributes, newest_first=newest_first, where=where, at_once=look)
-        if not found.rows and not is_known:
+            found = _search(partition, at, limit, attributes, newest_first=newest_first, where=where, at_once=look_at)
+        if not found.rows and look_at is None:
             project_in(project, partition)
         return found
 

@@ -4,16 +4,14 @@ from django import forms
 
 from sequences.storage import new_token
 from tickets import validators
-from tickets.forms import COMPARISON, WRITING, ServiceForm, VersionedForm
+from tickets.forms import COMPARISON, MarkdownInput, ServiceForm, VersionedForm
 
 
 class CommentForm(ServiceForm):
     """A new comment."""
 
     validated_by = validators.COMMENT
-    text = forms.CharField(
-        required=False, label="Comment", widget=forms.Textarea({"rows": 3, "required": True, **WRITING})
-    )
+    text = forms.CharField(required=False, label="Comment", widget=MarkdownInput(3, required=True))
     token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
@@ -22,9 +20,7 @@ class CommentChangeForm(VersionedForm):
 
     validated_by = validators.COMMENT
     current_template = COMPARISON
-    text = forms.CharField(
-        required=False, label="Comment", widget=forms.Textarea({"rows": 8, "required": True, **WRITING})
-    )
+    text = forms.CharField(required=False, label="Comment", widget=MarkdownInput(8, required=True))
 
 
 class RestoreForm(VersionedForm):

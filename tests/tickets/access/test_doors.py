@@ -80,12 +80,12 @@ TABLE: Mapping[str, Row] = {
     "tickets:project_member": OWNED_FORM,
     "tickets:ticket_new": {"GET": REPORTER, "POST": REPORTER},
     "tickets:ticket": READ,
-    "tickets:ticket_edit": {"GET": REPORTER, "POST": MEMBER},  # of another person's ticket
-    "tickets:ticket_progress": {"GET": REPORTER, "POST": MEMBER},  # of another person's ticket
+    "tickets:ticket_edit": {"GET": MEMBER, "POST": MEMBER},  # of another person's ticket
+    "tickets:ticket_progress": {"GET": MEMBER, "POST": MEMBER},  # of another person's ticket
     "tickets:comment_edit": {"GET": REPORTER, "POST": REPORTER},
     "tickets:comment_withdraw": {"GET": REPORTER, "POST": REPORTER},
     "tickets:ticket_move": {"GET": MEMBER, "POST": MEMBER},
-    "tickets:ticket_void": {"GET": REPORTER, "POST": OWNER},  # of another person's ticket
+    "tickets:ticket_void": {"GET": OWNER, "POST": OWNER},  # of another person's ticket
     "tickets:ticket_restore": OWNED_FORM,
     "tickets:ticket_comment": {"GET": REPORTER, "POST": REPORTER},
     "sales:order_list": SOLD,
@@ -98,7 +98,9 @@ TABLE: Mapping[str, Row] = {
     "sales:invoice_year": SOLD,
     "sales:invoice": SOLD,
     "sales:invoice_void": SOLD_FORM,
-    "sales:find": {"GET": SIGN_IN},
+    "tickets:find": {"GET": SIGN_IN},
+    "tickets:mine": {"GET": SIGN_IN},
+    "tickets:preview": {"POST": SIGN_IN},
 }
 BODIES: Mapping[str, Mapping[str, Any]] = {
     "api:project PATCH": {"version": 1, "name": "Other"},

@@ -169,6 +169,8 @@ class TestRest:
         clock.now += 45
         answers = [program.get("/api/auth/tokens/") for _ in range(41)]
         assert [answer.status_code for answer in answers] == [200] * 40 + [429]
+        assert "Retry-After" in answers[-1].json()["detail"]
+        assert "Idempotency-Key" not in answers[-1].json()["detail"]  # nothing was begun
         assert answers[-1]["Retry-After"] == "15"
         assert answers[-1]["RateLimit"] == '"user";r=0;t=15'
 

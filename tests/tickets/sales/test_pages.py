@@ -15,6 +15,7 @@ from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
 from tickets.sales import selectors, services, store
 from tickets.sales.types import Invoice, Order, State
+from tickets.types import Project
 
 TYPED = {
     "customer": "Ada",
@@ -232,7 +233,7 @@ class TestInvoices:
         ("typed", "path"),
         [("ABC-42", "/ABC-42/"), (" abc-042 ", "/ABC-42/"), ("abc 42", "/ABC-42/"), ("abc", "/ABC/")],
     )
-    def test_keys_lead_to_tickets_and_projects(self, browser: Client, tables: str, typed: str, path: str) -> None:
+    def test_keys_lead_to_tickets_and_projects(self, browser: Client, abc: Project, typed: str, path: str) -> None:
         """The box in the header of every page takes keys, too, as people type them."""
         assert 'action="/find/"' in browser.get("/").content.decode()
         assert browser.get("/find/", {"text": typed})["Location"] == path
@@ -246,6 +247,14 @@ class TestInvoices:
 
 
 class TestYears:
+    def test_lists_have_their_sum(self, browser: Client, tables: str, this_year: int) -> None:
+        """Below orders and invoices is what they come to together; void ones are left out."""
+        invoices = [issued() for _ in range(3)]
+        services.void_invoice(invoices[1].key.text, reason="Wrong.", by="ann")
+        total = invoices[0].total
+        assert f"Together {total * 2:,.2f} EUR, without void ones" in words_of(browser.get(f"/invoices/{this_year}/"))
+        assert f"Together {total * 3:,.2f} EUR, without void ones" in words_of(browser.get("/orders/"))
+
     def test_a_year_says_that_no_number_is_missing(self, browser: Client, tables: str, this_year: int) -> None:
         """A list that reaches from the newest number to the first says so; void invoices keep their places."""
         invoices = [issued() for _ in range(3)]

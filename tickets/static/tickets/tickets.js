@@ -31,7 +31,7 @@
     return true;
   };
 
-  const SINGLE = { c: () => press("c"), "/": () => press("/"), j: () => step(1), k: () => step(-1), "?": help };
+  const SINGLE = { j: () => step(1), k: () => step(-1), "?": help };
 
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
@@ -41,7 +41,8 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(target)) return;
-    if (Object.hasOwn(SINGLE, key) && !localStorage.getItem(OFF) && SINGLE[key]()) event.preventDefault();
+    const act = Object.hasOwn(SINGLE, key) ? SINGLE[key] : /^[a-z/]$/.test(key) && (() => press(key));
+    if (act && !localStorage.getItem(OFF) && act()) event.preventDefault();
   });
 
   find("#show-keys")?.addEventListener("click", help);
@@ -53,6 +54,17 @@
       else localStorage.setItem(OFF, "yes");
     });
   }
+
+  // The button of a small form that saves is there while something is changed.
+
+  const isChanged = (field) => (field.matches("select")
+    ? !field.selectedOptions[0]?.defaultSelected
+    : "defaultValue" in field && field.value !== field.defaultValue);
+
+  const mark = (form) => form?.classList.toggle("changed", [...form.elements].some(isChanged));
+
+  document.addEventListener("input", ({ target }) => mark(target.form));
+  addEventListener("pageshow", () => [...document.forms].forEach(mark)); // browsers bring back what was typed
 
   // The copy of a key. Browsers offer it over HTTPS, and on this machine.
 

@@ -1,0 +1,104 @@
+"""The search over all projects that a person may see, by words or by whose tickets they are."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.tickets.test_pages import text_of
+from tests.tickets.test_services import requests_from_now
+from tickets import finding, project_services, services
+from tickets.types import Project
+
+
+def file(project: str, *titles: str, by: str = "ann", **content: Any) -> None:
+    """File tickets."""
+    for title in titles:
+        services.create_ticket(project, title=title, reporter=by, **content)
+
+
+def found(response: Any) -> list[str]:
+    """The keys of the tickets on a page."""
+    return re.findall(r'<span class="key">([A-Z0-9]+-[0-9]+)</span>', text_of(response))
+
+
+@pytest.fixture
+def three(abc: Project) -> None:
+    """Ann's projects ABC and XYZ, and Bob's project BOB, which she may not see, each with a ticket about ink."""
+    for key, by in (("XYZ", "ann"), ("BOB", "bob")):
+        project_services.create_project(key=key, name=key, by=by)
+    for key in ("ABC", "XYZ", "BOB"):
+        file(key, f"Ink for {key}", "Paper", by="bob")
+
+
+def test_words_are_found_in_every_project_in_sight(browser: Client, three: None) -> None:
+    """By titles and descriptions, whatever the case of their letters; nothing is said of hidden projects."""
+    file("XYZ", "Pens", description="Or red INK.")
+    page = browser.get("/find/", {"text": " ink "})
+    assert found(page) == ["ABC-1", "XYZ-3", "XYZ-1"]
+    assert "BOB" not in text_of(page)
+
+
+@pytest.mark.parametrize("word", ["paper", "PAPER", "paper jam"])
+def test_a_word_is_no_missing_project(browser: Client, three: None, word: str) -> None:
+    """What could be a key, but is none of a project in sight, is searched for."""
+    file("ABC", "A paper jam")
+    page = browser.get("/find/", {"text": word})
+    assert page.status_code == 200
+    assert "ABC-3" in found(page)
+
+
+def test_a_hidden_project_is_as_a_missing_one(browser: Client, three: None) -> None:
+    """The key of a project that a person may not see leads nowhere, as any other word."""
+    pages = [text_of(browser.get("/find/", {"text": text})) for text in ("BOB", "NEW")]
+    hidden, missing = (re.sub("(?s)<header.*?</header>|BOB|NEW", "", page) for page in pages)
+    assert hidden == missing
+
+
+def test_a_search_ends_and_says_where(browser: Client, abc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each project is searched down to some of its newest tickets; a link looks further in its own list."""
+    monkeypatch.setattr(finding, "LOOKED_AT", 2)
+    file("ABC", "Ink", "Paper", "Pens")
+    page = text_of(browser.get("/find/", {"text": "ink"}))
+    assert "None of the newest 2." in page
+    (link,) = re.findall('href="([^"]*)">Look further in ABC', page)
+    assert found(browser.get(link)) == ["ABC-1"]
+
+
+def test_my_tickets_are_those_i_work_on(browser: Client, three: None) -> None:
+    """Open and started tickets of all projects in sight whose assignee one is, in the order of the projects."""
+    for key in ("ABC", "XYZ", "BOB"):
+        for status in ("open", "in_progress", "done"):
+            file(key, status, status=status, assignee="ann")
+    assert found(browser.get("/find/mine/")) == ["ABC-4", "ABC-3", "XYZ-4", "XYZ-3"]
+
+
+def test_a_search_costs_a_query_for_each_project(
+    still: None, browser: Client, ann: User, three: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three reads, or one for the staff, and one for each project of a page, whose number is bounded."""
+    monkeypatch.setattr(finding, "PROJECTS", 1)
+    browser.get("/find/?text=ink+for")
+    operations = requests_from_now()
+    page = browser.get("/find/?text=ink+for")
+    assert (operations, found(page)) == (["Query", "Query", "BatchGetItem", "Query"], ["ABC-1"])
+    (link,) = re.findall(r'rel="next" href="([^"]*)"', text_of(page))
+    assert found(browser.get(f"/find/{link}".replace("&amp;", "&"))) == ["XYZ-1"]
+    ann.is_staff = True
+    ann.save()
+    operations = requests_from_now()
+    browser.get("/find/?text=ink+for")
+    assert operations == ["Query", "Query"]
+
+
+def test_nothing_typed_leads_to_the_projects(browser: Client, tables: str) -> None:
+    """An empty field asks for nothing."""
+    assert browser.get("/find/", {"text": " "})["Location"] == "/"
+
+
+def test_too_long_a_text_is_refused(browser: Client, tables: str) -> None:
+    """The page says what a text may be."""
+    page = browser.get("/find/", {"text": "x" * 201})
+    assert (page.status_code, "At most 200 characters" in text_of(page)) == (400, True)
