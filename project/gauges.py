@@ -51,6 +51,7 @@ def watching(server: Any) -> Callable[[], None]:
 def values_of(server: Any) -> tuple[float, ...]:
     """The values of GAUGES. Other threads go on meanwhile, so that they may belong to two moments."""
     dispatcher, now = server.task_dispatcher, time.time()
-    firsts = [next(iter(connection.requests), None) for connection in list(server.active_channels.values())]
+    connections = [each for each in list(server.active_channels.values()) if not each.paused]  # others have an answer
+    firsts = [next(iter(connection.requests), None) for connection in connections]
     oldest = min((first.arrived for first in firsts if first and first.arrived), default=now)
     return len(dispatcher.threads), dispatcher.active_count, len(dispatcher.queue), max(0.0, now - oldest)

@@ -1,16 +1,19 @@
 """gunicorn's processes, each with waitress's server, which gives a request to a thread only when it has arrived whole.
 
 gunicorn starts, watches and ends the processes. In each of them waitress's main thread collects requests and sends
-answers, so that neither a client that sends slowly nor one that reads slowly keeps a thread. What it adds up to:
+answers, so that neither a client that sends slowly nor one that reads slowly keeps a thread (`project.sending`). What
+it adds up to:
 
 - A request that is not whole after `READ_SECONDS` is answered with 408.
 - A body that is too large is not awaited: the application refuses it by its length, and the connection closes.
 - What is no request is refused here, as `application/problem+json`.
 - A connection without progress closes after KEEP_ALIVE seconds.
 - `/healthz` and `/readyz` are answered by the main thread, also while all others are busy.
+- Callers take turns at the threads (`project.turns`).
 
 A worker that is asked to stop says so at `/readyz`. For STOP_DELAY seconds it still takes connections, until a load
-balancer has noticed. Then it takes those that wait already, closes its socket, and answers what is under way.
+balancer has noticed. Then it takes those that wait already, closes its socket, and answers what is under way. If
+gunicorn itself is gone, another one needs the address: then a worker does all this at once, within ORPHAN_SECONDS.
 """
 
 import json
@@ -20,7 +23,6 @@ import socket
 import sys
 import threading
 import time
-from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -30,13 +32,14 @@ from django.db import connections
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 from waitress import wasyncore
-from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer, create_server
-from waitress.task import ErrorTask, ThreadedTaskDispatcher
+from waitress.task import ErrorTask
 from waitress.utilities import Error, RequestEntityTooLarge
 
 from project import environment, gauges
+from project.sending import SOCKET_OPTIONS, SendingConnection, kept, shed
+from project.turns import Threads
 from sequences.exceptions import SequenceUnsound
 from sequences.start import require_sound
 from tickets import health
@@ -44,6 +47,7 @@ from tickets import health
 READ_SECONDS = 30.0
 EXIT_SECONDS = 2  # what a process needs to end when its last request is answered, so that it is not killed before
 CLOSE_SECONDS = 2.0  # for so long, what a client still sends is read and dropped: a reset would hide the answer
+ORPHAN_SECONDS = 2.0
 IDLE_SECONDS = 2.0  # for so long a worker that stops awaits requests that may be on their way
 LARGEST_HEAD = 64 * 1024
 SQL_SECONDS = 5.0
@@ -97,7 +101,7 @@ class Refusal(ErrorTask):  # type: ignore[misc]
         self.write(body)
 
 
-class Connection(HTTPChannel):  # type: ignore[misc]
+class Connection(SendingConnection):
     """A connection of a client. After the last answer it is closed when the client has closed it, too."""
 
     parser_class = Request
@@ -124,21 +128,14 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._drops_until = time.time() + CLOSE_SECONDS
             self._shut_down()
 
-    def write_soon(self, data: Any) -> int:
-        """Take a part of an answer. If all before it is sent, only now the client has something to read."""
-        if not self.total_outbufs_len:
-            self.last_activity = time.time()
-        written: int = super().write_soon(data)
-        return written
-
     def received(self, data: bytes) -> bool:
         """Take in what has arrived, or drop it after the last answer."""
         return not self._drops_until and super().received(data)
 
     def look(self, now: float) -> None:
         """Refuse a request that is not whole in time, and close a connection whose client does not read or close it."""
-        stalled = self.total_outbufs_len and now > self.last_activity + self.adj.channel_timeout
-        if stalled or 0 < self._drops_until < now:  # a thread may wait to write more
+        self.look_at_sending(now)
+        if 0 < self._drops_until < now:
             self.handle_close()
         elif self.request and now > self.request.deadline and not self.requests:
             with self.requests_lock:
@@ -152,30 +149,6 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:  # the client is away
             self.will_close = True
-
-
-class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]
-    """The threads that work on requests. What asks for the state of the process is left to the main thread.
-
-    So a store that hangs, and with it every thread, does not make the process look dead.
-    """
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self._own: deque[Connection] = deque()
-        self.set_thread_count(count)
-
-    def add_task(self, connection: Connection) -> None:
-        """Take the next request of a connection."""
-        if connection.requests[0].path in health.OWN_STATE:
-            self._own.append(connection)  # whose lock the caller holds: it is served later
-        else:
-            super().add_task(connection)
-
-    def serve_own(self) -> None:
-        """Answer what asks for the state of the process."""
-        while self._own:
-            self._own.popleft().service()
 
 
 class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
@@ -217,6 +190,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         self._look = gauges.watching(self._server)
         while self.alive and self.ppid == os.getppid():
             self._turn()
+        health.STOPPING.set()
         self._take_waiting()
         wasyncore.dispatcher.close(self._server)  # a client that comes now is refused, and does not hang
         self._finish()
@@ -227,8 +201,10 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         self.notify()
         wasyncore.loop(timeout=1.0, use_poll=True, map=self._server._map, count=1)
         self._server.task_dispatcher.serve_own()
-        for connection in list(self._server.active_channels.values()):
+        connections = list(self._server.active_channels.values())
+        for connection in connections:
             connection.look(time.time())
+        shed(connections, MOST_CONNECTIONS)
 
     def _take_waiting(self) -> None:
         """Take the connections that wait in the socket's queue."""
@@ -240,7 +216,9 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     def _finish(self) -> None:
         """Answer what is under way, and close connections that stay idle."""
         began = time.monotonic()
-        seconds = max(1, self.cfg.graceful_timeout - environment.stop_delay() - EXIT_SECONDS)
+        seconds = max(1.0, self.cfg.graceful_timeout - environment.stop_delay() - EXIT_SECONDS)
+        if self.ppid != os.getppid():
+            seconds = min(seconds, ORPHAN_SECONDS)
         while self._server.active_channels and time.monotonic() < began + seconds:
             self._turn()
             if time.monotonic() > began + IDLE_SECONDS:
@@ -272,12 +250,13 @@ def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGI
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     proxy = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
     server = create_server(
-        application,
+        kept(application),
         sockets=sockets,
         _dispatcher=Threads(cfg.threads),
         channel_timeout=cfg.keepalive,
         cleanup_interval=1,
         connection_limit=MOST_CONNECTIONS,
+        outbuf_high_watermark=sys.maxsize,  # an answer leaves its thread: see `project.sending`
         max_request_header_size=LARGEST_HEAD,
         max_request_body_size=sys.maxsize if most is None else 2 * most,  # a body in chunks has their sizes, too
         trusted_proxy=proxy,
@@ -286,5 +265,6 @@ def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGI
         ident="",
         log_socket_errors=False,
     )
+    server.adj.socket_options = SOCKET_OPTIONS  # beside those that it was made with
     server.channel_class = Connection
     return server

@@ -85,7 +85,7 @@ def _patient() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _unthrottled(settings: Settings) -> None:
     """Tests send more requests than people. Those about throttles set their own."""
-    settings.THROTTLES = {}
+    settings.THROTTLES, settings.HEAVY_AT_ONCE = {}, None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -51,6 +51,8 @@ EXCEPTIONS = {
     "project/gunicorn.py": {"gunicorn"},  # its settings
     "project/gauges.py": {"prometheus_client"},  # what a web process is doing
     "project/worker.py": {"gunicorn", "waitress"},  # the processes of one, with the server of the other
+    "project/sending.py": {"waitress"},  # its connections, as far as they send
+    "project/turns.py": {"waitress"},  # its threads
     "tickets/markdown.py": {"markdown_it"},  # the texts that people write
     "tickets/timeline/api/": {"rest_framework", "drf_spectacular"},
     "tickets/store/timeline.py": {"cryptography"},  # the values in the history of a ticket

@@ -26,6 +26,7 @@ COMMANDS = {
     "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than many machines have cores: tests also wait
     "browser": ["pytest", "tests/browser", "-n", "2"],
     "package": ["pytest", "tests/outside"],
+    "calm": ["project.proof.calm"],
     "check": ["project.commands.check"],
     "docs": ["project.commands.docs"],
     "bench": ["manage", "compare_strategies"],

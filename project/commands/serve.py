@@ -1,6 +1,7 @@
 """`make run`: starts the embedded engine and the web server as child processes, and watches them.
 
-If the engine dies, it is started again. If the web server dies, the run ends. Both end with this process.
+If the engine dies, it is started again. So is the web server if something kills it. If it ends by itself, as it does
+where it must not serve, the run ends. Both end with this process.
 """
 
 import logging
@@ -12,6 +13,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Self
 
 from project import environment
 from project.commands import web
@@ -20,10 +22,11 @@ from project.commands.prepare import ANN, BEN, DEMO, STATIC
 from project.paths import DEMO_PASSWORD, ENGINE_DATA, ENGINE_ENDPOINT
 from project.secret_files import stored_secret
 from sequences.testing.embedded import FALLBACK_WARNING, Engine, EngineError
-from sequences.testing.processes import HOST, ChildProcess, answers
+from sequences.testing.processes import HOST, ChildProcess, answers, port_is_free
 
 WEB_START_SECONDS = 60.0
 WEB_STOP_SECONDS = 2.0  # beyond those that the web server takes itself
+LEFT_SECONDS = 10.0  # in which the workers of a killed web server have left the port
 WATCH_SECONDS = 0.1
 
 logger = logging.getLogger("project.serve")
@@ -54,8 +57,7 @@ def run(stopping: threading.Event) -> int:
     with ExitStack() as stack:
         engine = stack.enter_context(running_engine()) if environment.needs_own_engine() else None
         prepare(password)
-        server = start_web(command, stopping)
-        stack.callback(server.stop, environment.stop_seconds() + WEB_STOP_SECONDS)
+        server = stack.enter_context(WebServer(command, stopping))
         if not stopping.is_set():
             say_where(password, engine)
         watch(server, engine, password, stopping)
@@ -86,16 +88,45 @@ def prepare(password: str) -> None:
         raise ServerError("the databases could not be prepared (see above).")
 
 
-def start_web(command: list[str], stopping: threading.Event) -> ChildProcess:
-    """Start gunicorn and wait until it answers."""
-    port, server = environment.port(), ChildProcess(command)
-    deadline = time.monotonic() + WEB_START_SECONDS
-    while not stopping.is_set() and not answers(port, _reached_at()):
-        if not server.is_running or time.monotonic() > deadline:
-            server.kill()
-            raise ServerError(f"the web server did not start on port {port} (see above).")
-        time.sleep(WATCH_SECONDS)
-    return server
+class WebServer:
+    """gunicorn, from the begin of a `with` block to its end. Raises ServerError if it does not start."""
+
+    def __init__(self, command: list[str], stopping: threading.Event) -> None:
+        self._command, self._stopping = command, stopping
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop(environment.stop_seconds() + WEB_STOP_SECONDS)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        port, self._server = environment.port(), ChildProcess(self._command)
+        deadline = time.monotonic() + WEB_START_SECONDS
+        while not self._stopping.is_set() and not answers(port, _reached_at()):
+            if not self._server.is_running or time.monotonic() > deadline:
+                self._server.kill()
+                raise ServerError(f"the web server did not start on port {port} (see above).")
+            time.sleep(WATCH_SECONDS)
+
+    def heal(self) -> None:
+        """Start it again if it was killed. Raises ServerError if it ended by itself: it would do so again.
+
+        Its workers leave the port by themselves, as their parent is gone.
+        """
+        if self._server.is_running:
+            return
+        code = self._server.process.returncode
+        self._server.kill()
+        if code >= 0:
+            raise ServerError(f"the web server ended by itself, with code {code}.")
+        logger.warning("The web server was killed by signal %d. It is started again.", -code)
+        until = time.monotonic() + LEFT_SECONDS
+        while not port_is_free(environment.port()) and time.monotonic() < until:
+            time.sleep(WATCH_SECONDS)
+        self.start()
 
 
 def _reached_at() -> str:
@@ -116,11 +147,10 @@ def say_where(password: str, engine: Engine | None) -> None:
     print("  Ctrl-C stops.\n", flush=True)
 
 
-def watch(server: ChildProcess, engine: Engine | None, password: str, stopping: threading.Event) -> None:
-    """Keep the engine running until the run stops. Raises ServerError if the web server ends by itself."""
+def watch(server: WebServer, engine: Engine | None, password: str, stopping: threading.Event) -> None:
+    """Keep engine and web server running until the run stops. Raises ServerError if the web server ends by itself."""
     while not stopping.wait(WATCH_SECONDS):
-        if not server.is_running:
-            raise ServerError(f"the web server ended by itself, with code {server.process.returncode}.")
+        server.heal()
         if engine and not engine.is_running:
             logger.warning("The engine ended by itself. It is started again at %s.", engine.endpoint)
             engine.restart()

@@ -197,14 +197,16 @@ REST_FRAMEWORK = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # bytes of a body
 THROTTLES = {
-    "user": "6000/minute",  # requests to the API of an account
+    "user": "6000/minute",  # requests to the API of an account; heavy ones, also pages, count more
     "address": "300/minute",  # tokens of an address that a process does not know yet
     "tokens": "5/minute",  # new tokens of an account over REST
-    "sign-in-address": "5/minute",  # sign-ins from an address that fail
-    "sign-in-name": "5/minute",  # sign-ins with a name that fail
+    "sign-in": "5/minute",  # sign-ins with a name from an address that fail
+    "sign-in-address": "50/minute",  # those from an address, with any name
+    "sign-in-name": "50/minute",  # those with a name, from anywhere
 }
+HEAVY_AT_ONCE: int | None = 4  # searches, exports or sign-ins of a caller in a process; None: as many as they want
 if not environment.throttles():
-    THROTTLES = {}
+    THROTTLES, HEAVY_AT_ONCE = {}, None
 PROXIES = environment.proxies()  # which stand before the site, and add to X-Forwarded-For
 API_TOKEN_DAYS: int | None = 90  # for so long a new token opens the API, unless its person chooses
 API_TOKEN_MOST_DAYS: int | None = 365  # None: for ever, too

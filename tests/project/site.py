@@ -135,6 +135,14 @@ def processes(words: str) -> list[int]:
     return found
 
 
+def parent(pid: int) -> int:
+    """The id of the process that started this one; 0 if it has ended meanwhile."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def free_port() -> int:
     """A free port below the range of outgoing connections."""
     return next(port for port in range(18_000 + os.getpid() % 500, 20_000) if port_is_free(port))

@@ -18,7 +18,8 @@ def server(*ages: float | None) -> Any:
     now = time.time()
     connections = [
         SimpleNamespace(
-            requests=[] if age is None else [SimpleNamespace(arrived=now - age), SimpleNamespace(arrived=now)]
+            paused=False,
+            requests=[] if age is None else [SimpleNamespace(arrived=now - age), SimpleNamespace(arrived=now)],
         )
         for age in ages
     ]

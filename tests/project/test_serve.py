@@ -22,7 +22,7 @@ import pytest
 from project.environment import PRODUCTION
 from project.proof.copies import copy_project
 from sequences.testing.embedded import Engine
-from tests.project.site import Browser, Program, Site, free_port, processes, running_site
+from tests.project.site import Browser, Program, Site, free_port, parent, processes, running_site
 
 pytestmark = pytest.mark.needs_engine
 
@@ -248,6 +248,36 @@ def test_an_engine_killed_under_load_loses_nothing(site: Site, engine_file: str)
         assert sorted(numbers) == list(range(1, len(numbers) + 1))
     for project, number, title in clerks.confirmed:
         assert program.get(f"/api/tickets/{project}-{number}/").content["title"] == title
+
+
+def test_a_web_server_killed_under_load_comes_back(site: Site) -> None:
+    """After kill -9 of gunicorn's first process its workers end, another one serves, and nothing confirmed is lost."""
+    program = Program(site)
+    make_project(program, "HEALED")
+    clerks = Clerks(site, ["HEALED"])
+    try:
+        clerks.wait_for_more(40)
+        before = web_processes(site)
+        os.kill(min(before, key=lambda process: parent(process) in before), signal.SIGKILL)
+        site.wait_until_said("The web server was killed by signal 9. It is started again.")
+        clerks.wait_for_more(40)
+    finally:
+        clerks.stop()
+
+    assert clerks.surprises == []
+    deadline = time.monotonic() + 20
+    while (after := web_processes(site)) & before:
+        assert time.monotonic() < deadline, "workers without a parent go on"
+        time.sleep(0.1)
+    assert len(after) == len(before)
+    numbers = program.numbers("HEALED")
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert {number for _, number, _ in clerks.confirmed} <= {*numbers}
+
+
+def web_processes(site: Site) -> set[int]:
+    """gunicorn's processes."""
+    return {*processes(f"--bind=127.0.0.1:{site.port}")}
 
 
 def test_two_runs_do_not_share_an_engine(site: Site, folder: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from project.proof.copies import copy_project
-from tests.project.site import NO_PROXY, Program, Site, free_port, processes, running_site
+from tests.project.site import NO_PROXY, Program, Site, free_port, parent, processes, running_site
 from tests.sequences.support import wait_until
 
 pytestmark = pytest.mark.needs_engine
@@ -79,14 +79,6 @@ def workers(site: Site) -> set[int]:
     """The ids of the web processes, without their parent."""
     found = processes(f"--bind=127.0.0.1:{site.port}")
     return {pid for pid in found if parent(pid) in found}
-
-
-def parent(pid: int) -> int:
-    """The id of the process that started this one; 0 if it has ended meanwhile."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def lines(site: Site) -> list[dict[str, Any]]:

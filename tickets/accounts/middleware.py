@@ -9,6 +9,8 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
+from tickets.accounts import heavy
+from tickets.accounts.sign_in import too_many
 from tickets.accounts.views import sign_in_again
 
 
@@ -24,11 +26,20 @@ class Limits:
         if length and most is not None and int(length) > most:
             raise RequestDataTooBig(f"A body of {length} bytes is too large.")
         response = self.get_response(request)
+        heavy.end_with(response, request)
         if verdicts := getattr(request, "verdicts", None):
             # Of draft-ietf-httpapi-ratelimit-headers-10.
             response["RateLimit-Policy"] = ", ".join(verdict.rate.policy for verdict in verdicts)
             response["RateLimit"] = ", ".join(verdict.header for verdict in verdicts)
         return response
+
+    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+        """Refuse a heavy page of an account that has asked for too many. REST counts when it knows its caller."""
+        if request.path.startswith("/api/") or heavy.weight(request) == 1 or not request.user.is_authenticated:
+            return None
+        verdict, wait = heavy.admit(request, str(request.user.pk))
+        request.verdicts = [verdict] if verdict else []  # type: ignore[attr-defined]
+        return too_many(request, wait, "You have asked for too many lists and exports.") if wait else None
 
 
 class SignInFirst(LoginRequiredMiddleware):

@@ -1,7 +1,10 @@
-"""Sign-ins by password: at most so many tries by an address and for a name, and a line in the log for each that fails.
+"""Sign-ins by password: at most so many tries fail, and a line in the log for each that does.
 
-A try takes a place of its address and of its name before the password is looked at, so that many at the same time are
-no way around the limit. A sign-in that succeeds gives both back: people who know their passwords are never counted.
+A try takes places before the password is looked at, so that many at the same time are no way around the limits. The
+first belongs to a name at an address, so that one person's wrong passwords neither keep the name from signing in
+elsewhere, nor others at the address. The address and the name alone have many more. Who is signed in and gives the
+password once more has a place of the account alone. A sign-in that succeeds gives all back: people who know
+their passwords are never counted.
 """
 
 import ipaddress
@@ -9,7 +12,7 @@ import logging
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +23,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
-from tickets.accounts import throttles
+from tickets.accounts import heavy, throttles
 from tickets.accounts.throttles import Verdict
 
 logger = logging.getLogger(__name__)
@@ -35,6 +38,8 @@ def address_of(request: HttpRequest) -> str:
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     if settings.PROXIES and forwarded[0]:
         address = forwarded[-min(settings.PROXIES, len(forwarded))].strip()
+    elif forwarded[0]:
+        warn_of_proxies()
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -42,12 +47,21 @@ def address_of(request: HttpRequest) -> str:
     return str(known if known.version == 4 else ipaddress.ip_network((known, 64), strict=False))
 
 
+@cache
+def warn_of_proxies() -> None:
+    """A line of the log, once in each process."""
+    logger.warning(
+        "A request came with X-Forwarded-For, which is not believed, as PROXIES is 0. If proxies stand before the "
+        "site, set PROXIES to their number: all people behind one share a limit of sign-ins."
+    )
+
+
 @dataclass(slots=True)
 class Try:
-    """One try to sign in. `refusal` says that there are too many."""
+    """One try to sign in. There are too many if it has to `wait` for some seconds."""
 
     verdicts: list[Verdict] = field(default_factory=list)
-    refusal: Verdict | None = None
+    wait: int = 0
     _places: list[str] = field(default_factory=list)
 
     def succeed(self) -> None:
@@ -57,21 +71,30 @@ class Try:
 
 
 def begin(request: HttpRequest, name: str) -> Try:
-    """Count a try to sign in with this name from the address of the request."""
-    found = Try()
-    who = unicodedata.normalize("NFKC", name).casefold()
-    for rate, caller in (("sign-in-address", address_of(request)), ("sign-in-name", who)):
-        taken = throttles.take_place(rate, caller)
+    """Count a try to sign in with this name. It is a heavy call of its address: to check a password takes long."""
+    found, address = Try(), address_of(request)
+    if not heavy.begin(request, f"sign-in {address}"):
+        found.wait = heavy.AGAIN_SECONDS
+    for rate, caller in _places(request, name, address):
+        taken = None if found.wait else throttles.take_place(rate, caller)
         if taken is None:
             continue
         verdict, place = taken
         found.verdicts.append(verdict)
-        if not verdict.allowed:
-            found.refusal = verdict
-            logger.warning("A sign-in as %r from %s was refused: too many tries.", name[:150], address_of(request))
-            break
-        found._places.append(place)
+        if verdict.allowed:
+            found._places.append(place)
+        else:
+            found.wait = verdict.seconds
+            logger.warning("A sign-in as %r from %s was refused: too many tries.", name[:150], address)
     return found
+
+
+def _places(request: HttpRequest, name: str, address: str) -> list[tuple[str, str]]:
+    """The rates that a try is counted in, and for whom."""
+    if request.user.is_authenticated:
+        return [("sign-in", f"account {request.user.pk}")]
+    who = unicodedata.normalize("NFKC", name).casefold()
+    return [("sign-in", f"{address} {who}"), ("sign-in-address", address), ("sign-in-name", who)]
 
 
 def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -84,8 +107,8 @@ def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
         tried = begin(request, request.POST.get("username", ""))
         was_signed_in = request.user.is_authenticated
         request.verdicts = tried.verdicts  # type: ignore[attr-defined] # `middleware` makes headers of them
-        if tried.refusal:
-            return too_many(request, tried.refusal.seconds)
+        if tried.wait:
+            return too_many(request, tried.wait, "Too many sign-ins failed, or came at once.")
         response = view(request, *args, **kwargs)
         if response.status_code == 302 or request.user.is_authenticated > was_signed_in:
             tried.succeed()
@@ -94,9 +117,9 @@ def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
     return page
 
 
-def too_many(request: HttpRequest, seconds: int) -> HttpResponse:
+def too_many(request: HttpRequest, seconds: int, why: str) -> HttpResponse:
     """The page with status 429."""
-    detail = f"Too many sign-ins failed. Wait {seconds} second{'' if seconds == 1 else 's'}, then try again."
+    detail = f"{why} Wait {seconds} second{'' if seconds == 1 else 's'}, then try again."
     page = render_to_string("error.html", {"title": "Too many tries", "detail": detail, "again": True}, request)
     return HttpResponse(page, status=429, headers={"Retry-After": str(seconds)})
 

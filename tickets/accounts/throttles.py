@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as remembered
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -97,15 +98,17 @@ _held: dict[tuple[str, str], Held] = {}
 _lock = Lock()
 
 
-def take(name: str, caller: str) -> Verdict | None:
-    """Count a request of this caller. None if the rate of this name is not limited. Mostly asks no cache."""
-    return _counted(name, caller, _take)
+def take(name: str, caller: str, count: int = 1) -> Verdict | None:
+    """Count so many requests of this caller. None if the rate of this name is not limited. Mostly asks no cache."""
+    return _counted(name, caller, partial(_take, count))
 
 
-def _take(rate: Rate, caller: str) -> Verdict:
+def _take(count: int, rate: Rate, caller: str) -> Verdict:
     window, passed = divmod(time.time(), rate.seconds)
     held = _held_for((rate.name, caller), int(window))
-    allowed = _take_from_block(held) or (not held.used_up and _take_block(held, rate, caller))
+    count = min(count, rate.count)
+    while not (allowed := _take_from_block(held, count)) and not held.used_up:
+        _take_block(held, rate, caller)
     left = held.left + held.elsewhere if allowed else 0
     return Verdict(rate, allowed, left, max(1, math.ceil(rate.seconds - passed)))
 
@@ -159,24 +162,23 @@ def _held_for(key: tuple[str, str], window: int) -> Held:
     return held
 
 
-def _take_from_block(held: Held) -> bool:
+def _take_from_block(held: Held, count: int) -> bool:
     with _lock:
-        if held.left == 0:
+        if held.left < count:
             return False
-        held.left -= 1
+        held.left -= count
         return True
 
 
-def _take_block(held: Held, rate: Rate, caller: str) -> bool:
+def _take_block(held: Held, rate: Rate, caller: str) -> None:
     blocks = [_key(rate, caller, held.window, number) for number in range(rate.count // rate.block)]
     place, free = _claim(blocks, cache.get_many(blocks), True, rate.seconds + 1)
     with _lock:
         held.elsewhere = free * rate.block
         if place:
-            held.left += rate.block - 1
+            held.left += rate.block
         else:
             held.used_up = True
-    return bool(place)
 
 
 def _claim(places: Sequence[str], taken: Collection[str], value: object, seconds: int) -> tuple[str, int]:

@@ -65,8 +65,8 @@ class PasswordChange(PasswordChangeView):
         """Change it, by the old one. Wrong ones are counted like other tries to sign in."""
         tried = begin(request, signed_in(request).get_username())
         request.verdicts = tried.verdicts  # type: ignore[attr-defined] # `middleware` makes headers of them
-        if tried.refusal:
-            return too_many(request, tried.refusal.seconds)
+        if tried.wait:
+            return too_many(request, tried.wait, "Too many passwords were wrong.")
         form = self.get_form()
         valid = form.is_valid()
         if "old_password" not in form.errors:

@@ -29,7 +29,7 @@ COLUMNS = (
     "void_reason",
     "moved_to",
 )
-MOST_SECONDS = 600  # for a whole file: a client that reads slowly holds a thread
+MOST_SECONDS = 600  # for a whole file: a client that reads slowly holds one of its account's places (`accounts.heavy`)
 INCOMPLETE = "INCOMPLETE: the store did not answer. The tickets after this are missing. Export them again."
 TOO_LONG = "INCOMPLETE: this took too long. The tickets after this are missing. Use filters."
 

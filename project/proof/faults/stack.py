@@ -21,6 +21,7 @@ from typing import Any
 
 import django
 import urllib3
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from project.commands.web import WORKER
@@ -31,9 +32,10 @@ from project.proof.faults.proxy import free_port
 from sequences.testing.embedded import Engine
 from sequences.testing.processes import HOST
 
-__all__ = ["Reply", "Stack", "living_through_a_full_disk", "running_stack"]
+__all__ = ["PASSWORD", "READER", "USER", "Reply", "Stack", "living_through_a_full_disk", "running_stack"]
 
 USER = "soak"
+READER = "reader"  # an account without any rights
 PASSWORD = "a password for one run"
 PREFIX = "soak_"
 START_SECONDS = 60.0
@@ -95,8 +97,13 @@ class Stack:
             return Reply(reply.status, {}, reply.headers)
 
     def sign_in(self) -> None:
-        """Get a token with the name and the password of the only user."""
-        self.token = self.ask("POST", "/api/auth/token/", {"username": USER, "password": PASSWORD}).content["token"]
+        """Sign every request as the administrator."""
+        self.token = self.token_of(USER)
+
+    def token_of(self, name: str) -> str:
+        """A token of this user, by the password."""
+        made = self.ask("POST", "/api/auth/token/", {"username": name, "password": PASSWORD})
+        return str(made.content["token"])
 
     def start_web(self) -> None:
         """Start gunicorn and return when it answers. Raises TimeoutError after a minute."""
@@ -130,18 +137,19 @@ def running_stack(
     through_proxy: bool = True,
     under_fire: bool = False,
     config: str = "project.gunicorn",
+    more: Mapping[str, str] = {},
 ) -> Iterator[Stack]:
     """The running product, signed in. Its proxy injects no faults yet. All of it is stopped at the end.
 
     Without `through_proxy`, the application uses the engine directly. `config` is the module that gunicorn reads as its
-    configuration.
+    configuration, `more` has further variables of its environment.
     """
     config = worker.__name__ if under_fire else config
     engine = Engine(folder / "engine.db")
     if under_fire and engine.binary:
         engine.binary = living_through_a_full_disk(engine.binary, folder)
     with engine, proxy_before(engine.endpoint) as proxy:
-        environment = _environment(folder, proxy.endpoint if through_proxy else engine.endpoint)
+        environment = {**_environment(folder, proxy.endpoint if through_proxy else engine.endpoint), **more}
         subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
         port = free_port()
         gunicorn = [*_gunicorn(port, workers, threads), f"--config=python:{config}"]
@@ -164,10 +172,11 @@ def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
 
 
 def prepare() -> None:
-    """Make the database of the accounts, the tables, and the only user."""
+    """Make the database of the accounts, the tables, the administrator, and a reader."""
     django.setup()
     for name, *options in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
         call_command(name, *options, verbosity=0)
+    get_user_model().objects.create_user(READER, password=PASSWORD)
 
 
 def _gunicorn(port: int, workers: int, threads: int) -> list[str]:

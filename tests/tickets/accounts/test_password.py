@@ -89,7 +89,7 @@ def test_what_is_wrong_is_said_and_nothing_changes(
 
 def test_the_old_password_cannot_be_tried_out(signed_in: Client, settings: Settings) -> None:
     """Wrong old passwords are limited like other tries to sign in; a weak new one is no try."""
-    settings.THROTTLES = {"sign-in-name": "2/minute"}
+    settings.THROTTLES = {"sign-in": "2/minute"}
     weak = [change(signed_in, new="12345678")[0] for _ in range(3)]
     wrong = [change(signed_in, "wrong")[0] for _ in range(3)]
     assert (weak, wrong) == ([400, 400, 400], [400, 400, 429])

@@ -1,0 +1,119 @@
+"""Heavy calls: what each counts, and how many of a caller are under way at once."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import get_resolver
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from tickets.accounts import heavy, services, throttles
+from tickets.types import Project
+
+EXPORT, LIST, PAGE = "/api/projects/ABC/tickets.csv", "/api/projects/ABC/tickets/", "/ABC/"
+
+
+@pytest.fixture(autouse=True)
+def _limits(settings: Settings) -> Iterator[None]:
+    """The limits of the sample, which nobody has used."""
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": uuid4().hex}}
+    settings.THROTTLES, settings.HEAVY_AT_ONCE = {"user": "6000/minute"}, 2
+    throttles.forget()
+    yield
+    throttles.forget()
+    assert not heavy._under_way
+
+
+@pytest.fixture
+def program(ann: User, abc: Project) -> APIClient:
+    """A program with a token of Ann's."""
+    return APIClient(headers={"Authorization": f"Bearer {services.make_token(ann, name='x', days=1)[1]}"})
+
+
+@pytest.fixture
+def browser(ann: User, abc: Project) -> Client:
+    """A browser in which Ann is signed in."""
+    browser = Client()
+    browser.force_login(ann)
+    return browser
+
+
+def test_the_addresses_are_there() -> None:
+    """Each name in the tables is that of an address."""
+    names = {f"{space}:{name}" for space in ("api", "tickets", "sales") for name in names_of(space)}
+    assert names >= heavy.EXPORTS | heavy.LISTS
+
+
+def names_of(space: str) -> set[str]:
+    """The names of the addresses in a namespace."""
+    return {key for key in get_resolver().namespace_dict[space][1].reverse_dict if isinstance(key, str)}
+
+
+@pytest.mark.parametrize(
+    ("address", "counts"),
+    [
+        (EXPORT, heavy.EXPORT),
+        (f"{EXPORT}?status=open", heavy.EXPORT),
+        (f"{LIST}?text=x", heavy.SEARCH),
+        (f"{LIST}?status=open&status=done&limit=5", heavy.SEARCH),
+        (f"{LIST}?limit=200", heavy.LONG),
+        (f"{LIST}?limit=50&order=oldest", 1),
+        (LIST, 1),
+        ("/api/projects/ABC/", 1),
+    ],
+)
+def test_what_a_call_counts(program: APIClient, address: str, counts: int) -> None:
+    """A call takes what it counts from the rate of its account."""
+    before = int(program.get("/api/projects/")["RateLimit"].split("r=")[1].partition(";")[0])
+    answer = program.get(address)
+    b"".join(answer) if answer.streaming else None
+    assert answer.status_code == 200
+    assert int(answer["RateLimit"].split("r=")[1].partition(";")[0]) == before - counts
+
+
+def test_pages_with_a_filter_count_too(browser: Client, program: APIClient) -> None:
+    """A page with a filter takes as much from the same rate; one without takes nothing."""
+    assert not browser.get(PAGE).has_header("RateLimit")
+    assert not browser.get(f"{PAGE}?text=&status=").has_header("RateLimit")
+    assert browser.get(f"{PAGE}?text=x")["RateLimit"].startswith(f'"user";r={6000 - heavy.SEARCH};')
+    assert program.get("/api/projects/")["RateLimit"].startswith(f'"user";r={6000 - heavy.SEARCH - 1};')
+
+
+def test_few_are_under_way_at_once(program: APIClient, browser: Client, ann: User) -> None:
+    """While answers are not sent to their end, the next heavy call is refused at once, and nothing else is.
+
+    REST and pages of an account count together. When one is sent, or its client is gone, there is another.
+    """
+    first, second = program.get(EXPORT), program.get(EXPORT)
+    refused = program.get(f"{LIST}?text=x")
+    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+    assert refused["Content-Type"] == "application/problem+json"
+    page = browser.get(f"{PAGE}?text=x")
+    assert (page.status_code, page["Retry-After"]) == (429, "1")
+    assert "Wait 1 second, then try again." in page.content.decode()
+    assert (program.get(LIST).status_code, browser.get(PAGE).status_code) == (200, 200)
+
+    b"".join(first)
+    first.close()
+    assert program.get(f"{LIST}?text=x").status_code == 200
+    assert browser.get(f"{PAGE}?text=x").status_code == 200
+    second.close()
+
+
+def test_accounts_do_not_limit_each_other(program: APIClient) -> None:
+    """Another account has calls of its own."""
+    mine, bob = [program.get(EXPORT) for _ in range(3)], User.objects.create_user("bob", is_staff=True)
+    other = APIClient(headers={"Authorization": f"Bearer {services.make_token(bob, name='x', days=1)[1]}"})
+    theirs = other.get(EXPORT)
+    assert [answer.status_code for answer in (*mine, theirs)] == [200, 200, 429, 200]
+    for answer in (*mine, theirs):
+        answer.close()
+
+
+def test_a_call_that_fails_is_over(program: APIClient) -> None:
+    """Errors leave nothing behind."""
+    assert [program.get(f"{LIST}?nothing=x").status_code for _ in range(5)] == [400] * 5
+    assert [program.get(EXPORT.replace("ABC", "NONE")).status_code for _ in range(5)] == [404] * 5
