@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -23,8 +24,8 @@ def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
 
 def signature(about: Mapping[str, Any]) -> str:
     """By whom, since when and why."""
-    who = f"by {about.get('by', 'somebody')} since {about.get('at', 'an unknown time')}"
-    return f"{who}: {about.get('reason') or 'no reason given'}"
+    since = re.sub(r"\.\d+", "", str(about.get("at", "an unknown time")))  # people need no parts of a second
+    return f"by {about.get('by', 'somebody')} since {since}: {about.get('reason') or 'no reason given'}"
 
 
 def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen:

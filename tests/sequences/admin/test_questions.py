@@ -112,7 +112,7 @@ class TestQuestions:
         """The button leads to what thaws it."""
         changes.freeze("orders", scope="west", by="bob", reason="Count the stock.")
         operator = Operator(owner)
-        assert re.search(r"scope 'west' : frozen by bob since .*: Count the stock\.", operator.text)
+        assert re.search(r"scope 'west' : frozen by bob since [\d-]+T[\d:]+\+00:00: Count the", operator.text)
         operator.click("Thaw")
         assert "Let the frozen scope go on." in operator.text
         assert operator.clicks == 1
@@ -130,7 +130,7 @@ class TestQuestions:
         """An audit is two clicks away where none was made."""
         put_next("letters", {}, scope="A")
         operator = Operator(owner)
-        assert "sequence letters, audits : none was kept." in operator.text
+        assert "sequence letters, audits : none was kept" in operator.text
         found = re.search(r'href="([^"]*letters[^"]*audit/\?scope=A)"', operator.page.content.decode())
         assert found is not None
         operator._go(owner.get(found[1]))
