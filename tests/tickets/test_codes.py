@@ -492,6 +492,20 @@ def test_every_creation_is_repeatable(scene: Scene, address: str, body: Any, oth
     assert problem_of(wrong)["code"] == "idempotency_mismatch"
 
 
+def test_a_key_names_one_request_where_it_is_stored(scene: Scene) -> None:
+    """One key is refused for two requests about the events of a ticket; elsewhere it names another request."""
+    key = {"Idempotency-Key": "70efdf2e"}
+    ticket = scene.api.post(TICKETS, {"title": "Ink"}, headers=key).json()["key"]
+    answers = [
+        scene.api.post(f"/api/tickets/{ticket}/comments/", {"text": "x"}, headers=key),
+        scene.api.patch(f"/api/tickets/{ticket}/", {"title": "y", "version": 1}, headers=key),
+        scene.api.post("/api/orders/", ORDER, headers=key),
+        scene.api.post("/api/sequences/orders/next/", {}, headers=key),
+    ]
+    assert [answer.status_code for answer in answers] == [201, 422, 201, 200]
+    assert answers[2].json()["number"] != answers[3].json()["values"][0]
+
+
 def test_the_document_has_the_problems(api: APIClient, tables: str) -> None:
     """Each operation of the document names the problems it may answer with, and their shape has every code."""
     document = api.get("/api/schema/?format=json").json()
