@@ -30,6 +30,7 @@ UNLINKED = (
     "/admin/nothing/",
 )  # fmt: skip
 ELSEWHERE = re.compile("/admin/sequences/")  # no page of the sample
+PARTS = 2  # of all pages, for a test each
 FIRST_VISIT = 60_000  # bytes over the wire, with everything that the page loads
 
 
@@ -61,15 +62,18 @@ def paths(site: Site, limits: str) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("widths", [(MIDDLE, WIDE), (NARROW,)], ids=str)
-def test_every_page_is_open_to_all(browser: Any, site: Site, widths: tuple[int, ...], paths: list[str]) -> None:
+def test_every_page_is_open_to_all(
+    browser: Any, site: Site, widths: tuple[int, ...], part: int, paths: list[str]
+) -> None:
     """axe finds nothing, and no text lies on another, is cut off, or is outside the window, in either colours."""
     wrong: dict[str, list[str]] = {}
     with visit(browser, site, Look(widths[-1], "light")) as page:
         page.goto("/login/")
         sign_in(page, PERSON, site.password)
         page.watched.awaited.update({403, 404})
-        for path in paths:
+        for path in paths[part::PARTS]:
             looked = () if ELSEWHERE.match(path) else widths
             page.emulate_media(color_scheme="light")
             page.goto(path)
