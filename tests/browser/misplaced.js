@@ -8,34 +8,38 @@
   const width = document.documentElement.clientWidth;
   const shown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
 
-  // What is left of a box inside the elements around it that hide, or scroll, what is outside of them.
-  const clipped = (box, element) => {
-    const part = { left: box.left, right: box.right, top: box.top, bottom: box.bottom, cut: false };
-    for (let around = element; around && around !== document.body; around = around.parentElement) {
-      const style = getComputedStyle(around);
-      if (style.overflowX === "visible" && style.overflowY === "visible") continue;
-      const edge = around.getBoundingClientRect();
-      const beside = part.right > edge.right + SLACK || part.left < edge.left - SLACK;
-      const below = part.top < edge.bottom - SLACK && part.bottom > edge.bottom + SLACK;
-      const scrolls = style.overflowX !== "hidden" && (width < ROOM || around.matches(WRITTEN));
-      part.cut ||= beside && !scrolls && style.textOverflow !== "ellipsis";
-      part.cut ||= below && style.overflowY === "hidden";
-      part.left = Math.max(part.left, edge.left);
-      part.right = Math.min(part.right, edge.right);
-      part.top = Math.max(part.top, edge.top);
-      part.bottom = Math.min(part.bottom, edge.bottom);
+  // How an element looks, and where it is; asked once.
+  const known = new Map();
+  const look = (element) => {
+    if (!known.has(element)) {
+      const { overflowX, overflowY, textOverflow, display, borderRightWidth } = getComputedStyle(element);
+      const clips = overflowX !== "visible" || overflowY !== "visible";
+      const isFrame = display !== "inline" && parseFloat(borderRightWidth) > 0;
+      const scrolls = overflowX !== "hidden" && (width < ROOM || element.matches(WRITTEN));
+      const edge = clips || isFrame ? element.getBoundingClientRect() : null;
+      known.set(element, { clips, isFrame, scrolls, overflowY, textOverflow, edge });
     }
-    return part;
+    return known.get(element);
   };
 
-  // Whether a box reaches beyond the right edge of a frame around it.
-  const sticksOut = (box, element) => {
-    for (let around = element; around !== document.body; around = around.parentElement) {
-      const style = getComputedStyle(around);
-      const isFrame = style.display !== "inline" && parseFloat(style.borderRightWidth) > 0;
-      if (isFrame && box.right > around.getBoundingClientRect().right + SLACK) return true;
+  // What is left of a box inside the elements around it that hide, or scroll, what is outside of them; and whether that
+  // is cut off, or sticks out of a frame.
+  const clipped = (box, element) => {
+    const part = { left: box.left, right: box.right, top: box.top, bottom: box.bottom, cut: false, out: false };
+    for (let around = element; around && around !== document.body; around = around.parentElement) {
+      const { clips, isFrame, scrolls, overflowY, textOverflow, edge } = look(around);
+      if (clips) {
+        const beside = part.right > edge.right + SLACK || part.left < edge.left - SLACK;
+        const below = part.top < edge.bottom - SLACK && part.bottom > edge.bottom + SLACK;
+        part.cut ||= (beside && !scrolls && textOverflow !== "ellipsis") || (below && overflowY === "hidden");
+        part.left = Math.max(part.left, edge.left);
+        part.right = Math.min(part.right, edge.right);
+        part.top = Math.max(part.top, edge.top);
+        part.bottom = Math.min(part.bottom, edge.bottom);
+      }
+      part.out ||= isFrame && part.right > edge.right + SLACK;
     }
-    return false;
+    return part;
   };
 
   const boxes = [];
@@ -43,7 +47,7 @@
     if (!box.width || !box.height) return;
     const part = clipped(box, element);
     if (part.right - part.left <= SLACK || part.bottom - part.top <= SLACK) return; // for readers of the page by ear
-    boxes.push({ ...part, element, words, out: sticksOut(part, element) });
+    boxes.push({ ...part, element, words });
   };
 
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -1,5 +1,6 @@
 """What people do on the pages, each with and without scripts, wide and narrow, light and dark."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,42 @@ def test_tickets_are_found(page: Any, key: str, program: Program) -> None:
     go.fill(f"{key.lower()}-2")
     go.press("Enter")
     page.wait_for_url(f"**/{key}-2/")
+
+
+def test_words_are_found_in_all_projects(page: Any, key: str, program: Program) -> None:
+    """The box of the header finds tickets by their words, and "My tickets" those that one works on."""
+    filed(program, key, f"Lamp {key} flickers", assignee="demo")
+    page.goto("/")
+    box = page.get_by_role("search", name="All projects").get_by_role("searchbox")
+    box.fill(f"lamp {key}")
+    box.press("Enter")
+    page.get_by_role("heading", name=f"Tickets with “lamp {key}”").wait_for()
+    assert titles(page) == [f"Lamp {key} flickers"]
+    page.get_by_role("link", name="My tickets").click()
+    page.get_by_role("heading", name="My tickets").wait_for()
+    assert f"Lamp {key} flickers" in titles(page)
+
+
+def test_a_number_says_how_it_was_made(page: Any, key: str) -> None:
+    """Who files a ticket may ask how its number was made, and is led to the page that shows it."""
+    page.goto(f"/{key}/")
+    page.get_by_label("Title of a new ticket").fill("First")
+    page.get_by_role("button", name="File", exact=True).click()
+    cost = page.get_by_text("It took")
+    page.get_by_text("How?").click()
+    cost.wait_for()
+    page.get_by_role("link", name="the highest sort key plus one").click()
+    page.wait_for_url("**/numbers/")
+
+
+def test_a_list_is_taken_away(page: Any, key: str, program: Program) -> None:
+    """The list on the page is a file for spreadsheets, with its filters."""
+    filed(program, key, "Leak", "Drip")
+    page.goto(f"/{key}/?text=drip")
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="CSV").click()
+    lines = Path(taken.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert [line.split(",")[:2] for line in lines[1:]] == [[f"{key}-2", "Drip"]]
 
 
 def test_a_ticket_goes_its_way(page: Any, key: str, program: Program) -> None:

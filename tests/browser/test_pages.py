@@ -29,6 +29,7 @@ UNLINKED = (
     "/login/", "/nothing/", f"/{PROJECT}-{FAR + 50}/", f"/orders/{FAR + 50}/", "/invoices/INV-1999-000001/",
     "/admin/nothing/",
 )  # fmt: skip
+PARTS = 2  # of all pages, for a test each
 FIRST_VISIT = 60_000  # bytes over the wire, with everything that the page loads
 
 
@@ -60,15 +61,18 @@ def paths(site: Site, limits: str) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("widths", [(MIDDLE, WIDE), (NARROW,)], ids=str)
-def test_every_page_is_open_to_all(browser: Any, site: Site, widths: tuple[int, ...], paths: list[str]) -> None:
+def test_every_page_is_open_to_all(
+    browser: Any, site: Site, widths: tuple[int, ...], part: int, paths: list[str]
+) -> None:
     """axe finds nothing, and no text lies on another, is cut off, or is outside the window, in either colours."""
     wrong: dict[str, list[str]] = {}
     with visit(browser, site, Look(widths[-1], "light")) as page:
         page.goto("/login/")
         sign_in(page, PERSON, site.password)
         page.watched.awaited.update({403, 404})
-        for path in paths:
+        for path in paths[part::PARTS]:
             page.emulate_media(color_scheme="light")
             page.goto(path)
             found = faults(page) + ([f"{over} pixels too wide"] if (over := overflow(page)) > 0 else [])

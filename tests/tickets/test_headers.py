@@ -47,7 +47,7 @@ UNLINKED = [
 ]  # fmt: skip
 NOT_READ = {"logout", "admin:logout", "admin:login", "admin:jsi18n", "admin:autocomplete", "admin:view_on_site"}
 NOT_READ.add("admin:password_change")  # /password/ stands in its place
-NOT_READ.add("admin:sequences_sequence_export")  # a file
+NOT_READ |= {"admin:sequences_sequence_export", "tickets:preview"}  # a file, and an answer to what is typed
 PAGES: dict[str, Any] = {}
 
 

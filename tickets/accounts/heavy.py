@@ -19,7 +19,7 @@ EXPORT, SEARCH, LONG = 100, 20, 5
 EXPORTS = {"api:ticket_export"}
 LISTS = {
     *("api:ticket_list", "api:order_list", "api:invoice_list"),
-    *("tickets:project", "sales:order_list", "sales:invoice_year"),
+    *("tickets:project", "tickets:find", "tickets:mine", "sales:order_list", "sales:invoice_year"),
 }
 """The names of the addresses that may be heavy."""
 PLAIN = {"archived", "cursor", "limit", "order"}  # parameters that are no filters
