@@ -16,12 +16,12 @@ from tickets.accounts.throttles import Verdict, take
 
 EXPORT, SEARCH, LONG = 100, 20, 5
 """How many requests a whole list, a list with a filter, and a page of 100 entries and more count for."""
-EXPORTS = {"api:ticket_export"}
+ALWAYS = {"api:ticket_export": EXPORT, "tickets:mine": SEARCH}
 LISTS = {
     *("api:ticket_list", "api:order_list", "api:invoice_list"),
-    *("tickets:project", "tickets:find", "tickets:mine", "sales:order_list", "sales:invoice_year"),
+    *("tickets:project", "tickets:find", "sales:order_list", "sales:invoice_year"),
 }
-"""The names of the addresses that may be heavy."""
+"""The names of the addresses that are heavy, and of those that may be."""
 PLAIN = {"archived", "cursor", "limit", "order"}  # parameters that are no filters
 AGAIN_SECONDS = 1
 
@@ -32,10 +32,8 @@ _lock = Lock()
 def weight(request: HttpRequest) -> int:
     """How many requests this one counts for. More than 1 is heavy."""
     name = request.resolver_match.view_name if request.resolver_match else ""
-    if request.method not in {"GET", "HEAD"} or name not in EXPORTS | LISTS:
-        return 1
-    if name in EXPORTS:
-        return EXPORT
+    if request.method not in {"GET", "HEAD"} or name not in LISTS:
+        return ALWAYS.get(name, 1)
     if any(any(values) for parameter, values in request.GET.lists() if parameter not in PLAIN):
         return SEARCH
     return LONG if len(request.GET.get("limit", "")) > 2 else 1
