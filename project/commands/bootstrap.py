@@ -36,6 +36,7 @@ COMMANDS = {
     "fuzz": ["project.proof.fuzz"],
     "matrix": ["nox", "-f", "project/proof/matrix.py"],
     "mutants": ["project.proof.mutants"],
+    "shuffle": ["project.proof.shuffle"],
     "soak": ["project.proof.soak"],
     "stall": ["project.proof.stall"],
     "supply": ["project.commands.supply"],
