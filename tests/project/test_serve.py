@@ -128,7 +128,7 @@ def test_a_form_rest_and_the_administration_each_do_their_job(site: Site) -> Non
 
     assert '"/admin/sequences/sequence/tickets/"' in browser.get("/admin/sequences/sequence/").text
     counters = browser.get("/admin/sequences/sequence/tickets/")
-    assert re.search(r">FORM</a></th>\s*<td[^>]*>2</td>", counters.text)
+    assert re.search(r">FORM</a></th>\s*<td[^>]*><span>2</span>", counters.text)
 
 
 def test_sample_projects_are_there_to_look_at(site: Site) -> None:

@@ -16,10 +16,11 @@ from tickets.types import Project, Ticket, TicketKey
 from tickets.urls import urlpatterns
 
 ABC_1 = TicketKey(project="ABC", number=1)
-PAGES = ["/", "/projects/new/", "/ABC/", "/ABC/edit/", "/ABC/new/", "/ABC-1/"]
+PAGES = ["/", "/find/mine/", "/projects/new/", "/ABC/", "/ABC/edit/", "/ABC/new/", "/ABC-1/"]
 PAGES += ["/ABC/members/", "/ABC-1/edit/", "/ABC-1/progress/", "/ABC-1/move/", "/ABC-1/void/", "/ABC-1/comments/"]
 RESTORE = "/ABC-1/restore/"  # the page of a void ticket alone
 COMMENT = "/ABC-1/comments/1/edit/"  # the page of a comment
+FIND = "/find/"  # it leads on, or finds words (see `test_finding`)
 
 
 def text_of(response: Any) -> str:
@@ -422,10 +423,10 @@ class TestErrorPages:
         """Every named address of the app is among those that these tests visit."""
         named = [pattern for pattern in urlpatterns if pattern.name and pattern.name != "numbers"]  # it has no data
         names = {pattern.name: ABC_1 if "ticket_key" in str(pattern.pattern) else "ABC" for pattern in named}
-        unkeyed = {"project_list", "project_new"}
-        sent_only = {"project_archive", "project_unarchive", "project_member", "comment_withdraw"}
+        unkeyed = {"project_list", "project_new", "find", "mine"}
+        sent_only = {"project_archive", "project_unarchive", "project_member", "comment_withdraw", "preview"}
         names = {name: key for name, key in names.items() if name not in sent_only}
         keys: dict[str | None, list[Any]] = {name: [] if name in unkeyed else [key] for name, key in names.items()}
         keys["comment_edit"].append(1)
         found = {reverse(f"tickets:{name}", args=args) for name, args in keys.items()}
-        assert found == {*PAGES, RESTORE, COMMENT}
+        assert found == {*PAGES, RESTORE, COMMENT, FIND}

@@ -86,7 +86,7 @@ def test_pages_with_a_filter_count_too(browser: Client, program: APIClient) -> N
 def test_searches_of_all_projects_count(browser: Client) -> None:
     """What one has filed, and words in the field on top, are looked for in many projects."""
     assert browser.get("/find/mine/")["RateLimit"].startswith(f'"user";r={6000 - heavy.SEARCH};')
-    assert browser.get("/find/?key=printer")["RateLimit"].startswith(f'"user";r={6000 - 2 * heavy.SEARCH};')
+    assert browser.get("/find/?text=printer")["RateLimit"].startswith(f'"user";r={6000 - 2 * heavy.SEARCH};')
 
 
 def test_few_are_under_way_at_once(program: APIClient, browser: Client, ann: User) -> None:
