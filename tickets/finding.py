@@ -6,6 +6,7 @@ No index knows words: a search looks at the newest tickets of each project that 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -22,6 +23,7 @@ from tickets.sales.permissions import VIEW_INVOICE, VIEW_ORDER
 from tickets.types import Page, Project, TicketPage
 
 PROJECTS = 10  # on a page of a search
+MOST_PROJECTS = 50  # looked at for one page, while nothing is found
 TICKETS = 20  # of each of them
 LOOKED_AT = 100  # tickets of each of them, the newest
 NUMBERED = re.compile(r"\s*(INV|ORD)\W*[0-9]", re.IGNORECASE)  # the text of an invoice or an order, perhaps mistyped
@@ -68,16 +70,23 @@ def search(
 ) -> tuple[Sequence[tuple[Project, TicketPage]], Page[Project]]:
     """The tickets that a filter wants among the newest LOOKED_AT of each project on a page of those in sight.
 
-    Projects in the archive are left out. A page of tickets with a next one says that there may be older ones. It costs
-    what `list_projects` does, and one query for each of up to PROJECTS projects.
+    Projects in the archive are left out. While nothing is found, the next PROJECTS are looked at, up to MOST_PROJECTS.
+    A page of tickets with a next one says that there may be older ones. It costs what `list_projects` does for each
+    PROJECTS projects, and one query for each of them.
     """
-    page = selectors.list_projects(seen_by=seen_by(person), archived=False, cursor=cursor, limit=PROJECTS)
+    looked: list[tuple[Project, TicketPage]] = []
+    page: Page[Project] | None = None
+    while page is None or (page.next_cursor and len(looked) < MOST_PROJECTS and not any(t.results for _, t in looked)):
+        at = page.next_cursor if page else cursor
+        following = selectors.list_projects(seen_by=seen_by(person), archived=False, cursor=at, limit=PROJECTS)
+        looked += [(project, _look(project, where, person)) for project in following.results]
+        page = replace(following, previous_cursor=page.previous_cursor) if page else following
+    return looked, page
 
-    def look(project: Project) -> TicketPage:
-        found = selectors.list_tickets(project.key, where=where, limit=TICKETS, whole=False, look_at=LOOKED_AT)
-        return in_sight(found, person)
 
-    return [(project, look(project)) for project in page.results], page
+def _look(project: Project, where: TicketFilter, person: Person) -> TicketPage:
+    found = selectors.list_tickets(project.key, where=where, limit=TICKETS, whole=False, look_at=LOOKED_AT)
+    return in_sight(found, person)
 
 
 def path_of_existing(typed: str, user: User) -> str:

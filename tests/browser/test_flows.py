@@ -32,7 +32,7 @@ def test_a_project_is_made_and_its_tickets_are_filed(page: Any, key: str) -> Non
     for title in ("First", "Second"):
         page.get_by_label("Title of a new ticket").fill(title)
         page.get_by_role("button", name="File", exact=True).click()
-        page.get_by_role("link", name=title).wait_for()
+        page.locator(".tickets").get_by_role("link", name=title).wait_for()
         assert page.locator("#quick").input_value() == ""
     page.get_by_role("button", name="New ticket").click()
     page.get_by_label("Title", exact=True).fill("Third")

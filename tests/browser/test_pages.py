@@ -61,6 +61,7 @@ def paths(site: Site, limits: str) -> list[str]:
     return found
 
 
+@pytest.mark.timeout(900)  # a slow machine takes a second for each look, and there are some hundreds
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("widths", [(MIDDLE, WIDE), (NARROW,)], ids=str)
 def test_every_page_is_open_to_all(

@@ -93,6 +93,19 @@ def test_a_search_costs_a_query_for_each_project(
     assert operations == ["Query", "Query"]
 
 
+def test_it_goes_on_while_nothing_is_found(browser: Client, three: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who searches does not turn pages without a result; but a search looks at a bounded number of projects."""
+    monkeypatch.setattr(finding, "PROJECTS", 1)
+    page = browser.get("/find/?text=ink+for+xyz")
+    assert found(page) == ["XYZ-1"]
+    assert 'rel="prev"' not in text_of(page)
+    monkeypatch.setattr(finding, "MOST_PROJECTS", 1)
+    page = browser.get("/find/?text=ink+for+xyz")
+    assert found(page) == []
+    (link,) = re.findall(r'rel="next" href="([^"]*)"', text_of(page))
+    assert found(browser.get(f"/find/{link}".replace("&amp;", "&"))) == ["XYZ-1"]
+
+
 def test_nothing_typed_leads_to_the_projects(browser: Client, tables: str) -> None:
     """An empty field asks for nothing."""
     assert browser.get("/find/", {"text": " "})["Location"] == "/"
