@@ -204,7 +204,7 @@ THROTTLES = {
     "sign-in-address": "50/minute",  # those from an address, with any name
     "sign-in-name": "50/minute",  # those with a name, from anywhere
 }
-HEAVY_AT_ONCE: int | None = 4  # searches, exports or sign-ins of a caller in a process; None: as many as they want
+HEAVY_AT_ONCE: int | None = 2  # searches, exports or sign-ins of a caller in a process; None: as many as they want
 if not environment.throttles():
     THROTTLES, HEAVY_AT_ONCE = {}, None
 PROXIES = environment.proxies()  # which stand before the site, and add to X-Forwarded-For

@@ -1,7 +1,8 @@
 """Heavy calls: what each counts in the limits of its caller, and how many of a caller may be under way at once.
 
 A process answers at most HEAVY_AT_ONCE of them at once for a caller, and refuses others at once. A call is under way
-until its answer is sent, or its client is gone. Callers are accounts; those who sign in are addresses.
+until its answer is sent, or its client is gone. Callers are accounts; those who sign in are addresses, which people
+share.
 """
 
 from collections import Counter
@@ -48,11 +49,11 @@ def admit(request: HttpRequest, caller: str) -> tuple[Verdict | None, int]:
     return verdict, 0 if verdict is None or verdict.allowed else verdict.seconds
 
 
-def begin(request: HttpRequest, caller: str) -> bool:
-    """Note that a heavy call is under way (until `end_with`). False if too many of its caller are."""
+def begin(request: HttpRequest, caller: str, people: int = 1) -> bool:
+    """Note that a heavy call is under way (until `end_with`). False if too many of its caller, so many people, are."""
     most = settings.HEAVY_AT_ONCE
     with _lock:
-        if most is not None and _under_way[caller] >= most:
+        if most is not None and _under_way[caller] >= most * people:
             return False
         _under_way[caller] += 1
     request.heavy = caller  # type: ignore[attr-defined] # for `end_with`

@@ -28,6 +28,8 @@ from tickets.accounts.throttles import Verdict
 
 logger = logging.getLogger(__name__)
 
+PEOPLE = 4  # who may sign in at one moment at an address
+
 
 def address_of(request: HttpRequest) -> str:
     """The address that a request comes from; of IPv6 its first half, as its owner chooses the rest freely.
@@ -73,7 +75,7 @@ class Try:
 def begin(request: HttpRequest, name: str) -> Try:
     """Count a try to sign in with this name. It is a heavy call of its address: to check a password takes long."""
     found, address = Try(), address_of(request)
-    if not heavy.begin(request, f"sign-in {address}"):
+    if not heavy.begin(request, f"sign-in {address}", PEOPLE):
         found.wait = heavy.AGAIN_SECONDS
     for rate, caller in _places(request, name, address):
         taken = None if found.wait else throttles.take_place(rate, caller)

@@ -11,11 +11,12 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
-from tickets.accounts import services, throttles
+from tickets.accounts import heavy, services, sign_in, throttles
 from tickets.accounts.sign_in import address_of, warn_of_proxies
 from tickets.accounts.throttles import Rate, parse_rate, take, take_place
 
@@ -281,6 +282,17 @@ class TestSigningIn:
         for door in DOORS:
             answer = Client().post(door, {"username": "ann", "password": "right"})
             assert (answer.status_code, answer["Retry-After"]) == (429, "1")
+
+    def test_an_office_may_sign_in_together(self, limited: Settings) -> None:
+        """Of an address more sign-ins are under way than heavy calls of one account: people share it."""
+        limited.HEAVY_AT_ONCE = 1
+        requests = [RequestFactory().get("/login/") for _ in range(sign_in.PEOPLE + 1)]
+        assert [heavy.begin(one, "sign-in x", sign_in.PEOPLE) for one in requests] == [True] * sign_in.PEOPLE + [False]
+        for one in requests[:-1]:
+            response = HttpResponse()
+            heavy.end_with(response, one)
+            response.close()
+        assert not heavy._under_way["sign-in x"]
 
     @pytest.mark.parametrize("door", DOORS)
     def test_who_knows_the_password_is_never_counted(self, door: str) -> None:
