@@ -18,7 +18,7 @@ from sphinx.application import Sphinx  # noqa: E402 - Django must be set up befo
 from project.commands import docs  # noqa: E402
 from sequences import __version__  # noqa: E402
 
-project = docs.DISTRIBUTION
+project = "django-dynamodb-sequences"
 copyright = f"{datetime.now(UTC).year}, its authors"  # noqa: A001 - Sphinx reads this name
 release = __version__
 

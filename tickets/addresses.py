@@ -17,13 +17,15 @@ from django.urls import Resolver404, URLResolver, get_resolver, resolve, reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from tickets import selectors
+from tickets.health import Health
+from tickets.metrics import PATH as METRICS
 from tickets.types import ProjectKey, TicketKey, project_of
 
 K = TypeVar("K", ProjectKey, TicketKey)
 
 # Letters of any case, for a ticket a number with zeros before it, and perhaps no slash at the end.
 KEY = "[A-Za-z][A-Za-z0-9]{1,9}(?:-[0-9]{1,50})?"
-BEFORE_URLS = ("healthz", "metrics", "readyz", "storez")  # answered by middleware
+BEFORE_URLS = (*Health.answers, METRICS)  # answered by middleware
 ANY_SPELLING = f"(?P<key>{KEY})(?P<rest>(?:/.*)?)"
 
 
@@ -41,8 +43,8 @@ def other_spelling(request: HttpRequest, key: str, rest: str) -> HttpResponse:
 @cache
 def reserved_words() -> frozenset[str]:
     """What no new project has as its key: in small letters it is the address of something else, such as /login/."""
-    words = {*_first_words(get_resolver()), settings.STATIC_URL.strip("/"), *BEFORE_URLS}
-    return frozenset(word.upper() for word in words)
+    words = [*_first_words(get_resolver()), settings.STATIC_URL, *BEFORE_URLS]
+    return frozenset(word.strip("/").upper() for word in words)
 
 
 def _first_words(resolver: URLResolver) -> Iterator[str]:

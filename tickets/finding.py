@@ -75,13 +75,16 @@ def search(
     PROJECTS projects, and one query for each of them.
     """
     looked: list[tuple[Project, TicketPage]] = []
-    page: Page[Project] | None = None
-    while page is None or (page.next_cursor and len(looked) < MOST_PROJECTS and not any(t.results for _, t in looked)):
-        at = page.next_cursor if page else cursor
-        following = selectors.list_projects(seen_by=seen_by(person), archived=False, cursor=at, limit=PROJECTS)
-        looked += [(project, _look(project, where, person)) for project in following.results]
-        page = replace(following, previous_cursor=page.previous_cursor) if page else following
-    return looked, page
+
+    def look_on(at: str | None) -> Page[Project]:
+        page = selectors.list_projects(seen_by=seen_by(person), archived=False, cursor=at, limit=PROJECTS)
+        looked.extend((project, _look(project, where, person)) for project in page.results)
+        return page
+
+    first = last = look_on(cursor)
+    while last.next_cursor and len(looked) < MOST_PROJECTS and not any(tickets.results for _, tickets in looked):
+        last = look_on(last.next_cursor)
+    return looked, replace(last, previous_cursor=first.previous_cursor)
 
 
 def _look(project: Project, where: TicketFilter, person: Person) -> TicketPage:

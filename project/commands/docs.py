@@ -22,9 +22,8 @@ from django.core.management.base import CommandParser
 import sequences
 from project.paths import LOCAL, ROOT
 
-__all__ = ["DISTRIBUTION", "main", "public_modules", "write_reference"]
+__all__ = ["main", "public_modules", "write_reference"]
 
-DISTRIBUTION = "django-dynamodb-sequences"
 SITE = LOCAL / "docs"
 COMMANDS = ("create_tables", "sequences")
 IN_MENU = ("sequences", "sequences.exceptions", "sequences.strategies", "sequences.types")

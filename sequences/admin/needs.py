@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import reverse
 
-from ..ops.doctor import Finding, Hand
+from ..ops.doctor import Finding, Hand, Verdict
 from ..types import Scope, parted
 
 __all__ = ["address_of", "may", "with_buttons"]
@@ -31,12 +31,18 @@ def address_of(page: str, alias: str, counted: Scope, *more: str) -> str:
 
 
 def with_buttons(request: HttpRequest, findings: Iterable[Finding]) -> list[Mapping[str, Any]]:
-    """The findings, each with a button: what helps for who may do it, and the page of the scope for everybody else."""
-    return [{"finding": one, **(_button(request, one.hand) if one.hand else {})} for one in findings]
+    """The findings, the worst first, each with a button.
+
+    It leads to what helps for who may do it, and to the page of the scope for everybody else.
+    """
+    worst_first = sorted(findings, key=lambda one: one.verdict is not Verdict.UNSOUND)
+    return [{"finding": one, **(_button(request, one.hand) if one.hand else {})} for one in worst_first]
 
 
 def _button(request: HttpRequest, hand: Hand) -> Mapping[str, str]:
     page = hand.page if may(request, hand.page) else "scope"
-    place = (page,) if page in ("audit", "scope") else ("change_scope",)
-    more = () if page in ("audit", "scope") else (page,)
-    return {"address": address_of(*place, hand.sequence, hand.scope, *more), "label": LABELS[page]}
+    if page in ("audit", "scope"):
+        address = address_of(page, hand.sequence, hand.scope)
+    else:
+        address = address_of("change_scope", hand.sequence, hand.scope, page)
+    return {"address": address, "label": LABELS[page]}

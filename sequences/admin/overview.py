@@ -15,7 +15,7 @@ from .. import dynamodb
 from ..changes import history
 from ..exceptions import InvalidSequence, SequenceError
 from ..ops.costs import units_alone
-from ..ops.doctor import EXAMINED_SCOPES, Verdict, needs_a_hand
+from ..ops.doctor import EXAMINED_SCOPES, needs_a_hand
 from ..ops.overview import (
     MOST_REQUESTS,
     MOST_SECONDS,
@@ -63,7 +63,7 @@ def overview_content(request: HttpRequest) -> dict[str, Any]:
         "aliases": aliases,
         "currency": price["CURRENCY"],
         "page": page,
-        "needs": with_buttons(request, sorted(needs, key=lambda one: one.verdict is not Verdict.UNSOUND)),
+        "needs": with_buttons(request, needs),
         "sequences": [_shown(figures) for figures in found],
         "unread": any(figures.trouble for figures in found),
         "examined": EXAMINED_SCOPES,

@@ -11,10 +11,12 @@ from typing import Any
 from ..commit.requests import Pending
 from ..exceptions import InvalidSequence, SequenceExhausted
 
-__all__ = ["LARGEST", "Numbers", "whole_number"]
+__all__ = ["LARGEST", "NEARLY_PERCENT", "Numbers", "whole_number"]
 
 LARGEST = 10**38 - 1
 """The largest number that DynamoDB keeps exactly."""
+NEARLY_PERCENT = 90
+"""From so many percent on, a sequence is nearly used up."""
 
 
 def whole_number(where: str, value: Any, least: int) -> int:
@@ -46,8 +48,8 @@ class Numbers:
 
     @cached_property
     def nearly_used_up(self) -> int:
-        """From this value on, 90 % of the values up to the limit are used."""
-        return self.before_start - (self.before_start - self.limit) * 9 // 10
+        """From this value on, NEARLY_PERCENT of the values up to the limit are used."""
+        return self.before_start - (self.before_start - self.limit) * NEARLY_PERCENT // 100
 
     def percent_used(self, value: int | None) -> int:
         """How much of the values up to the limit is used, after this last value."""

@@ -46,7 +46,7 @@ def admit(request: HttpRequest, caller: str) -> tuple[Verdict | None, int]:
     if counts > 1 and not begin(request, caller):
         return None, AGAIN_SECONDS
     verdict = take("user", caller, counts)
-    return verdict, 0 if verdict is None or verdict.allowed else verdict.seconds
+    return verdict, verdict.wait if verdict else 0
 
 
 def begin(request: HttpRequest, caller: str, people: int = 1) -> bool:

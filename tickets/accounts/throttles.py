@@ -64,6 +64,11 @@ class Verdict:
     seconds: int
 
     @property
+    def wait(self) -> int:
+        """The seconds after which to try again; 0 if the request is allowed."""
+        return 0 if self.allowed else self.seconds
+
+    @property
     def header(self) -> str:
         """The verdict, as the header RateLimit says it."""
         return f'"{self.rate.name}";r={self.left};t={self.seconds}'

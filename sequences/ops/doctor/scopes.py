@@ -13,6 +13,7 @@ from ...commit.retries import read
 from ...exceptions import OperationNotSupported, ScopeNotFound, SequenceError, TableMissing
 from ...rows import operator_errors
 from ...rows.layout import Send
+from ...rows.numbers import NEARLY_PERCENT
 from ...rows.soundness import Verdict
 from ...strategies import Strategy
 from ...strategies.snapshot import ScopeSnapshot
@@ -26,7 +27,6 @@ __all__ = ["EXAMINED_SCOPES", "facts_of", "needs_a_hand", "of_scope", "of_scopes
 
 SCOPES_A_PAGE = 100
 EXAMINED_SCOPES = 10
-NEARLY = 90
 LONG_FROZEN = timedelta(days=1)
 LONG_UNAUDITED = timedelta(days=30)
 
@@ -122,7 +122,7 @@ def _keeps_audits(strategy: Strategy) -> bool:
 
 
 def needs_a_hand(figures: Figures) -> list[Finding]:
-    """What needs a hand in a sequence whose figures were just read, the worst first; nothing if they could not be.
+    """What needs a hand in a sequence whose figures were just read; nothing if they could not be.
 
     Looks at EXAMINED_SCOPES of those that were read: the frozen ones and those that are nearly used up first, then by
     their use. Cost: as `read_scopes` without its queries.
@@ -130,14 +130,15 @@ def needs_a_hand(figures: Figures) -> list[Finding]:
     strategy = figures.strategy
     if strategy is None or figures.trouble:
         return []
-    chosen = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY))[:EXAMINED_SCOPES]
+    chosen = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY_PERCENT))[
+        :EXAMINED_SCOPES
+    ]
     audits = figures.audits if _keeps_audits(strategy) else None
     try:
         facts = _examined(strategy, chosen, audits, more=False)
     except SequenceError as error:
         facts = SequenceFacts(sequence=strategy.alias, now=strategy.wall(), unread=Unknown(str(error)))
-    found = [finding for finding in of_scopes(facts) if finding.verdict is not Verdict.GOOD]
-    return sorted(found, key=lambda finding: finding.verdict is not Verdict.UNSOUND)
+    return [finding for finding in of_scopes(facts) if finding.verdict is not Verdict.GOOD]
 
 
 def of_scopes(facts: SequenceFacts) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ class TokenThrottle(UserThrottle):
         """Whether the account may send this request. Reading is not counted here."""
         verdict = take("tokens", str(request.user.pk)) if request.method == "POST" else None
         note(request, verdict)
-        self.seconds = verdict.seconds if verdict and not verdict.allowed else 0
+        self.seconds = verdict.wait if verdict else 0
         return not self.seconds
 
 
