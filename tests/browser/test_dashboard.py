@@ -9,8 +9,9 @@ OVERVIEW = "/admin/sequences/sequence/"
 
 
 def row(page: Any, name: str) -> list[str]:
-    """The first lines of the cells of the table row that this names."""
+    """The first lines of the cells of the table row that this names, as soon as the page has it."""
     cells = page.locator("tr", has=page.get_by_role("rowheader", name=name)).locator("th, td")
+    cells.first.wait_for()
     return [text.strip().split("\n")[0] for text in cells.all_inner_texts()]
 
 
