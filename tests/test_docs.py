@@ -27,6 +27,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 import sequences
+from project.commands.api_page import api_page
 from project.commands.bootstrap import COMMANDS
 from project.commands.docs import public_modules, write_reference
 from project.gauges import GAUGES
@@ -47,7 +48,9 @@ from sequences.metrics import INSTRUMENTS, Instrument
 from sequences.ops.alarms import ALARMS, alarms_of_table
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
+from tickets.api.reference import reference
 from tickets.metrics import INSTRUMENTS as OF_SITE
+from tickets.problems import PROBLEMS
 from tickets.project_services import create_project
 from tickets.services import create_ticket
 
@@ -289,7 +292,7 @@ class TestReference:
         """Each public module has a page, and each function that waits stands before its twin for event loops."""
         write_reference(tmp_path / "reference")
         pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "reference").iterdir()}
-        assert {*public_modules(), "commands", "modules", "changelog"} == pages.keys()
+        assert {*public_modules(), "commands", "modules", "rest", "changelog"} == pages.keys()
         waiting, _, awaited = pages["sequences"].partition("## In event loops")
         assert ":exclude-members: afind, aget_item" in waiting
         assert awaited.count("autofunction") == len(
@@ -303,6 +306,16 @@ class TestReference:
         parts = re.findall(r"^##+ (.+)\n\n\S.*\.\n\n```text\nusage: manage.py \1 ", page, re.MULTILINE)
         assert {"create_tables", "sequences audit", "sequences doctor", "sequences recover"} < {*parts}
         assert "--settings" not in page
+
+    def test_it_has_every_operation_of_the_api(self) -> None:
+        """Each address with its method, each shape and each problem has its place, and each link leads to one."""
+        page, made = "\n".join(api_page()), reference()
+        operations = [f"{one['method']} {one['path']}" for group in made["groups"].values() for one in group]
+        headings = re.findall(r"^### (.*)$", page, re.MULTILINE)
+        assert headings == [*operations, *(shape["name"] for shape in made["shapes"])]
+        assert {*re.findall(r"\]\(#(.*?)\)", page)} <= {heading.lower() for heading in headings}
+        assert {*re.findall(r"^- `(\w+)` \(\d{3}\): \S", page, re.MULTILINE)} == {row.code for row in PROBLEMS.values()}
+        assert not re.search(r"<[a-z/]|&\w+;|None[ .]", page)
 
 
 class TestFigures:

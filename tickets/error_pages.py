@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from sequences.rest.problems import Remedy
 from tickets.api.exceptions import answer_to
-from tickets.problems import ACCOUNTS_AWAY, KNOWN, PROBLEMS, explain
+from tickets.problems import ACCOUNTS_AWAY, KNOWN, explain, listed
 
 CSRF_FIELD, PASSWORD = "csrfmiddlewaretoken", "password"
 
@@ -22,9 +22,7 @@ CSRF_FIELD, PASSWORD = "csrfmiddlewaretoken", "password"
 @require_safe
 def problems(request: HttpRequest) -> HttpResponse:
     """What each code of an error means, and what helps: the address to which the `type` of a problem leads."""
-    codes = {row.code: row for row in PROBLEMS.values()}
-    listed = sorted(codes.values(), key=lambda row: (row.status, row.code))
-    return render(request, "tickets/problems.html", {"problems": listed})
+    return render(request, "tickets/problems.html", {"problems": listed()})
 
 
 def client_error(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -87,6 +87,12 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
 # fmt: on
 
 
+def listed() -> list[Problem]:
+    """What each code means, by its status."""
+    codes = {row.code: row for row in PROBLEMS.values()}
+    return sorted(codes.values(), key=lambda row: (row.status, row.code))
+
+
 def explain(error: Exception, where: str) -> Problem:
     """What an error means for its reader; see `sequences.rest.problems.problem_of`."""
     return problem_of(error, where, PROBLEMS)

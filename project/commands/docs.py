@@ -2,8 +2,9 @@
 
     python -m project.commands.docs
 
-Its pages are those of docs/. Its reference is made anew: of the docstrings of all that is public, and of the parsers of
-the commands. The exit status is 1 if a link leads nowhere, or no page leads to a page.
+Its pages are those of docs/. Its reference is made anew: of the docstrings of all that is public, of the parsers of the
+commands, and of the document of the sample's API. The exit status is 1 if a link leads nowhere, or no page leads to a
+page.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def public_modules() -> list[str]:
 
 def write_reference(folder: Path) -> None:
     """Write a page for each public module, and those that are made of other files."""
+    from project.commands.api_page import api_page  # after Django's setup
+
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     modules = public_modules()
@@ -60,6 +63,7 @@ def write_reference(folder: Path) -> None:
     pages["sequences"] = _page_of_functions()
     pages["modules"] = MODULES.format("\n".join(module for module in modules if module not in IN_MENU))
     pages["commands"] = "\n".join(_page_of_commands())
+    pages["rest"] = "\n".join(api_page())
     pages["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](../")
     for name, text in pages.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")

@@ -39,7 +39,10 @@ class ProjectList(APIView):
 
     @extend_schema("projects_list", parameters=[ProjectQuery], responses=page_of(ProjectSerializer))
     def get(self, request: Request) -> Response:
-        """One page of projects: the staff see all of them, others those that they may read."""
+        """One page of projects: the staff see all of them, others those that they may read.
+
+        It costs 3 reads, or 1 for the staff; where archived projects are left out, up to 15, or 8.
+        """
         projects = selectors.list_projects(seen_by=seen_by(request.user), **asked(request, ProjectQuery))
         return page_response(request, projects, ProjectSerializer)
 
@@ -70,7 +73,10 @@ class ProjectDetail(ProjectView):
     def patch(self, request: Request, key: str) -> Response:
         """Change some fields of the project. A stale version is refused with 409, a stale ETag with 412.
 
-        Its tickets follow a new key, and the old one keeps leading to them.
+        Its tickets keep their numbers under a new key, and the former key leads to them for ever. A key that names or
+        named another project is refused with 409; a project may take its own former key again. A rename names the key
+        that it replaces: of two renames one wins, and a late repeat undoes nothing. Another process may show the former
+        key for up to 30 seconds. A rename costs 1 read and 10 write units.
         """
         changes = sent(request, ProjectChange)
         with expected_version(request, changes) as version:
@@ -87,7 +93,10 @@ class ProjectArchive(ProjectView):
 
     @extend_schema(request=None, responses=ProjectSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Put the project into the archive, or take it out. A repeat changes nothing."""
+        """Put the project into the archive, or take it out. A repeat changes nothing.
+
+        An archived project can only be read: every change is refused with 409.
+        """
         project = project_services.archive_project(key, archived=self.archived, by=author(request))
         return project_response(project)
 

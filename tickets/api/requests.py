@@ -16,7 +16,7 @@ REPEATABLE = [
         IDEMPOTENCY_KEY,
         {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": PRINTABLE},
         OpenApiParameter.HEADER,
-        description="Your name for this request. Repeats with the same name are carried out once.",
+        description="Your name for this request: 1 to 255 printable characters, no comma. A repeat does nothing twice.",
     ),
     OpenApiParameter(
         REPLAYED,

@@ -10,6 +10,8 @@ from drf_spectacular.openapi import AutoSchema
 from sequences.rest.answers import MEDIA_TYPE
 from sequences.rest.idempotency import IDEMPOTENCY_KEY
 from sequences.rest.problems import Problem
+from tickets.access.actions import NEEDED, OF_OWN, Action
+from tickets.access.checks import Need
 from tickets.api.examples import OF_PARAMETERS, OF_SHAPES
 from tickets.api.exceptions import ANSWERS
 from tickets.api.limits import OF_TEXTS
@@ -67,6 +69,11 @@ HEADERS: dict[str, Json] = {
 class Document(AutoSchema):
     """The schema of an operation. A DELETE may have a body, too."""
 
+    def get_description(self) -> str:  # type: ignore[override] # as in its own base class
+        """What the operation does, and the role or the permission that it takes."""
+        need: Need = getattr(self.view, "needs", {}).get(self.method)
+        return "\n\n".join(filter(None, [super().get_description(), _taken(need)]))
+
     def _get_request_body(self, direction: str = "request") -> Any:
         if self.method == "DELETE" and self.get_request_serializer() is not None:
             self.method = "PUT"
@@ -75,6 +82,16 @@ class Document(AutoSchema):
             finally:
                 self.method = "DELETE"
         return super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+
+
+def _taken(need: Need) -> str:
+    """What a caller must have, in words; nothing, if everybody who is signed in may do it."""
+    if need is None:
+        return ""
+    if not isinstance(need, Action):
+        return f"It takes the permission `{need}`."
+    role = f"It takes the role `{NEEDED[need]}` in the project"
+    return f"{role}, and `{NEEDED[OF_OWN[need]]}` for tickets of others." if need in OF_OWN else f"{role}."
 
 
 class Closed(OpenApiSerializerExtension):

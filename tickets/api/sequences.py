@@ -60,7 +60,11 @@ class SequenceNext(NextValuesView):
 
     @extend_schema(parameters=REPEATABLE, request=TakeValues, responses=ValuesSerializer)
     def post(self, request: Request, name: str) -> Response:
-        """Take values; each is handed out once. A sequence that only numbers stored items refuses with 409."""
+        """Take values; each is handed out once. A sequence that only numbers stored items refuses with 409.
+
+        A `scope` must be one that the setting `REST_SCOPES` lists. A sequence that counts by date wants the `date` of
+        the document.
+        """
         require_sequence(name)
         require_scope(name, request.data)
         return super().post(request, name)

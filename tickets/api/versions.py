@@ -24,7 +24,7 @@ IF_MATCH = OpenApiParameter(
     "If-Match",
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
-    description="The ETag that you have read, or `*` for any; in the place of `version`.",
+    description="The ETag that you have read, or `*` for any; of several the newest. It counts before `version`.",
 )
 ANY = "*"
 NO_VERSION = 0  # of an ETag that is not ours, and so matches nothing

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from rest_framework.test import APIClient
 
 from tests.tickets.access.conftest import PEOPLE
 from tickets.access import members
 from tickets.addresses import ANY_SPELLING
+from tickets.api.reference import reference
 from tickets.types import Project, Role, TicketKey
 
 
@@ -233,6 +234,18 @@ def give_role(user: str, project: str) -> None:
 
     User.objects.get_or_create(username=user)
     members.set_member(project, user, role="reader", by="owner")
+
+
+def test_the_page_of_the_api_says_what_each_operation_takes() -> None:
+    """What is said of an operation ends with the role of its row, or with a permission."""
+    for one in (one for group in reference()["groups"].values() for one in group):
+        row = TABLE.get(resolve("/api" + one["call"].rpartition("$API")[2]).view_name, {})
+        takes = row.get(one["method"], NOTHING)
+        said = re.findall(r"(?:It takes the|, and)(?: role| permission)? <code>([\w.]+)</code>", one["about"])
+        if isinstance(takes, Role):
+            assert said[-1] == takes, one["path"]
+        else:
+            assert ["." in name for name in said] == [True] * (takes is PERMISSION), one["path"]
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE if in_project(name)])

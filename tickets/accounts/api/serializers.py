@@ -35,7 +35,7 @@ class NewApiToken(RequestBody):
 
 
 class ApiTokenSerializer(Shape[Any]):
-    """A token without its secret. It opens all projects if `project` is empty."""
+    """A token without its secret. It opens all projects if `project` is empty. `last_used_at` is exact to an hour."""
 
     id = serializers.IntegerField()
     name = serializers.CharField()

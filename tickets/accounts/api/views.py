@@ -47,7 +47,11 @@ class SignIn(APIView):
 
     @extend_schema(request={"application/json": Credentials}, responses=GivenToken)  # clients take one form each
     def post(self, request: Request) -> Response:
-        """Make a token for who knows the password. At most some tries a minute for an address and for a name fail."""
+        """Make a token for a name and a password. It lasts for `API_TOKEN_DAYS`.
+
+        After 5 failures a minute, for a name at an address, the answer is 429. A person has at most 100 tokens; with
+        100, the new one replaces the oldest that was made in this way.
+        """
         user = by_password(request, **sent(request, Credentials))
         _, text = services.make_token_by_password(user, days=settings.API_TOKEN_DAYS)
         return Response({"token": text}, headers=TOLD_ONCE)
@@ -80,7 +84,10 @@ class TokenList(APIView):
 
     @extend_schema(request=NewApiToken, responses={201: MadeTokenSerializer})
     def post(self, request: Request) -> Response:
-        """Make a token, by the password. Its text is in this answer only."""
+        """Make a token, by the password. Its text is in this answer only, and a repeat makes another token.
+
+        A person has at most 100 tokens, each for up to `API_TOKEN_MOST_DAYS`.
+        """
         content = {"days": settings.API_TOKEN_DAYS, **sent(request, NewApiToken)}
         user = by_password(request, signed_in(request).get_username(), content.pop("password"))
         token, text = services.make_token(user, **content)

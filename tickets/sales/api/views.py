@@ -84,7 +84,11 @@ class OrderInvoiceIssue(APIView):
 
     @extend_schema(parameters=REPEATABLE, request=Issuing, responses={201: InvoiceSerializer})
     def post(self, request: Request, number: int) -> Response:
-        """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once."""
+        """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once.
+
+        A repeat with the same key returns the same invoice, also years later. Another request for the same draft is
+        refused with 409, which names the invoice. With a `version`, another draft than this one is refused.
+        """
         content = sent(request, Issuing)
         issued = services.issue_invoice(number, **content, by=author(request), idempotency_token=key_of(request))
         return invoice_response(request, issued, status=201)
@@ -111,7 +115,7 @@ class InvoiceDetail(APIView):
 
     @extend_schema(responses=InvoiceSerializer)
     def get(self, request: Request, text: str) -> Response:
-        """The invoice, by its text in any spelling that people use."""
+        """The invoice, by its text in any spelling that people use. A wrong check digit is refused."""
         return Response(InvoiceSerializer(selectors.get_invoice(text)).data)
 
 
@@ -122,7 +126,10 @@ class InvoiceVoid(APIView):
 
     @extend_schema(parameters=REPEATABLE, request=InvoiceVoiding, responses=InvoiceSerializer)
     def post(self, request: Request, text: str) -> Response:
-        """Make the invoice void. It keeps its number and its content. One that is void already stays as it is."""
+        """Make the invoice void. It keeps its number and its content, and its order can have another one.
+
+        An invoice that is void already stays as it is.
+        """
         voided = services.void_invoice(text, **sent(request, InvoiceVoiding), by=author(request))
         return invoice_response(request, voided, status=200)
 

@@ -63,7 +63,11 @@ class CommentSerializer(Shape[Event]):
 
 
 class EventSerializer(CommentSerializer):
-    """A comment or a change. `changes` has the values of each field before and after; null for a long text."""
+    """A comment or a change. `changes` has the values of each field before and after; null for a long text.
+
+    While a ticket has no content, the values are null; so is the key of a project that the caller may not see. `text`
+    is the text of the comment, or the reason of a voiding.
+    """
 
     kind = serializers.ChoiceField([kind.value for kind in Kind])
     changes = serializers.DictField(child=serializers.ListField(min_length=2, max_length=2, allow_null=True))

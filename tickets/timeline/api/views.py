@@ -42,7 +42,10 @@ class CommentList(ProjectView):
 
     @extend_schema(parameters=REPEATABLE, request=NewComment, responses={201: CommentSerializer})
     def post(self, request: Request, key: TicketKey) -> Response:
-        """Comment on the ticket, under the next number of its timeline."""
+        """Comment on the ticket, under the next number of its timeline. A void ticket takes no comment.
+
+        The version of the ticket stays. It costs 2 reads and 4 write units, and 2 more with a key.
+        """
         content, token = sent(request, NewComment), key_of(request)
         made = services.add_comment(key, **content, by=author(request), idempotency_token=token)
         location = reverse("api:comment", [made.ticket.key, made.comment.number], request=request)
@@ -63,7 +66,10 @@ class CommentDetail(ProjectView):
 
     @extend_schema(parameters=[IF_MATCH], request=CommentChange, responses=CommentSerializer)
     def patch(self, request: Request, key: TicketKey, number: int) -> Response:
-        """Change the text of the comment, as its author. A stale version is refused with 409, a stale ETag with 412."""
+        """Change the text of the comment, as its author. A stale version is refused with 409, a stale ETag with 412.
+
+        It costs 1 read and 1 write unit.
+        """
         change = sent(request, CommentChange)
         with expected_version(request, change) as version:
             text, by = change["text"], author(request)
@@ -72,7 +78,10 @@ class CommentDetail(ProjectView):
 
     @extend_schema(parameters=[IF_MATCH], request=CommentWithdrawal, responses={200: CommentSerializer})
     def delete(self, request: Request, key: TicketKey, number: int) -> Response:
-        """Withdraw the comment, as its author: its text is removed, and its number stays."""
+        """Withdraw the comment, as its author: its text is removed, and its number stays.
+
+        It costs 1 read and 1 write unit.
+        """
         with expected_version(request, sent(request, CommentWithdrawal)) as version:
             comment = services.withdraw_comment(get_ticket(key), number, by=author(request), version=version)
         return comment_response(comment)
@@ -85,7 +94,11 @@ class History(ProjectView):
 
     @extend_schema("tickets_history_list", parameters=[HistoryQuery], responses=page_of(EventSerializer))
     def get(self, request: Request, key: TicketKey) -> Response:
-        """One page of the comments and changes, the oldest first, or the newest."""
+        """One page of the comments and changes, the oldest first, or the newest. They are numbered without gaps.
+
+        A page looks at up to 1,000 of them, so that it may be short although `next` leads on. `skipped` stands for a
+        number that an operator has skipped.
+        """
         wanted = asked(request, HistoryQuery)
         newest_first = wanted.pop("order") == "newest"
         page = selectors.list_events(get_ticket(key), **wanted, newest_first=newest_first)
