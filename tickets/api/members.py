@@ -40,13 +40,17 @@ class MemberDetail(ProjectView):
     def put(self, request: Request, key: str, user: str) -> Response:
         """Give a person a role: 201 for a new member. The last owner of a project stays one: 409.
 
-        Other processes follow within 5 seconds. It costs 1 read, 2 write units for each KB of the project's row, and 2.
+        Other processes follow within 5 seconds. It costs 1 read, 2 write units for each KB of the project's row, and 2
+        more.
         """
         member, is_new = members.set_member(key, user, **sent(request, MemberRole), by=author(request))
         return Response(MemberSerializer(member).data, status=201 if is_new else 200)
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, key: str, user: str) -> Response:
-        """Take the person's role away. What everybody may do in the project remains."""
+        """Take the person's role away. What everybody may do in the project remains. The last owner stays: 409.
+
+        It costs as much as giving a role.
+        """
         members.remove_member(key, user, by=author(request))
         return Response(status=204)

@@ -155,7 +155,8 @@ class TicketBulk(ProjectView):
         All or nothing, `Idempotency-Key` names all tickets together. Otherwise it names each ticket with its place in
         the list: mend a wrong one and send all again, each in its place, to file only what is not filed yet.
 
-        It costs 2 write units for each ticket. A key costs 2 more for all together, or 2 for each on its own.
+        It costs at most 1 query, and 2 write units for each ticket. A key costs 2 more for all together, or 2 for each
+        on its own.
         """
         wanted = sent(request, NewTickets)
         file = bulk.file_together if wanted["mode"] == "all_or_nothing" else bulk.file_each
