@@ -63,7 +63,7 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
         invoice = _invoice_in_force(error.current)
         if not (invoice and invoice.void):
             raise
-        store.open_order_of(invoice)  # whoever voided it was stopped before
+        store.open_order_of(invoice)  # the process that voided it was stopped before
     return store.draft_order(number, draft, token=token)
 
 
