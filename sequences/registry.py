@@ -23,7 +23,7 @@ from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
-from .rows.options import is_indexes
+from .rows.options import Option, boolean, checked, is_indexes, is_names
 from .strategies.base import COSTS, FLAGS, Strategy
 from .strategies.regions import accepted_risks, home_region, start_here, starts_of
 from .types import SequenceConfig
@@ -31,13 +31,28 @@ from .types import SequenceConfig
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "made_of", "parse_config", "strategies"]
 
 DEFAULT_TABLE = "sequence_items"
+_CHECKED = {
+    "TABLE": Option(
+        DEFAULT_TABLE,
+        lambda v: isinstance(v, str) and re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", v) is not None,
+        "a table's name: 3 to 255 letters, digits, '_', '-' or '.'",
+    ),
+    "OPTIONS": Option({}, lambda v: isinstance(v, Mapping), "a dict"),
+    "GIVEN": boolean(False),
+    "INDEXES": Option(
+        {},
+        is_indexes,
+        "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S', 'gsi1sk': 'S'}}",
+    ),
+    "FORMAT": Option(None, lambda v: v is None or isinstance(v, str), "a text such as 'INV-{period}-{value:06d}'"),
+    "ALSO_READ": Option((), is_names, "a list of former texts of FORMAT"),
+}
 _KEYS = {
+    *_CHECKED,
     "STRATEGY",
-    "TABLE",
     "START",
     "STEP",
     "MAXIMUM",
-    "FORMAT",
     "PERIOD",
     "FISCAL_START",
     "FISCAL_NAMED_BY",
@@ -45,66 +60,57 @@ _KEYS = {
     "CLIENT",
     "HOME_REGION",
     "ACCEPT",
-    "GIVEN",
-    "INDEXES",
-    "OPTIONS",
 }
 
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     """Check one entry of SEQUENCES. Raises InvalidSequence, which names the wrong key and what it must be."""
     where = f"SEQUENCES[{alias!r}]"
+    _require_entry(where, alias, entry)
+    plain = checked(where, _CHECKED, entry)
+    client = _client(where, entry)
+    step = whole_number(f"{where}['STEP']", entry.get("STEP", 1), 1)
+    home, starts = home_region(where, entry), starts_of(where, entry, step)
+    region = dynamodb.region(client) if home or starts else ""
+    start = entry.get("START", 1) if not starts else start_here(where, starts, region, client)
+    whole_number(f"{where}['START']", start, 0)
+    return SequenceConfig(
+        alias=alias,
+        strategy=entry["STRATEGY"],
+        table=plain["TABLE"],
+        start=start,
+        step=step,
+        maximum=whole_number(f"{where}['MAXIMUM']", entry.get("MAXIMUM", LARGEST), max([start, *starts.values()])),
+        client=client,
+        period=Period.of_config(where, entry),
+        format=plain["FORMAT"],
+        also_read=tuple(plain["ALSO_READ"]),
+        options=dict(plain["OPTIONS"]),
+        region=region,
+        home_region=home,
+        starts=starts,
+        accepted=accepted_risks(where, entry),
+        given=plain["GIVEN"],
+        indexes=plain["INDEXES"],
+    )
+
+
+def _require_entry(where: str, alias: str, entry: Mapping[str, Any]) -> None:
+    """Raise InvalidSequence unless this is a dict of known keys with a STRATEGY, under an alias."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", str(alias)):
         raise InvalidSequence(f"{where}: an alias is 1 to 100 letters, digits, '_' or '-'.")
     if isinstance(entry, Mapping) and (unknown := set(entry) - _KEYS):
         raise InvalidSequence(f"{where}: unknown key {min(unknown)!r}; known are {', '.join(sorted(_KEYS))}.")
     if not isinstance(entry, Mapping) or not isinstance(entry.get("STRATEGY"), str):
         raise InvalidSequence(f"{where} must be a dict with 'STRATEGY', the dotted path of a strategy class.")
-    step = whole_number(f"{where}['STEP']", entry.get("STEP", 1), 1)
-    table, options = entry.get("TABLE", DEFAULT_TABLE), entry.get("OPTIONS", {})
-    if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", table):
-        raise InvalidSequence(f"{where}['TABLE'] must be a table's name: 3 to 255 letters, digits, '_', '-' or '.'.")
-    if not isinstance(options, Mapping):
-        raise InvalidSequence(f"{where}['OPTIONS'] must be a dict.")
-    given, indexes = entry.get("GIVEN", False), entry.get("INDEXES", {})
-    if not isinstance(given, bool):
-        raise InvalidSequence(f"{where}['GIVEN'] is {given!r}; it must be True or False.")
-    if not is_indexes(indexes):
-        raise InvalidSequence(
-            f"{where}['INDEXES'] is {indexes!r}; it must be the keys of each index with their types, as "
-            "{'gsi1': {'gsi1pk': 'S', 'gsi1sk': 'S'}}."
-        )
-    client = entry.get("CLIENT", dynamodb.DEFAULT_CLIENT)
+
+
+def _client(where: str, entry: Mapping[str, Any]) -> str:
+    client: str = entry.get("CLIENT", dynamodb.DEFAULT_CLIENT)
     if client not in dynamodb.clients():
         known = ", ".join(map(repr, dynamodb.clients()))
         raise InvalidSequence(f"{where}['CLIENT'] is {client!r}; it must be in SEQUENCES_CLIENTS, which has {known}.")
-    home, starts = home_region(where, entry), starts_of(where, entry, step)
-    region = dynamodb.region(client) if home or starts else ""
-    start = entry.get("START", 1) if not starts else start_here(where, starts, region, client)
-    whole_number(f"{where}['START']", start, 0)
-    text = entry.get("FORMAT")
-    if text is not None and not isinstance(text, str):
-        raise InvalidSequence(
-            f"{where}['FORMAT'] is {text!r}; it must be a text such as 'INV-{{period}}-{{value:06d}}'."
-        )
-    return SequenceConfig(
-        alias=alias,
-        strategy=entry["STRATEGY"],
-        table=table,
-        start=start,
-        step=step,
-        maximum=whole_number(f"{where}['MAXIMUM']", entry.get("MAXIMUM", LARGEST), max([start, *starts.values()])),
-        client=client,
-        period=Period.of_config(where, entry),
-        format=text,
-        options=dict(options),
-        region=region,
-        home_region=home,
-        starts=starts,
-        accepted=accepted_risks(where, entry),
-        given=given,
-        indexes=indexes,
-    )
+    return client
 
 
 def made_of(alias: str, entry: Mapping[str, Any], *, lenient: bool = False) -> Strategy:

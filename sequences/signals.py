@@ -7,7 +7,7 @@ strategy.
 
 from django.dispatch import Signal
 
-__all__ = ["contention", "nearly_used_up", "value_allocated"]
+__all__ = ["contention", "nearly_used_up", "value_allocated", "value_voided"]
 
 value_allocated = Signal()
 """Values were handed out. Arguments: `sequence`, `scope`, `period`, `values` (in increasing order), and `replayed`.
@@ -26,4 +26,11 @@ nearly_used_up = Signal()
 
 Arguments: `sequence`, `scope`, `period`, `value`, `limit`, and `percent`. The limit is MAXIMUM, or the last value that
 fits the width in FORMAT if that is lower. It is sent once for each percent, in each process.
+"""
+
+value_voided = Signal()
+"""`sequences.changes.void` has withdrawn a number, by whatever door: a call, the command, or the administration.
+
+Argument: `change`, a `types.Change` with the sequence, scope, period and reason; its `after` is the value. A repeat
+sends it again, so that a receiver that failed gets another chance.
 """

@@ -181,6 +181,8 @@ class Change:
 class SequenceConfig:
     """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`, `format` is None without FORMAT.
 
+    `also_read` are other FORMATs, such as former ones, whose texts are read, too.
+
     `region` is the client's; it is known if `home_region` is set, or if START names Regions. Then `starts` has
     the START of each, and `start` is this Region's.
     """
@@ -201,6 +203,7 @@ class SequenceConfig:
     accepted: frozenset[str] = frozenset()
     given: bool = False
     indexes: Mapping[str, Mapping[str, Literal["S", "N"]]] = field(default_factory=dict)
+    also_read: tuple[str, ...] = ()
 
     @property
     def stripe(self) -> str:

@@ -8,3 +8,10 @@ class TicketsConfig(AppConfig):
 
     name = "tickets"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Listen to what operators do to the sequences."""
+        from sequences.signals import value_voided
+        from tickets.sales.services import open_order_of
+
+        value_voided.connect(open_order_of)

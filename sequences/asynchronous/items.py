@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..registry import strategies
-from ..services.items import found_place, one, pages_of, place_of
+from ..services.items import found_places, meant, one, pages_of, place_of
 from ..strategies.base import Strategy
 from ..types import Scope, StoredItem
 from .gatherings import Call, gatherings
@@ -40,8 +40,9 @@ async def afind(
     period: str | None = None,
 ) -> StoredItem | None:
     """Await `find`."""
-    strategy, (place, value) = strategies[sequence], found_place(text, sequence, scope, date, period)
-    return await _read(strategy, place, partial(one, strategy, place, value))
+    strategy, places = strategies[sequence], found_places(text, sequence, scope, date, period)
+    place, _ = next(iter(places))
+    return await _read(strategy, place, partial(meant, strategy, places))
 
 
 async def aitems(

@@ -10,7 +10,9 @@ from typing import Any
 from .. import dynamodb
 from ..dynamodb import expressions
 from ..exceptions import InvalidChange, OperationNotSupported
+from ..registry import strategies
 from ..rows.layout import signed_void
+from ..signals import value_voided
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from .apply import apply_change
@@ -43,7 +45,10 @@ def void(
     """
     check_whole("value", value)
     request = ChangeRequest("void", by, reason, dry_run)
-    return apply_change(sequence, counted_in(sequence, scope, period), request, partial(_voided, value))
+    change = apply_change(sequence, counted_in(sequence, scope, period), request, partial(_voided, value))
+    if not dry_run:
+        value_voided.send_robust(type(strategies[sequence]), change=change)
+    return change
 
 
 def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import models, router, transaction
+from django.db import IntegrityError, models, router, transaction
 
+from ..exceptions import (
+    IdempotencyMismatch,
+    InvalidPeriod,
+    InvalidScope,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceWentBack,
+)
 from ..services import put_next_many
 from ..types import Allocation
+from .places import Place
 from .sequence_field import SequenceField, sequence_fields
 
 __all__ = ["count_on_commit", "database_of", "number_objects", "number_on_commit", "number_rows", "write_texts"]
 
 ROWS_AT_ONCE = 500
+OF_SOME_ROWS = (
+    IdempotencyMismatch,
+    IntegrityError,
+    InvalidPeriod,
+    InvalidScope,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceWentBack,
+)
+"""Errors of one row, or of one scope, while others can be numbered."""
 
 
 def number_on_commit(*rows: models.Model) -> None:
@@ -38,13 +59,14 @@ def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str
 
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
     """Number stored rows of one database as `number_rows` does, and set the numbers and texts on the objects."""
-    key = field.model._meta.pk.attname
-    numbers = dict(_numbered(field, using, [getattr(row, key) for row in rows]))
+    key, run = field.model._meta.pk.attname, _Run(field, using)
+    run.number([getattr(row, key) for row in rows])
     for row in rows:
-        if given := numbers.get(getattr(row, key)):
+        if given := run.given.get(getattr(row, key)):
             for name, value in _columns(field, given).items():
                 setattr(row, name, value)
             field.note(row)
+    run.require_all()
 
 
 def database_of(row: models.Model) -> str:
@@ -92,9 +114,14 @@ def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[
     stays and the marker has not expired (7 days, `marker_seconds`). The sequence's own item names model, row and
     database. A row that is deleted meanwhile leaves its number with that item. The texts of a number are written
     together with it.
-    Returns the numbers by primary key. Raises what `put_next_many` raises; rows before the error are numbered.
+    Returns the numbers by primary key. Raises what `put_next_many` raises, and IntegrityError where a constraint
+    refuses a number. What is wrong with one row or one scope is raised after all others are numbered, with notes that
+    name the rows; after any other error the rows before it are numbered.
     """
-    return {key: given.value for key, given in _numbered(field, using, keys)}
+    run = _Run(field, using)
+    run.number(keys)
+    run.require_all()
+    return {key: given.value for key, given in run.given.items()}
 
 
 def write_texts(field: SequenceField, *, using: str = "default") -> int:
@@ -118,31 +145,76 @@ def write_texts(field: SequenceField, *, using: str = "default") -> int:
     return written
 
 
-def _numbered(field: SequenceField, using: str, keys: Sequence[Any] | None) -> Iterator[tuple[Any, Allocation]]:
-    """The keys of the rows that get numbers, with what they got, page by page."""
-    empty = field.model._base_manager.using(using).filter(**{field.name: None}).order_by("pk")
-    if keys is None:
-        while page := _number_page(field, empty, using):
-            yield from page.items()
-    else:
-        for first in range(0, len(keys), ROWS_AT_ONCE):
-            yield from _number_page(field, empty.filter(pk__in=keys[first : first + ROWS_AT_ONCE]), using).items()
+class _Run:
+    """Numbers rows page by page. `given` has what they got; `failed` are the errors of single rows and scopes."""
 
+    def __init__(self, field: SequenceField, using: str) -> None:
+        self.given: dict[Any, Allocation] = {}
+        self.failed: list[Exception] = []
+        self._field, self._using = field, using
+        self._rows = field.model._base_manager.using(using)
 
-def _number_page(field: SequenceField, empty: models.QuerySet[Any], using: str) -> dict[Any, Allocation]:
-    found: dict[Any, Allocation] = {}
-    for (scope, day), rows in field.by_place(empty[:ROWS_AT_ONCE]).items():
-        items = [{"model": field.model._meta.label_lower, "row": str(row.pk), "database": using} for row in rows]
-        tokens = [_token(field, item) for item in items]
-        allocations = put_next_many(field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
-        numbers = {row.pk: allocation for row, allocation in zip(rows, allocations, strict=True)}
-        with transaction.atomic(using=using):
-            for key, given in numbers.items():
-                field.model._base_manager.using(using).filter(pk=key, **{field.name: None}).update(
-                    **_columns(field, given)
-                )
-        found |= numbers
-    return found
+    def number(self, keys: Sequence[Any] | None) -> None:
+        """Number the rows with these primary keys, or all, if they have no number yet."""
+        empty, last = self._rows.filter(**{self._field.name: None}).order_by("pk"), None
+        if keys is not None:
+            for first in range(0, len(keys), ROWS_AT_ONCE):
+                self._page(list(empty.filter(pk__in=keys[first : first + ROWS_AT_ONCE])))
+            return
+        while page := list((empty if last is None else empty.filter(pk__gt=last))[:ROWS_AT_ONCE]):
+            self._page(page)
+            last = page[-1].pk
+
+    def require_all(self) -> None:
+        """Raise the first error of a single row or scope; its notes name the rows of all of them."""
+        if self.failed:
+            for other in self.failed[1:]:
+                self.failed[0].add_note(f"{other} {' '.join(other.__notes__)}")
+            raise self.failed[0]
+
+    def _page(self, rows: Sequence[models.Model]) -> None:
+        by_place: dict[Place, list[models.Model]] = {}
+        for row in rows:
+            with self._going_on([row.pk]):
+                by_place.setdefault(self._field.place_of(row), []).append(row)
+        for place, those in by_place.items():
+            with self._going_on([row.pk for row in those]):
+                self._write(self._taken(those, *place))
+
+    @contextmanager
+    def _going_on(self, keys: Sequence[Any]) -> Iterator[None]:
+        """Keep an error that is about these rows alone."""
+        try:
+            yield
+        except OF_SOME_ROWS as error:
+            named = ", ".join(map(str, keys[:5])) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
+            error.add_note(f"Not numbered: {self._field.model._meta.label} {named}.")
+            self.failed.append(error)
+
+    def _taken(
+        self, rows: Sequence[models.Model], scope: str | None, day: datetime.date | None
+    ) -> dict[Any, Allocation]:
+        """The numbers of rows of one scope and date, by primary key. A repeat gets the same."""
+        label = self._field.model._meta.label_lower
+        items = [{"model": label, "row": str(row.pk), "database": self._using} for row in rows]
+        tokens = [_token(self._field, item) for item in items]
+        allocations = put_next_many(self._field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
+        return {row.pk: allocation for row, allocation in zip(rows, allocations, strict=True)}
+
+    def _write(self, given: dict[Any, Allocation]) -> None:
+        """Write numbers into their rows together; one by one where a constraint refuses some of them."""
+        try:
+            with transaction.atomic(using=self._using):
+                for key, one in given.items():
+                    self._rows.filter(pk=key, **{self._field.name: None}).update(**_columns(self._field, one))
+        except IntegrityError:
+            if len(given) == 1:
+                raise
+            for key, one in given.items():
+                with self._going_on([key]):
+                    self._write({key: one})
+        else:
+            self.given |= given
 
 
 def _columns(field: SequenceField, given: Allocation) -> dict[str, Any]:

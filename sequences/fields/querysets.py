@@ -9,7 +9,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 
 from ..exceptions import InvalidText
-from ..services.texts import parse
+from ..services.texts import readings
 from .drafts import issue_rows
 from .numbering import number_on_commit
 from .sequence_field import sequence_fields
@@ -56,15 +56,15 @@ class SequenceQuerySet(models.QuerySet[Any]):
     def get_by_text(self, text: str, field: str | None = None) -> Any:
         """The row with the number that a person types, as "inv 2026 42" for INV-2026-000042.
 
-        It is read as `parse` does, by the FORMAT of today. A text that an earlier FORMAT wrote is found as it is
-        stored. `field` names the `SequenceTextField`, if the model has several. Cost: one SQL query and no request.
+        It is read by FORMAT and ALSO_READ; any other text is found as it is stored. `field` names
+        the `SequenceTextField`, if the model has several. Cost: one SQL query and no request.
         Raises the model's DoesNotExist; InvalidText for what is neither of this form nor stored, which says what is
         wrong; MultipleObjectsReturned if the texts are not unique; and FieldDoesNotExist.
         """
         column, wrong = _text_field(self.model, field), None
         typed = {str(text).strip()}
         try:
-            typed.add(parse(text, column.number.sequence).text)
+            typed |= {parsed.text for parsed in readings(text, column.number.sequence)}
         except InvalidText as error:
             wrong = error
         try:

@@ -5,8 +5,10 @@ They read settings, import classes and look at the environment, and never use th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from importlib import metadata
 from itertools import combinations
 from typing import Any
@@ -16,7 +18,7 @@ from django.core.checks import Warning as CheckWarning
 
 from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, shown
-from ..exceptions import InvalidSequence, StorageRefused
+from ..exceptions import InvalidSequence, InvalidText, StorageRefused
 from ..formats import Clash
 from ..metrics import recorders
 from ..registry import configured, strategies
@@ -24,9 +26,18 @@ from ..strategies import Strategy
 from .prices import prices
 from .tables import schemas_of
 
-__all__ = ["check_client", "check_keys", "check_namesake", "check_sequences", "check_tables", "check_texts"]
+__all__ = [
+    "check_apart",
+    "check_client",
+    "check_keys",
+    "check_namesake",
+    "check_sequences",
+    "check_tables",
+    "check_texts",
+]
 
 NAMESAKE = "django-sequences"
+A_DAY, LONG = date(2026, 1, 1), 10**12
 
 
 @register(Tags.compatibility)
@@ -145,6 +156,38 @@ def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
         else "Put a character that is no digit, such as '-', between {scope} and {value}."
     )
     return Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
+
+
+@register(Tags.compatibility)
+def check_apart(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return one error (sequences.E010) for each two sequences that would write the same text on two documents.
+
+    Not asked are those whose FORMAT has {scope}, which may differ, or no letter, as bare numbers say what they number
+    nowhere.
+    """
+    named = [one for one in _usable() if re.search("[^\\W\\d_]", re.sub("{.*?}", "", one.config.format or ""))]
+    return [
+        Error(
+            f"The sequences {one.alias!r} and {other.alias!r} both write {text!r}.",
+            hint="Let their FORMATs begin with different letters, as 'INV-' and 'CN-' do.",
+            id="sequences.E010",
+        )
+        for one, other in combinations(named, 2)
+        if not (one.naming.format.uses_scope or other.naming.format.uses_scope)
+        if (text := _text_of_both(one, other))
+    ]
+
+
+def _text_of_both(one: Strategy, other: Strategy) -> str | None:
+    """A text of the one that is also the other's, but for capital letters; the first text is tried, and a long one."""
+    numbers, naming = one.numbers, one.naming
+    scope, day = naming.dated(None, A_DAY if naming.uses_dates else None)
+    for value in [numbers.start, *numbers.after(LONG - LONG % numbers.step + numbers.before_start, 1)]:
+        text = naming.text_or_number(value, scope, day)
+        with suppress(InvalidText):
+            if other.naming.format.parse(text).text.casefold() == text.casefold():
+                return text
+    return None
 
 
 @register(Tags.compatibility)

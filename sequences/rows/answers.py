@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
-from ..exceptions import IdempotencyMismatch
+from ..exceptions import IdempotencyMismatch, InvalidSequence
 from ..formats import Format
 from ..formats.inserts import Inserts
 from ..types import Allocation, Dated, Scope, parted
@@ -33,8 +34,12 @@ class Answers:
 
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
         """A value as FORMAT writes it."""
+        return self._text(self._format, value, scope, day)
+
+    @staticmethod
+    def _text(form: Format, value: int, scope: Scope, day: datetime.date | None) -> str:
         plain, period = parted(scope)
-        return self._format.text(value, plain, day, period)
+        return form.text(value, plain, day, period)
 
     def writing(self, value: int, scope: Scope, day: datetime.date | None) -> Callable[[str], str]:
         """What writes the other texts of a value, each by its template (see `actions.value_text`)."""
@@ -52,9 +57,13 @@ class Answers:
         value: int,
         day: datetime.date | None,
         *,
-        replayed: bool = False,
+        replayed_by: Format | None = None,
     ) -> None:
-        """Answer a request with the allocation of each of its items. They share what it cost."""
+        """Answer a request with the allocation of each of its items. They share what it cost.
+
+        A repeat has the texts that its items were given, by the FORMAT of then.
+        """
+        form = replayed_by or self._format
         plain, period = parted(scope)
         count = pending.request.count if pending.request.more else 1
         first = Allocation(
@@ -62,15 +71,15 @@ class Answers:
             scope=plain,
             value=value,
             attempts=pending.attempts,
-            replayed=replayed,
+            replayed=replayed_by is not None,
             write_units=pending.write_units / count,
             read_units=pending.read_units / count,
             period=period,
-            text=self.text(value, scope, day),
+            text=self._text(form, value, scope, day),
         )
         if count > 1:
             following = [self.value(value, place) for place in range(1, count)]
-            pending.rest = tuple(replace(first, value=one, text=self.text(one, scope, day)) for one in following)
+            pending.rest = tuple(replace(first, value=one, text=self._text(form, one, scope, day)) for one in following)
         pending.settle(first)
 
     def repeat_if_marked(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
@@ -91,5 +100,13 @@ class Answers:
             return
         value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
         day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
-        self.allocate(scope, pending, value, day, replayed=True)  # an earlier answer stays
+        self.allocate(scope, pending, value, day, replayed_by=self._formerly(marker))  # an earlier answer stays
         self._assigner.handed_out(scope, value)
+
+    def _formerly(self, marker: Mapping[str, Any]) -> Format:
+        """The FORMAT of a marker; the present one where that one cannot be used any more."""
+        template = marker.get("format", self._format.template)
+        if template != self._format.template:
+            with suppress(InvalidSequence):
+                return replace(self._format, template=template)
+        return self._format

@@ -20,10 +20,18 @@ class Markers:
     """The markers of one sequence. Each expires `seconds` after it is written."""
 
     def __init__(
-        self, alias: str, schema: KeySchema, *, seconds: int, ignored: Collection[str], wall: Callable[[], float]
+        self,
+        alias: str,
+        schema: KeySchema,
+        *,
+        seconds: int,
+        ignored: Collection[str],
+        template: str | None,
+        wall: Callable[[], float],
     ) -> None:
         self.alias = alias
         self.schema = schema
+        self._template = template
         self._seconds = seconds
         self._ignored = ignored
         self.wall = wall
@@ -42,8 +50,9 @@ class Markers:
     def put(self, scope: Scope, request: PutRequest, value: int, sign: str) -> dict[str, Any]:
         """The action that stores a request's marker, on the condition that there is none, or only an expired one.
 
-        `sign` tells the write that stores it from every other write. The marker also tells how many items the request
-        has, and which of them have keys of their own: the audit asks.
+        `sign` tells the write that stores it from every other write. The marker also has the FORMAT of the texts, for
+        a repeat after that has changed. It tells how many items the request has, and which of them have keys of their
+        own: the audit asks.
         """
         now = int(self.wall())
         fields = {
@@ -55,6 +64,7 @@ class Markers:
             **({"count": request.count} if request.item is None else {"items": request.count}),
             **({"own_keys": own_keys} if (own_keys := own_places(request)) else {}),
             **({"period": parted(scope)[1], "day": request.day.isoformat()} if request.day else {}),
+            **({"format": self._template} if self._template and request.item is not None else {}),
         }
         marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
         return expressions.put_marker(self.schema, marker, now=now)

@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..exceptions import InvalidScope
-from ..formats import Format
+from ..exceptions import InvalidScope, InvalidText
+from ..formats import Format, Parsed
 from ..types import Dated, Scope, SequenceConfig, parted
 from .numbers import Numbers
 
@@ -21,6 +21,10 @@ class Naming:
         self.period = config.period
         numbers = _numbers(config, padded_width)
         self.format = _format(config, numbers)
+        self._also_read = tuple(
+            replace(self.format, template=template, where=f"SEQUENCES[{config.alias!r}]['ALSO_READ']")
+            for template in config.also_read
+        )
         self.numbers = replace(numbers, widest=self.format.widest)
         self.uses_dates = config.period.kind != "never" or self.format.uses_dates
         self.is_plain = config.period.kind == "never" and config.format is None
@@ -39,6 +43,18 @@ class Naming:
             return self.text(value, scope, day)
         except ValueError:
             return str(value)
+
+    def readings(self, text: str) -> list[Parsed]:
+        """What a text may say: by FORMAT, and by each of ALSO_READ. Raises InvalidText where none reads it."""
+        found, wrong = [], None
+        for form in (self.format, *self._also_read):
+            try:
+                found.append(form.parse(text))
+            except InvalidText as error:
+                wrong = wrong or error
+        if wrong and not found:
+            raise wrong
+        return found
 
     def dated(
         self, scope: str | None, date: datetime.date | None, period: str | None = None

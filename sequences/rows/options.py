@@ -10,7 +10,18 @@ from typing import Any
 from ..exceptions import InvalidSequence
 from ..types import SequenceConfig
 
-__all__ = ["Option", "boolean", "checked_options", "is_indexes", "is_name", "is_names", "one_of", "positive", "whole"]
+__all__ = [
+    "Option",
+    "boolean",
+    "checked",
+    "checked_options",
+    "is_indexes",
+    "is_name",
+    "is_names",
+    "one_of",
+    "positive",
+    "whole",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +83,15 @@ def is_indexes(value: Any) -> bool:
 def checked_options(known: Mapping[str, Option], config: SequenceConfig) -> dict[str, Any]:
     """OPTIONS with the defaults filled in. Raises InvalidSequence, which names the wrong key and what it must be."""
     where = f"SEQUENCES[{config.alias!r}]['OPTIONS']"
-    for name, value in config.options.items():
-        if name not in known:
-            having = f"{config.strategy.rpartition('.')[2]} has no option {name!r}; it has {', '.join(sorted(known))}"
-            raise InvalidSequence(f"{where}: {having}.")
-        if not known[name].accepts(value):
-            raise InvalidSequence(f"{where}[{name!r}] is {value!r}; it must be {known[name].wanted}.")
-    return {name: config.options.get(name, option.default) for name, option in known.items()}
+    if unknown := [name for name in config.options if name not in known]:
+        having = f"{config.strategy.rpartition('.')[2]} has no option {unknown[0]!r}; it has {', '.join(sorted(known))}"
+        raise InvalidSequence(f"{where}: {having}.")
+    return checked(where, known, config.options)
+
+
+def checked(where: str, known: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The known keys with their values, or their defaults. Raises InvalidSequence, which says what one must be."""
+    for name, option in known.items():
+        if name in given and not option.accepts(given[name]):
+            raise InvalidSequence(f"{where}[{name!r}] is {given[name]!r}; it must be {option.wanted}.")
+    return {name: given.get(name, option.default) for name, option in known.items()}

@@ -71,6 +71,17 @@ def _begins_above(former: Told, now: Told) -> Verdict | None:
     return CAREFUL if all(isinstance(s, int) for s in starts) and (starts[1] - starts[0]) // step * step > 0 else None
 
 
+def _still_read(former: Told, now: Told) -> Verdict | None:
+    """Texts that were issued are read as before. Without FORMAT none was, but the numbers alone."""
+    if former["FORMAT"] is None:
+        return CAREFUL
+    return GOOD if former["FORMAT"] in now["ALSO_READ"] else None
+
+
+def _more_are_read(former: Told, now: Told) -> Verdict | None:
+    return GOOD if {*former["ALSO_READ"]} <= {now["FORMAT"], *now["ALSO_READ"]} else None
+
+
 def class_name(rules: Told) -> str:
     """The name of the strategy's class."""
     return str(rules["STRATEGY"]).rpartition(".")[2]
@@ -101,7 +112,10 @@ RULES: Mapping[str, Rule] = {
     ),
     "marker_table": Rule(UNSOUND, "repeats of requests from before are not recognised, and store a second item"),
     "history_table": Rule(CAREFUL, "the history and the reasons of gaps stay in the former table"),
-    "FORMAT": Rule(CAREFUL, "former texts look different, and may not be read back"),
+    "FORMAT": Rule(
+        UNSOUND, "what was issued could not be found by its text: name the former FORMAT in ALSO_READ", _still_read
+    ),
+    "ALSO_READ": Rule(UNSOUND, "what was issued could not be found by its text", _more_are_read),
     "token_name": Rule(CAREFUL, "an audit takes the markers of former items for orphans until they expire"),
     "value_name": Rule(CAREFUL, "items with own keys keep their value under the former name"),
     "text_name": Rule(GOOD, "former items keep their text under the former name"),
@@ -143,6 +157,7 @@ def rules_of(
         "STEP": config.step,
         "PERIOD": period.kind,
         "FORMAT": config.format,
+        "ALSO_READ": [*config.also_read],
         "partition": layout.template,
         "key_names": list(schema.names),
         "key_types": list(schema.types),

@@ -15,9 +15,9 @@ from ..rows.item_reader import ItemReader
 from ..strategies.base import Strategy
 from ..types import Scope, StoredItem
 from .arguments import check_scope
-from .texts import parse
+from .texts import readings
 
-__all__ = ["find", "found_place", "get_item", "items", "one", "pages_of", "place_of"]
+__all__ = ["find", "found_places", "get_item", "items", "meant", "one", "pages_of", "place_of"]
 
 
 def get_item(
@@ -49,12 +49,12 @@ def find(
 ) -> StoredItem | None:
     """Return the item whose number people write like this, such as "inv 2026 42", or None if there is none.
 
-    What FORMAT does not say (the scope, the period) is given besides. Cost: as `get_item`.
+    Where FORMAT and ALSO_READ read it in several ways, it is the item that was stored with this text. What they do not
+    say (the scope, the period) is given besides. Cost: as `get_item`, for each number that the text may mean.
     Raises InvalidText for a text of another form, InvalidPeriod where neither the text nor the call says which period,
     and what `get_item` raises.
     """
-    place, value = found_place(text, sequence, scope, date, period)
-    return one(strategies[sequence], place, value)
+    return meant(strategies[sequence], found_places(text, sequence, scope, date, period))
 
 
 def items(
@@ -85,16 +85,29 @@ def place_of(sequence: str, scope: str | None, date: datetime.date | None, perio
     return strategies[sequence].naming.dated(scope, date, period)[0]
 
 
-def found_place(
+def found_places(
     text: str, sequence: str, scope: str | None, date: datetime.date | None, period: str | None
-) -> tuple[Scope, int]:
-    """The scope and the value that a text tells, together with what the caller names."""
-    parsed = parse(text, sequence)
-    told = period if parsed.period is None else parsed.period
-    if told is None and date is None:
-        raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
-    named = scope if parsed.scope is None else parsed.scope
-    return place_of(sequence, named, None if told else date, told or None), parsed.value
+) -> dict[tuple[Scope, int], str]:
+    """The scopes and values that a text may tell, together with what the caller names, each with its text."""
+    found = {}
+    for parsed in readings(text, sequence):
+        told = period if parsed.period is None else parsed.period
+        if told is None and date is None:
+            raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
+        named = scope if parsed.scope is None else parsed.scope
+        found[place_of(sequence, named, None if told else date, told or None), parsed.value] = parsed.text
+    return found
+
+
+def meant(strategy: Strategy, places: Mapping[tuple[Scope, int], str]) -> StoredItem | None:
+    """The item that was stored with the text of its place, or else the first that is stored in one of them."""
+    first = None
+    for (scope, value), text in places.items():
+        found = one(strategy, scope, value)
+        if found and found.text == text:
+            return found
+        first = first or found
+    return first
 
 
 def one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:

@@ -15,7 +15,7 @@ from ..strategies.base import Strategy
 from ..types import Scope
 from .arguments import check_count, check_scope
 
-__all__ = ["following", "format_value", "parse", "preview"]
+__all__ = ["following", "format_value", "parse", "preview", "readings"]
 
 
 def format_value(
@@ -40,16 +40,22 @@ def format_value(
 def parse(text: str, sequence: str) -> Parsed:
     """Read a text as people type it: in any case, with white space, without the zeros before the value. No request.
 
-    Says nothing about whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is
-    wrong: another form, a scope that cannot be, a date that does not exist, a value that the sequence never gives, or a
-    wrong check digit.
+    It is read by FORMAT, and otherwise by the first of ALSO_READ that reads it. That says nothing about whether the
+    value was handed out. Raises InvalidSequence, and InvalidText, which says what is wrong: another form, a scope that
+    cannot be, a date that does not exist, a value that the sequence never gives, or a wrong check digit.
     """
-    parsed = strategies[sequence].naming.format.parse(text)
+    return readings(text, sequence)[0]
+
+
+def readings(text: str, sequence: str) -> list[Parsed]:
+    """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Raises as `parse`. No request."""
+    found = strategies[sequence].naming.readings(text)
     try:
-        check_scope(parsed.scope)
+        for parsed in found:
+            check_scope(parsed.scope)
     except InvalidScope as error:
         raise InvalidText(f"{text!r} has no scope of this sequence. {error}") from error
-    return parsed
+    return found
 
 
 def preview(count: int, sequence: str, *, scope: str | None = None, date: datetime.date | None = None) -> list[str]:

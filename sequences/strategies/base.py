@@ -139,8 +139,14 @@ class Strategy(ABC):
         self.naming = Naming(config, self.schema.padded_width, self.wall)
         self.numbers = self.naming.numbers
         self.layout = item_layout(config, self.schema, self.option, takes_own_keys=self.takes_own_keys)
-        seconds, ignored = self.option["marker_seconds"], self.option["ignore_in_repeat"]
-        self.markers = Markers(self.alias, places.markers, seconds=seconds, ignored=ignored, wall=self.wall)
+        self.markers = Markers(
+            self.alias,
+            places.markers,
+            seconds=self.option["marker_seconds"],
+            ignored=self.option["ignore_in_repeat"],
+            template=config.format,
+            wall=self.wall,
+        )
         self.history = History(self.alias, places.history, self.schema.table)
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)

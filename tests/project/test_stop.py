@@ -183,7 +183,7 @@ def test_it_says_so_before_it_closes(stack: Stack) -> None:
 
 def test_nobody_waits_at_a_closed_door(stack: Stack, project: str) -> None:
     """While it answers what is under way, it refuses new connections, so that clients go elsewhere at once."""
-    stack.proxy.follow(Rule(fault="delay", operation="PutItem", seconds=2.5, count=1))  # and is sent again
+    stack.proxy.follow(Rule(fault="drop-hang", operation="PutItem", seconds=60))  # each send, until it is calm
     with ThreadPoolExecutor(1) as client:
         answer = client.submit(stack.ask, "POST", path(project), {"title": "Under way"})
         wait_for_a_fault(stack)
@@ -191,6 +191,7 @@ def test_nobody_waits_at_a_closed_door(stack: Stack, project: str) -> None:
         while not is_closed(stack):
             time.sleep(0.01)
         assert not answer.done()
+        stack.proxy.calm()
         assert answer.result().status == 201
     assert stack.web.wait(60) == 0
 

@@ -6,6 +6,7 @@ import datetime
 import io
 import logging
 import re
+from datetime import date
 from types import ModuleType
 from typing import Any
 
@@ -322,6 +323,47 @@ class TestAfterACrash:
             assert len(number_rows(the_field(shop.Invoice))) == 5
         assert [query["sql"][:5] for query in queries].count("BEGIN") == 3
         assert numbers(shop.Invoice) == [1, 2, 3, 4, 5]
+
+    def test_a_row_that_a_constraint_refuses(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It hinders neither the other rows of its scope nor other scopes, and the command names it each time."""
+        with monkeypatch.context() as patch:
+            patch.setattr(transaction, "on_commit", lambda *_, **__: None)
+            first, *_ = [shop.Receipt.objects.create(day=date(year, 5, 1)) for year in (2024, 2025, 2024)]
+            foreign = shop.Receipt(day=date(2024, 7, 1), number=1)  # as of another program
+            models.Model.save_base(foreign, raw=True)
+        for _ in range(2):
+            with pytest.raises(CommandError, match=rf"shop.Receipt.number: .*Not numbered: shop.Receipt {first.pk}\."):
+                call_command("number_rows", "shop.Receipt", stdout=io.StringIO())
+            assert numbers(shop.Receipt) == [None, 1, 2, 1]
+        foreign.delete()
+        assert number_rows(the_field(shop.Receipt)) == {first.pk: 1}
+
+    def test_rows_without_what_numbers_them(self, shop: ModuleType) -> None:
+        """A draft without its date is named, the other is numbered, and every error is told."""
+        days = [None, date(2026, 1, 2), None]
+        first, _, last = [shop.Bill.objects.create(customer="A", issued_on=day) for day in days]
+        with pytest.raises(InvalidPeriod) as error:
+            number_rows(the_field(shop.Bill))
+        assert numbers(shop.Bill) == [None, 1, None]
+        named = [note.rpartition("Not numbered: ")[2] for note in error.value.__notes__]
+        assert named == [f"shop.Bill {first.pk}.", f"shop.Bill {last.pk}."]
+
+    def test_an_engine_that_is_away_is_not_asked_again(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is wrong for all scopes ends the run at the first of them."""
+        with monkeypatch.context() as patch:
+            patch.setattr(transaction, "on_commit", lambda *_, **__: None)
+            for year in (2024, 2025):
+                shop.Receipt.objects.create(day=date(year, 5, 1))
+        asked: list[object] = []
+
+        def unavailable(*given: object, **named: object) -> None:
+            asked.append(named["scope"])
+            raise SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0)
+
+        monkeypatch.setattr(numbering, "put_next_many", unavailable)
+        with pytest.raises(SequenceUnavailable):
+            number_rows(the_field(shop.Receipt))
+        assert asked == ["2024"]
 
     def test_rows_that_came_another_way(self, shop: ModuleType) -> None:
         """`number_on_commit` numbers rows that no `save` has seen."""

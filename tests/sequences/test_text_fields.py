@@ -112,10 +112,12 @@ class TestItStays:
     def test_another_format(self, shop: ModuleType, settings: Settings) -> None:
         """A new FORMAT is for new rows."""
         contract = shop.Contract.objects.create(signed_on=THIS_YEAR)
-        with_format(settings, "contracts", FORMAT="{period}/{value:06d}")
+        former = settings.SEQUENCES["contracts"]["FORMAT"]
+        with_format(settings, "contracts", FORMAT="{period}/{value:06d}", ALSO_READ=[former])
         contract.save()
         shop.Contract.objects.create(signed_on=THIS_YEAR)
         assert texts(shop.Contract, "number_text") == ["CT-2026-0001", "2026/000002"]
+        assert shop.Contract.objects.get_by_text("ct 2026 1") == contract
 
     def test_a_stale_object(self, shop: ModuleType) -> None:
         """An object that was read before its row was numbered does not erase number and text."""

@@ -5,10 +5,12 @@ store.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 
-from sequences import parse
+import sequences
+from sequences import get_last_value, parse
 from sequences.changes import history
 from sequences.exceptions import InvalidText
 from tickets import validators
@@ -16,7 +18,7 @@ from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.sales import rows, store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.filters import EVERY_ONE, SalesFilter
-from tickets.sales.types import Invoice, InvoiceKey, Missing, Order, Skipped, YearPage
+from tickets.sales.types import Invoice, Missing, Order, Skipped, YearPage
 from tickets.sales.validators import YEAR, today, typed_number
 from tickets.tables import Slice
 from tickets.types import Page, Void
@@ -41,7 +43,8 @@ def find(text: str) -> int | str:
     try:
         return parse(text, ORDERS).value
     except InvalidText:
-        return _invoice_key(text).text
+        with _read_as_invoice(text):
+            return parse(text, INVOICES).text
 
 
 def get_order(number: int) -> Order:
@@ -83,23 +86,24 @@ def list_orders(
 
 
 def get_invoice(text: str) -> Invoice:
-    """One invoice, even if it is void. Its text may be in any spelling that people use.
+    """One invoice, even if it is void. Its text may be in any spelling that people use, and of a former FORMAT.
 
-    Raises InvoiceNotFound, which says so if the check digit is wrong. One read.
+    Raises InvoiceNotFound, which says so if the check digit is wrong. One read, or one for each FORMAT of such a text.
     """
-    key = _invoice_key(text)
-    invoice = store.find_invoice(key.year, key.number)
-    if invoice is None:
-        raise InvoiceNotFound(key.text)
-    return invoice
+    with _read_as_invoice(text):
+        found = sequences.find(text, INVOICES)
+        if found is None or not rows.is_invoice(found.item):
+            raise InvoiceNotFound(parse(text, INVOICES).text)
+    void = {"void": found.void} if found.void else {}
+    return rows.invoice_from_row({**found.item, **void, "sk": found.value, "text": found.text})
 
 
-def _invoice_key(text: str) -> InvoiceKey:
+@contextmanager
+def _read_as_invoice(text: str) -> Iterator[None]:
     try:
-        parsed = parse(text, INVOICES)
+        yield
     except InvalidText as error:
         raise InvoiceNotFound(text, str(error)) from error
-    return InvoiceKey(year=int(parsed.period or 0), number=parsed.value, text=parsed.text)
 
 
 def list_invoices(
@@ -107,14 +111,19 @@ def list_invoices(
 ) -> YearPage:
     """The invoices of a year, newest first; of this year if none is given. Void ones keep their places.
 
-    The page says which of the numbers that it passed have no invoice. One query for each page; if numbers have no row,
-    another one for each 100 changes of the sequence. Lines are read only if `whole`.
+    The page says which of the numbers that it passed have no invoice; the first page begins with the last number that
+    was given. One query for each page, and for the first a read of the counter; if numbers have no row, another one for
+    each 100 changes of the sequence. Lines are read only if `whole`.
     """
     year = today().year if year is None else _known_year(year)
     name = store.invoices_of(year)
     attributes = store.INVOICE if whole else store.INVOICE_SUMMARY
-    found = store.find_invoices(year, position_of(cursor, name), limit, attributes=attributes)
-    gaps = tuple(_missing(found))
+    at = position_of(cursor, name)
+    # The counter is read first: what is issued meanwhile is above it, and no gap.
+    given = None if at and not at.backwards else get_last_value(INVOICES, period=str(year))
+    found = store.find_invoices(year, at, limit, attributes=attributes)
+    newest = max([given or 0, *(row["sk"] for row in found.rows[:1])]) if found.begins is None else found.begins - 1
+    gaps = tuple(_missing(found, newest))
     skips = _skipped_by_changes(year) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
     voided = [rows.skipped_from_row(row) for row in found.rows if not rows.is_invoice(row)]
@@ -124,7 +133,7 @@ def list_invoices(
         skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
         next_cursor=cursor_at(found.next, name),
         previous_cursor=cursor_at(found.previous, name),
-        newest=found.rows[0]["sk"] if found.begins is None and found.rows else found.begins and found.begins - 1,
+        newest=newest or None,
         oldest=1 if found.end is None else found.end,
         from_newest=found.begins is None,
         to_first=found.end is None,
@@ -152,11 +161,11 @@ def search_invoices(
     )
 
 
-def _missing(found: Slice) -> Iterator[Missing]:
-    """The numbers between the rows of a page that have no row, newest first; at the end of the list, down to 1."""
-    last = found.begins
+def _missing(found: Slice, newest: int) -> Iterator[Missing]:
+    """The numbers of a page that have no row, newest first; at the end of the list, down to 1."""
+    last = newest + 1
     for number in [*(row["sk"] for row in found.rows), *([0] if found.end is None else [])]:
-        if last is not None and number < last - 1:
+        if number < last - 1:
             yield Missing(first=number + 1, last=last - 1)
         last = number
 

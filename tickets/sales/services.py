@@ -15,10 +15,11 @@ from django.utils import timezone
 from sequences import put_next
 from sequences.exceptions import AlsoRefused, IdempotencyMismatch
 from sequences.storage import new_token
+from sequences.types import Change
 from tickets import validators
 from tickets.repeats import stored_already, token_of
 from tickets.sales import rows, selectors, store
-from tickets.sales.exceptions import StaleOrder
+from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, StaleOrder
 from tickets.sales.selectors import INVOICES, ORDERS
 from tickets.sales.types import CURRENCY, Draft, Invoice, Order
 from tickets.sales.validators import ISSUE, ORDER, VOID
@@ -55,7 +56,28 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
     Raises OrderNotFound, OrderVoided, and OrderInvoiced if the order has an invoice that is not void. One write.
     """
     token = token_of(by, idempotency_token) or new_token()
-    return store.draft_order(number, Draft(by=by, at=timezone.now()), token=token)
+    draft = Draft(by=by, at=timezone.now())
+    try:
+        return store.draft_order(number, draft, token=token)
+    except OrderInvoiced as error:
+        invoice = _invoice_in_force(error.current)
+        if not (invoice and invoice.void):
+            raise
+        store.open_order_of(invoice)  # the process that voided it was stopped before
+    return store.draft_order(number, draft, token=token)
+
+
+def open_order_of(*, change: Change, **_: object) -> None:
+    """Open the order of an invoice that was voided by its number alone, as `manage.py sequences void` does."""
+    if change.sequence == INVOICES and change.after is not None:
+        invoice = store.find_invoice(int(change.period), change.after)
+        if invoice and invoice.void:
+            store.open_order_of(invoice)
+
+
+def _invoice_in_force(order: Order) -> Invoice | None:
+    key = order.invoice
+    return store.find_invoice(key.year, key.number) if key else None
 
 
 def issue_invoice(
@@ -99,7 +121,9 @@ def _issued_before(order: Order, token: str, day: datetime.date | None) -> Store
     if key is None:
         return None
     with stored_already():
-        invoice = selectors.get_invoice(key.text)
+        invoice = store.find_invoice(key.year, key.number)
+    if invoice is None:
+        raise InvoiceNotFound(key.text)
     if day not in (None, invoice.date):
         raise IdempotencyMismatch(f"The idempotency token was used to issue {key.text} with the date {invoice.date}.")
     return Stored(value=invoice, replayed=True)

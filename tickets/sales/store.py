@@ -157,8 +157,7 @@ def issuing(order: Order, *, year: int, token: str) -> Update:
 def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
     """Make an invoice void, and its order open for another draft. An invoice that is void stays as it is.
 
-    One transaction of two rows: 4 write units, if each has at most 1 KB. After `manage.py sequences void`, which knows
-    nothing of orders, another write opens the order.
+    One transaction of two rows: 4 write units, if each has at most 1 KB.
     """
     struck = Update(
         TABLE,
@@ -168,15 +167,7 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
         names={"#void": "void"},
         values={":void": to_row({"by": void.by, "at": void.at, "reason": void.reason})},
     )
-    opened = Update(
-        TABLE,
-        {"pk": ORDERS, "sk": invoice.order},
-        update="SET #version = #version + :one REMOVE #draft, #invoice",
-        condition="#invoice = :text",
-        names={f"#{name}": name for name in ("invoice", "version", "draft")},
-        values={":one": 1, ":text": invoice.key.text},
-    )
-    actions = [action.wire() for action in (struck, opened)]
+    actions = [action.wire() for action in (struck, _opening(invoice))]
     request = transaction(actions, request_token=new_token())
     try:
         write_once("transact_write_items", request, token="")
@@ -188,10 +179,27 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
             raise
         stored = void_from_row(old["void"])
         if stored != void:
-            with suppress(WriteCancelled):  # the order is open, or has another invoice
-                write_once("update_item", opened.wire()["Update"], token="")
+            open_order_of(invoice)
         return Stored(value=stored, replayed=stored != void)
     return Stored(value=void, replayed=False)
+
+
+def open_order_of(invoice: Invoice) -> None:
+    """Open the order of a void invoice for another draft; one that has another invoice stays. One write."""
+    with suppress(WriteCancelled):
+        write_once("update_item", _opening(invoice).wire()["Update"], token="")
+
+
+def _opening(invoice: Invoice) -> Update:
+    """The change of an order after which this is not its invoice any more."""
+    return Update(
+        TABLE,
+        {"pk": ORDERS, "sk": invoice.order},
+        update="SET #version = #version + :one REMOVE #draft, #invoice",
+        condition="#invoice = :text",
+        names={f"#{name}": name for name in ("invoice", "version", "draft")},
+        values={":one": 1, ":text": invoice.key.text},
+    )
 
 
 def _found(cancelled: WriteCancelled) -> Row | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, models
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, models
 
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField, number_rows, write_texts
@@ -31,11 +31,14 @@ class Command(BaseCommand):
             chosen = [apps.get_model(label) for label in options["models"]] or apps.get_models()
         except (LookupError, ValueError) as error:
             raise CommandError(f"{error} Name models as shop.Invoice.") from error
+        failed = []
         for field in _fields(chosen):
             try:
                 self._complete(field, options["database"], drafts=options["drafts"])
-            except SequenceError as error:
-                raise CommandError(f"{field}: {error}") from error
+            except (IntegrityError, SequenceError) as error:
+                failed.append(" ".join([f"{field}: {error}", *getattr(error, "__notes__", ())]))
+        if failed:
+            raise CommandError("\n".join(failed))
 
     def _complete(self, field: SequenceField, using: str, *, drafts: bool) -> None:
         if field.on_commit or (drafts and field.waits):

@@ -66,16 +66,22 @@ def require_collections(strategy: Strategy) -> None:
 class Check(Values):
     """The state of one audit. It takes the rows in their order.
 
-    `stored` is called with each value that an item carries and that is not void, in the order of `found`.
+    `stored` is called with each value that an item carries and that is not void, and with the text that is stored with
+    it or "", in the order of `found`.
     Raises OperationNotSupported for items that are not in collections, and InvalidScope.
     """
 
     def __init__(
-        self, strategy: Strategy, scope: Scope, found: Found, stored: Callable[[int], None] = lambda value: None
+        self,
+        strategy: Strategy,
+        scope: Scope,
+        found: Found,
+        stored: Callable[[int, str], None] = lambda value, text: None,
     ) -> None:
         require_collections(strategy)
         super().__init__(strategy, scope, found)
         self.voided, self.stored = found, stored
+        self._text_name = strategy.layout.text_name
         self.voids: Findings[Void] = Findings()
         self.unsigned_voids = 0
         self.own_keys = OwnKeys(strategy, self.row)
@@ -84,7 +90,7 @@ class Check(Values):
     def items(self) -> Iterator[int]:
         """Read and check the items page by page, and tell how many rows each page has."""
         partition = self.strategy.layout.partition(self.scope)
-        for page in pages(self.strategy.schema, partition, ROWS_A_PAGE, "void"):
+        for page in pages(self.strategy.schema, partition, ROWS_A_PAGE, "void", *filter(None, [self._text_name])):
             self.rows(page)
             yield len(page)
         self._missing_before(self.last_value + self.series.numbers.step)
@@ -106,14 +112,15 @@ class Check(Values):
 
     def _item(self, value: int, row: Row) -> None:
         self._carries(value)
+        text = str(row.get(self._text_name, "")) if self._text_name else ""
         if about := signed_void(row):
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
-            void = Void(value=value, by=by, at=at, reason=reason)
+            void = Void(value=value, by=by, at=at, reason=reason, text=text)
             self.voids.add(void)
             self.voided(void)
             self.unsigned_voids += not (by and at)
         else:
-            self.stored(value)
+            self.stored(value, text)
 
     def _judged(self, gap: Gap) -> list[Gap]:
         self.own_keys.missing(gap.first, gap.last)

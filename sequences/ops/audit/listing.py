@@ -25,23 +25,28 @@ INCOMPLETE = "INCOMPLETE: DynamoDB did not answer. The numbers after this are mi
 
 
 class Stored(NamedTuple):
-    """A value that an item carries, and that is not void."""
+    """A value that an item carries, and that is not void, with the text that is stored with it."""
 
     value: int
+    text: str = ""
 
 
 Line = Stored | Gap | Void | Duplicate | Unnumbered
 
 
 def cells(strategy: Strategy, scope: Scope, line: Line) -> list[object]:
-    """The cells of a line under COLUMNS. `last` is a gap's last value, `text` the text of `first`."""
+    """The cells of a line under COLUMNS. `last` is a gap's last value.
+
+    `text` is what stands on the document, where the item has it; otherwise `first`, as FORMAT writes it today.
+    """
     plain, period = parted(scope)
     kind, shown = type(line).__name__.lower(), harmless(plain or "")
     if isinstance(line, Unnumbered):
         return [strategy.alias, period, shown, kind, "", "", "", "", "", harmless(line.row)]
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
-    text, *signature = map(harmless, (strategy.naming.text_or_number(first, scope), *_signed(line)))
-    return [strategy.alias, period, shown, kind, first, last, text, *signature]
+    stored = line.text if isinstance(line, Stored | Void) else ""
+    text = stored or strategy.naming.text_or_number(first, scope)
+    return [strategy.alias, period, shown, kind, first, last, *map(harmless, (text, *_signed(line)))]
 
 
 def _signed(line: Stored | Gap | Void | Duplicate) -> tuple[str, str, str]:
@@ -61,7 +66,7 @@ def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:
     StorageRefused.
     """
     found: list[Stored | Gap | Void] = []
-    check = Check(strategy, scope, found.append, lambda value: found.append(Stored(value)))
+    check = Check(strategy, scope, found.append, lambda *stored: found.append(Stored(*stored)))
     reads = check.items()
     next(reads)
     return _parts(check, reads, found)

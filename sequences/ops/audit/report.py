@@ -32,13 +32,15 @@ class Gap:
 class Void:
     """A value that was used and withdrawn. The item's attribute `void` says by whom, when and why.
 
-    An attribute `void` without any of `by`, `at` and `reason` is the application's own.
+    `text` is the one that is stored with it. An attribute `void` without any of `by`, `at` and `reason` is the
+    application's own.
     """
 
     value: int
     by: str
     at: str
     reason: str
+    text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -90,6 +90,7 @@ def rows() -> list[Mapping[str, Any]]:
     return [row.rules for row in strategies["orders"].rules.read(dynamodb.call)]
 
 
+FORMER, PRESENT = "OLD-{scope}-{value}", "NEW-{scope}-{value:04d}"
 REFUSED = {
     "to a gapless strategy": (entry_of(BLOCK), entry_of(TRANSACTIONAL)),
     "from a gapless strategy": (entry_of(TRANSACTIONAL), entry_of(ATOMIC)),
@@ -107,6 +108,7 @@ REFUSED = {
     "STEP": (entry_of(TRANSACTIONAL, STEP=10), entry_of(TRANSACTIONAL)),
     "START": (entry_of(TRANSACTIONAL, START=1001), entry_of(TRANSACTIONAL)),
     "marker_table": (entry_of(TRANSACTIONAL), entry_of(TRANSACTIONAL, {"marker_table": "more_counters"})),
+    "FORMAT": (entry_of(TRANSACTIONAL, FORMAT=FORMER), entry_of(TRANSACTIONAL, FORMAT=PRESENT)),
 }
 """Changes that are refused: the former settings and the present ones."""
 
@@ -264,6 +266,11 @@ class TestHarmless:
             (entry_of(HIGHEST), entry_of(HIGHEST, {"scope_must_exist": True})),
             (entry_of(f"{PATH}.atomic.AtomicCounter"), entry_of(ATOMIC)),
             (entry_of(TRANSACTIONAL), entry_of(TRANSACTIONAL, {"text_name": "text"})),
+            (entry_of(HIGHEST, FORMAT=FORMER), entry_of(HIGHEST, FORMAT=PRESENT, ALSO_READ=[FORMER])),
+            (
+                entry_of(HIGHEST, FORMAT=FORMER, ALSO_READ=[PRESENT]),
+                entry_of(HIGHEST, FORMAT=PRESENT, ALSO_READ=[FORMER]),
+            ),
         ],
     )
     def test_it_passes(
@@ -300,6 +307,16 @@ class TestHarmless:
         assert found() == (CAREFUL, True)
         adopt("orders", **WHO)
         assert found() == (GOOD, False)
+
+    def test_texts_stay_readable(self, become: Become) -> None:
+        """A FORMAT whose texts were issued is not taken out of ALSO_READ, and may be in use again."""
+        become(TRANSACTIONAL, FORMAT=PRESENT, ALSO_READ=[FORMER])
+        put()
+        become(TRANSACTIONAL, FORMAT=PRESENT)
+        with pytest.raises(RulesChanged, match="ALSO_READ was"):
+            put()
+        become(TRANSACTIONAL, FORMAT=FORMER, ALSO_READ=[PRESENT])
+        assert put() == 2
 
     def test_each_key_has_a_rule(self) -> None:
         """Every key of an entry and of OPTIONS is in the table, and every rule is of such a key."""

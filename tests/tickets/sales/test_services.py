@@ -7,12 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.test import Client
+from pytest_django import Settings
 
 from sequences import format_value, parse
 from sequences.actions import Update
 from sequences.changes import advance, void
 from sequences.exceptions import AlsoRefused, IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
 from sequences.registry import strategies
+from sequences.signals import value_voided
 from tests.tickets.sales.support import LINES, delete_invoice, drafted, issued, numbers_of
 from tests.tickets.test_services import requests_from_now
 from tickets.exceptions import InvalidInput, NotFound
@@ -315,13 +318,40 @@ class TestVoiding:
         assert (again.value, again.replayed) == (first, True)
         assert selectors.get_order(invoice.order).invoice == second.key
 
-    def test_the_order_of_an_invoice_that_an_operator_voided_can_be_opened(self, invoice: Invoice) -> None:
-        """A change of the sequence knows no orders; voiding the invoice here opens its order, and keeps the reason."""
+    def test_a_void_by_the_number_alone_opens_the_order(self, invoice: Invoice) -> None:
+        """Whichever door it comes through: the command and the administration make the same change."""
+        void("invoices", 1, period=str(invoice.key.year), by="eve", reason="Doubled.", dry_run=True)
+        assert selectors.get_order(invoice.order).state == State.INVOICED
         void("invoices", 1, period=str(invoice.key.year), by="eve", reason="Doubled.")
+        assert selectors.get_order(invoice.order).state == State.OPEN
         again = services.void_invoice(invoice.key.text, reason="Open the order.", by="ann")
         assert again.value.void is not None
         assert (again.value.void.reason, again.replayed) == ("Doubled.", True)
-        assert selectors.get_order(invoice.order).state == State.OPEN
+
+    @pytest.mark.parametrize("door", ["draft", "void", "command"])
+    def test_a_void_that_was_stopped_before_it_opened_the_order(self, invoice: Invoice, door: str) -> None:
+        """The next draft, and each repeat of the void, open it."""
+        about: dict[str, Any] = {"period": str(invoice.key.year), "by": "eve", "reason": "Doubled."}
+        value_voided.disconnect(services.open_order_of)
+        try:
+            void("invoices", 1, **about)
+        finally:
+            value_voided.connect(services.open_order_of)
+        assert selectors.get_order(invoice.order).state == State.INVOICED
+        match door:
+            case "void":
+                services.void_invoice(invoice.key.text, reason="Again.", by="ann")
+            case "command":
+                void("invoices", 1, **about)
+        services.draft_invoice(invoice.order, by="ann")
+        assert services.issue_invoice(invoice.order, by="ann").value.key.number == 2
+
+    def test_a_void_number_of_another_sequence(self, invoice: Invoice) -> None:
+        """A number without an invoice, and an order, open nothing."""
+        void("orders", invoice.order, by="eve", reason="Withdrawn.")
+        advance("invoices", to=3, period=str(invoice.key.year), by="eve", reason="Skip.")
+        void("invoices", 2, period=str(invoice.key.year), by="eve", reason="Never was.")
+        assert selectors.get_order(invoice.order).state == State.INVOICED
 
     def test_a_void_is_logged_once(self, invoice: Invoice, caplog: pytest.LogCaptureFixture) -> None:
         """The log says who made an invoice void, and nothing of a repeat."""
@@ -501,11 +531,71 @@ class TestYears:
         assert (page.entries, page.newest, page.next_cursor) == ([], None, None)
 
     def test_a_list_costs_one_query(self, invoice: Invoice) -> None:
-        """A page is read by one query, and so is a page without lines, which leaves them out."""
+        """A page is read by one query, without lines, too. The first of a year reads how far the numbers have come."""
+        issued()
         operations = requests_from_now()
-        assert selectors.list_invoices(whole=False).results[0].lines == ()
+        first = selectors.list_invoices(whole=False, limit=1)
+        assert first.results[0].lines == ()
+        assert operations == ["GetItem", "Query"]
+        del operations[:]
+        assert selectors.list_invoices(cursor=first.next_cursor).results == (invoice,)
         assert selectors.list_orders(whole=False).results[0].lines == ()
         assert operations == ["Query", "Query"]
+
+    @pytest.mark.parametrize("limit", [1, 50])
+    def test_what_is_missing_at_the_end_is_shown(self, tables: str, this_year: int, limit: int) -> None:
+        """The newest invoices were deleted: the list begins with their numbers, from either side."""
+        for _ in range(4):
+            issued()
+        for number in (3, 4):
+            delete_invoice(this_year, number)
+        page = selectors.list_invoices(this_year, limit=limit)
+        assert (page.newest, page.missing) == (4, (Missing(first=3, last=4),))
+        if page.next_cursor:
+            page = selectors.list_invoices(this_year, cursor=page.next_cursor, limit=limit)
+            back = selectors.list_invoices(this_year, cursor=page.previous_cursor, limit=limit)
+            assert (back.newest, back.missing) == (4, (Missing(first=3, last=4),))
+
+    def test_a_series_that_was_advanced_is_no_gap(self, tables: str, this_year: int) -> None:
+        """Numbers that an operator skipped at its end are shown as skipped at once."""
+        issued()
+        advance("invoices", to=3, period=str(this_year), by="eve", reason="Printed by hand.")
+        page = selectors.list_invoices(this_year)
+        assert (page.newest, page.missing) == (3, ())
+        assert [(one.first, one.last, one.void.reason) for one in page.skipped] == [(2, 3, "Printed by hand.")]
+
+
+class TestAnotherFormat:
+    @pytest.fixture(autouse=True)
+    def _format(self, invoice: Invoice, settings: Settings) -> None:
+        """The first invoice is of before; the shop has another prefix now."""
+        entry = settings.SEQUENCES["invoices"]
+        changed = {"FORMAT": "R{period}-{value:05d}", "ALSO_READ": [entry["FORMAT"]]}
+        settings.SEQUENCES = {**settings.SEQUENCES, "invoices": {**entry, **changed}}
+
+    def test_an_invoice_keeps_its_address(self, invoice: Invoice, browser: Client) -> None:
+        """Its page, its search and its link are there, and the next invoice has the new text."""
+        assert selectors.get_invoice(invoice.key.text) == invoice
+        assert selectors.find(invoice.key.text.lower()) == invoice.key.text
+        assert browser.get(f"/invoices/{invoice.key.text}/").status_code == 200
+        assert browser.get(f"/find/?text={invoice.key.text}").headers["Location"] == f"/invoices/{invoice.key.text}/"
+        assert issued().key.text == f"R{invoice.key.year}-00002"
+
+    def test_an_invoice_is_voided(self, invoice: Invoice) -> None:
+        """Its order can be invoiced again, under the new form."""
+        services.void_invoice(invoice.key.text, reason="Wrong.", by="ann")
+        services.draft_invoice(invoice.order, by="ann")
+        assert services.issue_invoice(invoice.order, by="ann").value.key.text == f"R{invoice.key.year}-00002"
+
+    def test_a_repeat_gets_the_invoice_as_it_was(self, tables: str, settings: Settings) -> None:
+        """The order remembers which invoice a token has issued, whatever texts are read today."""
+        number = drafted()
+        first = services.issue_invoice(number, by="ann", idempotency_token="t").value
+        settings.SEQUENCES = {
+            **settings.SEQUENCES, "invoices": {**settings.SEQUENCES["invoices"], "FORMAT": "X{period}-{value}"},
+        }  # fmt: skip
+        again = services.issue_invoice(number, by="ann", idempotency_token="t")
+        assert (again.value, again.replayed) == (first, True)
 
     def test_audits_find_every_year(self, tables: str, this_year: int, last_december: date) -> None:
         """The scopes of the invoices are the years that have some."""
