@@ -18,6 +18,7 @@ from sequences.exceptions import SequenceError
 from sequences.logs import JSONFormatter
 from sequences.ops.alarms import ALARMS, FILTERS
 from sequences.ops.deployment import ROLES, tables, template, text_of
+from sequences.ops.watching import alarms_table
 from sequences.registry import strategies
 from sequences.services.reporting import FOR_OPERATORS, failed, notify
 from sequences.testing import moto_engine
@@ -208,6 +209,20 @@ def test_every_alarm_has_words_and_a_listener() -> None:
         assert alarm["AlarmDescription"].endswith(".")
         assert alarm["TreatMissingData"] == "notBreaching"
         assert alarm["AlarmActions"] == {"Fn::If": ["HasTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+
+
+def test_the_table_of_alarms_says_when_each_rings() -> None:
+    """Its numbers are those of the template; the alarm of a table is there under its ending."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", alarms_table(), re.MULTILINE)
+    made = {one["AlarmDescription"]: one for one in properties("AWS::CloudWatch::Alarm")}
+    assert {name for name, *_ in rows} == {*ALARMS, "Limit"}
+    for _, about, rings_if in rows:
+        alarm = made.pop(about)
+        seconds = alarm.get("Period") or alarm["Metrics"][1]["MetricStat"]["Period"]
+        spans = [alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]] if alarm["EvaluationPeriods"] > 1 else []
+        few = [5] if alarm["Threshold"] == 1 and "Metrics" in alarm else []
+        assert [int(one) for one in re.findall(r"\d+", rings_if)] == [alarm["Threshold"], *few, seconds // 60, *spans]
+    assert made == {}
 
 
 def test_no_alarm_rings_for_what_is_designed() -> None:
