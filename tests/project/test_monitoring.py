@@ -19,6 +19,8 @@ from project.paths import ROOT
 from sequences import exceptions
 from sequences.metrics import INSTRUMENTS
 from sequences.metrics.prometheus import Prometheus, exposition
+from sequences.ops.alarms import ALARMS
+from tests.test_docs import cells, section
 from tickets.metrics import INSTRUMENTS as OF_SITE
 
 RULES = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8"))["groups"]
@@ -114,6 +116,15 @@ def test_nothing_rings_for_what_is_designed() -> None:
     """No alert is about throttled attempts and lost races, which a scope at its ceiling has all day."""
     asked = "".join(rule["expr"] for rule in rules())
     assert not re.search(r"throttled|conflict|failed_attempts|capacity_units", asked)
+
+
+def test_the_page_says_where_to_look_first() -> None:
+    """Each alarm of the template and each rule has a row, and nothing else has."""
+    _, *rows = cells(section("docs/watching.md", "What rings"))
+    alarms, alerts = ({name for row in rows for name in re.findall("`(.*?)`", row[column])} for column in (0, 1))
+    assert alarms == {*ALARMS, "Limit"}
+    assert alerts == {rule["alert"] for rule in rules() if "alert" in rule}
+    assert all(wrong and first for *_, wrong, first in rows)
 
 
 def test_the_dashboard_shows_every_metric() -> None:
