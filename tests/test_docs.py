@@ -83,7 +83,14 @@ def shown(block: str) -> Iterator[tuple[str, str]]:
     """The commands of a console block, each with the answer below it."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, answer = part.replace("\\\n", " ").partition("\n")
-        yield command, answer.strip()
+        yield from ((one, answer.strip()) for one in unrolled(command))
+
+
+def unrolled(command: str) -> list[str]:
+    """A command; of a loop of the shell each of its commands."""
+    if not (loop := re.fullmatch(r"for (\w+) in (.*?); do (.*); done", command)):
+        return [command]
+    return [loop[3].replace(f"${loop[1]}", value) for value in loop[2].split()]
 
 
 def commands(page: str) -> Iterator[tuple[str, str]]:
