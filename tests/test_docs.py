@@ -88,7 +88,7 @@ def shown(block: str) -> Iterator[tuple[str, str]]:
 
 def unrolled(command: str) -> list[str]:
     """A command; of a loop of the shell each of its commands."""
-    if not (loop := re.fullmatch(r"for (\w+) in (.*?); do (.*); done", command)):
+    if not (loop := re.fullmatch(r"for (\w+) in (.*?); do\s+(.*); done", command)):
         return [command]
     return [loop[3].replace(f"${loop[1]}", value) for value in loop[2].split()]
 
