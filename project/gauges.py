@@ -13,7 +13,7 @@ from django.conf import settings
 
 from sequences import __version__
 
-__all__ = ["GAUGES", "watching"]
+__all__ = ["BUILD", "GAUGES", "watching"]
 
 SECONDS = 0.9  # less than the worker waits for, so that an idle one looks each time
 GAUGES: dict[str, tuple[Literal["livemax", "livesum"], str]] = {
@@ -23,6 +23,8 @@ GAUGES: dict[str, tuple[Literal["livemax", "livesum"], str]] = {
     "tickets_oldest_request_seconds": ("livemax", "The age of the oldest request that has no answer yet."),
 }
 """The name of each with how it is put together over the processes that live, and what it is."""
+BUILD = ("tickets_build_info", "1, with the `version` of sequences, and the `revision` that the environment names.")
+"""The name of the one that tells which version runs, and what it is."""
 
 
 def watching(server: Any) -> Callable[[], None]:
@@ -33,7 +35,7 @@ def watching(server: Any) -> Callable[[], None]:
 
     gauges = [Gauge(name, about, multiprocess_mode=mode) for name, (mode, about) in GAUGES.items()]
     labels = {"version": __version__, "revision": os.environ.get("REVISION", "unknown")}
-    build = Gauge("tickets_build_info", "The version that runs.", [*labels], multiprocess_mode="livemax")
+    build = Gauge(*BUILD, [*labels], multiprocess_mode="livemax")
     build.labels(**labels).set(1)
     until = time.monotonic() + SECONDS  # new threads count as busy until they wait for the first time
 

@@ -23,11 +23,23 @@ EVENTS: Mapping[str, str] = {
     "request_failed": "A request was answered with the problem `code`, because of an error that no line had before.",
 }
 """What the field `event` says."""
-FIELDS = (
-    *("event", "error", "code"),
-    *("request_id", "sequence", "scope", "period", "value", "attempts", "replayed", "write_units", "read_units"),
-    *("milliseconds", "group_size"),
-)
+ABOUT_FIELDS: Mapping[str, str] = {
+    "event": "What happened: one of the events, whose names never change.",
+    "error": "The name of the error's class in `sequences.exceptions`.",
+    "code": "The code of the problem that `sequences.rest` answered with.",
+    "request_id": "The id of the caller's request, also where another caller's write has stored its item.",
+    "sequence": "The name of the sequence.",
+    "scope": "The scope, if the sequence has scopes.",
+    "period": "The period, if the sequence has a PERIOD.",
+    "value": "The number.",
+    "attempts": "How many writes were sent with the item.",
+    "replayed": "Whether a repeat got the value of an earlier request.",
+    "write_units": "The item's share of the write units that DynamoDB reported.",
+    "read_units": "The item's share of the read units that DynamoDB reported.",
+    "milliseconds": "How long the whole call took.",
+    "group_size": "How many items the same write stored; 0 for a repeat.",
+}
+FIELDS = (*ABOUT_FIELDS,)
 """What the lines of `sequences` have beside their text, and the id of the request that `sequences.rest` gives them."""
 
 

@@ -30,26 +30,20 @@ import sequences
 from project.commands.api_page import api_page
 from project.commands.bootstrap import COMMANDS
 from project.commands.docs import public_modules, write_reference
-from project.gauges import GAUGES
 from project.lab.plan import Prices
 from project.lab.records import comparisons
 from project.lab.report import markdown
 from project.paths import DEMO_PASSWORD, ROOT
 from project.proof.bars import BARS
 from project.proof.peers.web import CASES
-from sequences.capabilities import options_table, rules_table, strategies_table, strategy_classes
+from sequences.capabilities import options_table, strategies_table, strategy_classes
 from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
 from sequences.formats.periods import KINDS, Period
-from sequences.logs import EVENTS
-from sequences.logs import FIELDS as FIELDS_OF_LOG
-from sequences.metrics import INSTRUMENTS, Instrument
-from sequences.ops.alarms import ALARMS, alarms_of_table
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
 from tickets.api.reference import reference
-from tickets.metrics import INSTRUMENTS as OF_SITE
 from tickets.problems import PROBLEMS
 from tickets.project_services import create_project
 from tickets.services import create_ticket
@@ -92,7 +86,14 @@ def shown(block: str) -> Iterator[tuple[str, str]]:
     """The commands of a console block, each with the answer below it."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, answer = part.replace("\\\n", " ").partition("\n")
-        yield command, answer.strip()
+        yield from ((one, answer.strip()) for one in unrolled(command))
+
+
+def unrolled(command: str) -> list[str]:
+    """A command; of a loop of the shell each of its commands."""
+    if not (loop := re.fullmatch(r"for (\w+) in (.*?); do\s+(.*); done", command)):
+        return [command]
+    return [loop[3].replace(f"${loop[1]}", value) for value in loop[2].split()]
 
 
 def commands(page: str) -> Iterator[tuple[str, str]]:
@@ -147,12 +148,6 @@ def links() -> list[tuple[str, Path, str]]:
     return [(page, (ROOT / page).parent / path if path else ROOT / page, anchor) for page, path, anchor in split]
 
 
-def prometheus_name(instrument: Instrument) -> str:
-    """The name that an instrument has for Prometheus."""
-    ends = [instrument.unit, "" if instrument.buckets else "total"]
-    return "_".join([*instrument.name.split("."), *filter(None, ends)])
-
-
 def number(text: str) -> float:
     """The number at the start of a text."""
     return float(text.split(maxsplit=1)[0].replace(",", ""))
@@ -178,10 +173,6 @@ class TestTables:
         rows = [row.removesuffix(" |").rpartition(" | ") for row in between("docs/settings.md", "options").split("\n")]
         assert [f"{made} |" for made, _, _ in rows] == options_table().split("\n")
         assert all(meaning for _, _, meaning in rows)
-
-    def test_the_table_of_rules_is_made_from_the_code(self) -> None:
-        """What becomes of each setting that changes is what `sequences rules` prints."""
-        assert between("docs/changes.md", "rules") == rules_table()
 
     def test_the_table_of_settings_names_every_key(self) -> None:
         """The keys of an entry are those that the registry accepts, with its defaults."""
@@ -224,30 +215,6 @@ class TestTables:
             assert clash is not None
             assert re.split("[: ]", shown)[0] == clash.text
             assert Format(template=remedy.strip("`"), period=period, maximum=10**38 - 1).clash() is None
-
-    def test_the_table_of_metrics_names_each(self) -> None:
-        """Every instrument is in the table under its name for Prometheus, with its labels, and no other."""
-        _, *rows = cells(section("docs/watching.md", "Metrics"))
-        shown = {name.strip("`"): re.findall("`(.*?)`", labels) for name, labels, *_ in rows}
-        assert shown == {prometheus_name(one): list(one.labels) for one in INSTRUMENTS}
-
-    def test_the_table_of_the_metrics_of_the_sample_names_each(self) -> None:
-        """Every metric of the site is in the table, with its labels, and no other."""
-        _, *rows = cells(section("docs/watching.md", "Metrics of the sample"))
-        shown = {name: re.findall("`(.*?)`", row[1]) for row in rows for name in re.findall("`(.*?)`", row[0])}
-        measured = {prometheus_name(one): list(one.labels) for one in OF_SITE}
-        assert shown == {**measured, **{name: [] for name in GAUGES}, "tickets_build_info": ["version", "revision"]}
-
-    def test_the_fields_of_the_log_are_named(self) -> None:
-        """The page names each field that a line of JSON may have."""
-        assert set(FIELDS_OF_LOG) <= set(re.findall("`(.*?)`", section("docs/watching.md", "The log")))
-        assert named_in_table("docs/watching.md", "The log") - {"event"} == set(EVENTS)
-
-    def test_the_table_of_alarms_names_each(self) -> None:
-        """Each alarm of the template is in the table, and no other."""
-        _, *rows = cells(section("docs/aws.md", "Tables, rights and alarms").partition("### Alarms")[2])
-        of_table = {name.removeprefix("Any") for name, _ in alarms_of_table("Any")}
-        assert {name for row in rows for name in re.findall("`(.*?)`", row[0])} == of_table.union(ALARMS)
 
     def test_the_table_of_checks_names_each(self) -> None:
         """Every message of the checks of the settings and the installation is in the table, and no other."""
@@ -292,7 +259,7 @@ class TestReference:
         """Each public module has a page, and each function that waits stands before its twin for event loops."""
         write_reference(tmp_path / "reference")
         pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "reference").iterdir()}
-        assert {*public_modules(), "commands", "modules", "rest", "changelog"} == pages.keys()
+        assert {*public_modules(), "commands", "modules", "rest", "metrics", "rules", "changelog"} == pages.keys()
         waiting, _, awaited = pages["sequences"].partition("## In event loops")
         assert ":exclude-members: afind, aget_item" in waiting
         assert awaited.count("autofunction") == len(

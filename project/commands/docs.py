@@ -3,8 +3,8 @@
     python -m project.commands.docs
 
 Its pages are those of docs/. Its reference is made anew: of the docstrings of all that is public, of the parsers of the
-commands, and of the document of the sample's API. The exit status is 1 if a link leads nowhere, or no page leads to a
-page.
+commands, of the document of the sample's API, and of the metrics, alarms and rules in the code. The exit status is 1 if a
+link leads nowhere, or no page leads to a page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from django.core.management import load_command_class
 from django.core.management.base import CommandParser
 
 import sequences
+from project.gauges import BUILD, GAUGES
 from project.paths import LOCAL, ROOT
+from sequences.capabilities import rules_table
+from sequences.ops.watching import alarms_table, as_table, log_tables, metrics_table
+from tickets.metrics import INSTRUMENTS as OF_SITE
 
 __all__ = ["main", "public_modules", "write_reference"]
 
@@ -43,6 +47,15 @@ MODULES = """# More modules
 {0}
 ```
 """
+RULES = """# Settings that change
+
+What becomes of a sequence that has rows when a key of it changes:
+
+- *refused*: its processes raise `RulesChanged` until the change is [adopted](../changes.md#adopt).
+- *told*: numbers go on, and each process logs one warning until the change is adopted.
+- *taken*: numbers go on, and the next process notes it.
+"""
+METRICS = "# Metrics, log and alarms\n\n[Watching](../watching.md) says what to look at.\n\n## Metrics"
 
 
 def public_modules() -> list[str]:
@@ -64,6 +77,8 @@ def write_reference(folder: Path) -> None:
     pages["modules"] = MODULES.format("\n".join(module for module in modules if module not in IN_MENU))
     pages["commands"] = "\n".join(_page_of_commands())
     pages["rest"] = "\n".join(api_page())
+    pages["metrics"] = "\n\n".join(_page_of_metrics())
+    pages["rules"] = f"{RULES}\n{rules_table()}\n"
     pages["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](../")
     for name, text in pages.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -92,6 +107,15 @@ def _page_of_commands() -> Iterator[str]:
             abouts = {choice.dest: choice.help or "" for choice in group._choices_actions}
             for one, subparser in group.choices.items():
                 yield f"### {name} {one}\n\n{abouts[one][:1].upper()}{abouts[one][1:]}.\n\n{_usage(subparser)}"
+
+
+def _page_of_metrics() -> Iterator[str]:
+    """What can be watched: of `sequences` as its commands print it, and of the sample."""
+    yield f"{METRICS}\n\n{metrics_table()}"
+    gauges = [*((name, about) for name, (_, about) in GAUGES.items()), BUILD]
+    shown = as_table(["Gauge", "Tells"], [[f"`{name}`", about] for name, about in gauges])
+    yield f"## Metrics of the sample\n\n{metrics_table(OF_SITE)}\n\n{shown}"
+    yield f"## Log\n\n{log_tables()}\n\n## Alarms of the template\n\n{alarms_table()}\n"
 
 
 def _usage(parser: ArgumentParser) -> str:

@@ -99,7 +99,7 @@ REQUEST = Instrument(
 UNITS = Instrument(
     name="sequences.capacity.units",
     labels=["sequence", "operation", "kind"],
-    about="Capacity units that DynamoDB reported: write or read.",
+    about="Units that DynamoDB reported: write or read. It charges failed conditions, too, and reports none for them.",
 )
 CLIENTS = Instrument(
     name="sequences.clients",

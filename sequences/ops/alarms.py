@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import exceptions
 
-__all__ = ["ALARMS", "FILTERS", "SLOW_MILLISECONDS", "alarms_of_log", "alarms_of_table"]
+__all__ = ["ALARMS", "FILTERS", "LIMIT", "SLOW_MILLISECONDS", "alarms_of_log", "alarms_of_table"]
 
 Json = dict[str, Any]
 
@@ -64,6 +64,13 @@ class _Alarm:
     of: int = 1
     periods: int = 1
     share: bool = False
+
+    @property
+    def rings_if(self) -> str:
+        """The threshold in words."""
+        many = f"{self.threshold} % of the requests, and {SEVERAL}," if self.share else f"{self.threshold}"
+        again = f", in {self.of} of {self.periods} such spans" if self.periods > 1 else ""
+        return f"at least {many} in {self.seconds // 60} min{again}"
 
 
 ALARMS: Mapping[str, _Alarm] = {

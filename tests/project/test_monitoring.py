@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import promql_parser
@@ -12,15 +13,21 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from promql_parser import AggregateExpr, Expr, MatrixSelector, VectorSelector
 
-from project.gauges import GAUGES
+from project.commands.docs import write_reference
+from project.gauges import BUILD, GAUGES
 from project.paths import ROOT
 from sequences import exceptions
 from sequences.metrics import INSTRUMENTS
 from sequences.metrics.prometheus import Prometheus, exposition
+from sequences.ops.alarms import ALARMS
+from tests.test_docs import cells, section
 from tickets.metrics import INSTRUMENTS as OF_SITE
 
 RULES = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8"))["groups"]
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana.json").read_text(encoding="utf-8"))
+MEASURED = r"^\| `((?:sequences|tickets)_\w+)` \| (`.*?`) \| "
+"""A row of the reference about a metric: its name, and its labels."""
+GAUGE = r"^\| `(tickets_\w+)` \| [^`|]"
 OF_PROMETHEUS = {"job", "instance"}
 """The labels that each series gets when it is read."""
 OUTCOMES = {"stored", "taken", "replayed", "ok", "conflict", "throttled", "not_sent", "lost", "refused"}
@@ -35,7 +42,7 @@ def exported() -> dict[str, set[str]]:
     samples = [one for family in text_string_to_metric_families(exposition().decode()) for one in family.samples]
     found = {sample.name: {*sample.labels} for sample in samples if re.match("sequences_|tickets_", sample.name)}
     made = {rule["record"]: {"job", "sequence", "outcome"} for rule in rules() if "record" in rule}
-    build = {"tickets_build_info": {"version", "revision"}}
+    build = {BUILD[0]: {"version", "revision"}}
     return {**found, **{name: set() for name in GAUGES}, **build, **made, "up": set()}
 
 
@@ -111,6 +118,13 @@ def test_nothing_rings_for_what_is_designed() -> None:
     assert not re.search(r"throttled|conflict|failed_attempts|capacity_units", asked)
 
 
+def test_the_page_says_where_to_look_first() -> None:
+    """Each alarm of the template has a row. A rule of Prometheus has its own remedy."""
+    _, *rows = cells(section("docs/watching.md", "What rings"))
+    assert {alarm.strip("`") for alarm, *_ in rows} == {*ALARMS, "Limit"}
+    assert all(wrong and first for _, wrong, first in rows)
+
+
 def test_the_dashboard_shows_every_metric() -> None:
     """Each metric that the site exports is in a panel; the panels have places of their own."""
     shown = {without_ending(one.name) for question in of_panels() for one in selectors(question)}
@@ -119,6 +133,18 @@ def test_the_dashboard_shows_every_metric() -> None:
     places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels()]
     assert len(set(places)) == len(places)
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+
+
+def test_the_reference_names_every_metric(tmp_path: Path) -> None:
+    """Each metric that the site exports is in its table under its name, with its labels, and no other."""
+    write_reference(tmp_path / "reference")
+    page = (tmp_path / "reference" / "metrics.md").read_text(encoding="utf-8")
+    measured = {name: {*re.findall("`(.*?)`", labels)} for name, labels in re.findall(MEASURED, page, re.MULTILINE)}
+    ours = {name: labels for name, labels in exported().items() if name.startswith(("sequences_", "tickets_"))}
+    for name, labels in measured.items():
+        assert ours.get(name, ours.get(f"{name}_count")) == labels, name
+    listed = {*measured, *re.findall(GAUGE, page, re.MULTILINE)}
+    assert {without_ending(name) for name in listed} == {without_ending(name) for name in ours}
 
 
 def without_ending(name: str | None) -> str:

@@ -14,6 +14,7 @@ from sequences.management.engine import add_engine, run_engine
 from sequences.management.estimates import Estimates, add_estimate
 from sequences.management.standing import STANDING, Standing
 from sequences.ops.deployment import template, text_of
+from sequences.ops.watching import alarms_table, log_tables, metrics_table
 
 __all__ = ["Command"]
 
@@ -21,6 +22,9 @@ TABLES = {
     "strategies": ("what each strategy guarantees and costs", strategies_table),
     "options": ("the keys of OPTIONS", options_table),
     "rules": ("what becomes of each setting that changes while rows are stored", rules_table),
+    "metrics": ("what is measured", metrics_table),
+    "log": ("the events and fields of lines of the log", log_tables),
+    "alarms": ("the alarms of the template", alarms_table),
 }
 
 
