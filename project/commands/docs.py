@@ -3,7 +3,7 @@
     python -m project.commands.docs
 
 Its pages are those of docs/. Its reference is made anew: of the docstrings of all that is public, of the parsers of the
-commands, of the document of the sample's API, and of the metrics, alarms and rules in the code. The exit status is 1 if a
+commands, of the document of the sample's API, and of what is measured and changes by rules. The exit status is 1 if a
 link leads nowhere, or no page leads to a page.
 """
 
