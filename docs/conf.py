@@ -16,6 +16,7 @@ django.setup()
 from sphinx.application import Sphinx  # noqa: E402 - Django must be set up before what follows
 
 from project.commands import docs  # noqa: E402
+from project.proof.reference import page_of_figures  # noqa: E402
 from sequences import __version__  # noqa: E402
 
 project = "django-dynamodb-sequences"
@@ -48,5 +49,5 @@ def indented_as_code(app: Sphinx, what: str, name: str, of: Any, options: Any, l
 
 def setup(app: Sphinx) -> None:
     """Write the reference before the pages are read."""
-    docs.write_reference(Path(app.srcdir) / "reference")
+    docs.write_reference(Path(app.srcdir) / "reference", {"figures": page_of_figures()})
     app.connect("autodoc-process-docstring", indented_as_code)

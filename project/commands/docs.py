@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser, _SubParsersAction
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.core.management import load_command_class
@@ -51,8 +51,8 @@ def public_modules() -> list[str]:
     return ["sequences", *(f"sequences.{name}" for line in listed for name in line.split(", "))]
 
 
-def write_reference(folder: Path) -> None:
-    """Write a page for each public module, and those that are made of other files."""
+def write_reference(folder: Path, more: Mapping[str, str]) -> None:
+    """Write a page for each public module, those that are made of other files, and `more` by their names."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     modules = public_modules()
@@ -61,7 +61,7 @@ def write_reference(folder: Path) -> None:
     pages["modules"] = MODULES.format("\n".join(module for module in modules if module not in IN_MENU))
     pages["commands"] = "\n".join(_page_of_commands())
     pages["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](../")
-    for name, text in pages.items():
+    for name, text in {**pages, **more}.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
