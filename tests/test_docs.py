@@ -299,7 +299,7 @@ class TestReference:
 
     def test_it_has_every_command(self, tmp_path: Path) -> None:
         """Each command and each part of `manage.py sequences` says what it is for, and has its options."""
-        write_reference(tmp_path / "reference", {})
+        write_reference(tmp_path / "reference")
         page = (tmp_path / "reference" / "commands.md").read_text(encoding="utf-8")
         parts = re.findall(r"^##+ (.+)\n\n\S.*\.\n\n```text\nusage: manage.py \1 ", page, re.MULTILINE)
         assert {"create_tables", "sequences audit", "sequences doctor", "sequences recover"} < {*parts}

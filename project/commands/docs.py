@@ -51,7 +51,7 @@ def public_modules() -> list[str]:
     return ["sequences", *(f"sequences.{name}" for line in listed for name in line.split(", "))]
 
 
-def write_reference(folder: Path, more: Mapping[str, str]) -> None:
+def write_reference(folder: Path, more: Mapping[str, str] = {}) -> None:
     """Write a page for each public module, those that are made of other files, and `more` by their names."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
