@@ -16,6 +16,8 @@ django.setup()
 from sphinx.application import Sphinx  # noqa: E402 - Django must be set up before what follows
 
 from project.commands import docs  # noqa: E402
+from project.commands.api_page import api_page  # noqa: E402
+from project.proof.reference import page_of_figures  # noqa: E402
 from sequences import __version__  # noqa: E402
 
 project = "django-dynamodb-sequences"
@@ -48,5 +50,6 @@ def indented_as_code(app: Sphinx, what: str, name: str, of: Any, options: Any, l
 
 def setup(app: Sphinx) -> None:
     """Write the reference before the pages are read."""
-    docs.write_reference(Path(app.srcdir) / "reference")
+    more = {"figures": page_of_figures(), "rest": "\n".join(api_page())}
+    docs.write_reference(Path(app.srcdir) / "reference", more)
     app.connect("autodoc-process-docstring", indented_as_code)

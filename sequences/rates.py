@@ -1,4 +1,11 @@
-"""How fast scopes count: numbers in the last hour, day and month, by day and hour, and when they will be used up."""
+"""How fast scopes count: numbers in the last hour, day and month, by day and hour, and when they will be used up.
+
+    counters, cursor = strategies["orders"].scopes.page(None, 100)
+    rates = rates_of("orders", counters)
+    usage_of("orders", counters[0], rates[0]).ends_on
+
+The counters are those of up to 100 scopes; `strategies` is in `sequences.registry`.
+"""
 
 from __future__ import annotations
 

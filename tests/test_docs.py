@@ -30,12 +30,13 @@ import sequences
 from project.commands.api_page import api_page
 from project.commands.bootstrap import COMMANDS
 from project.commands.docs import public_modules, write_reference
-from project.lab.plan import Prices
 from project.lab.records import comparisons
-from project.lab.report import markdown
+from project.lab.summary import LOST, MANY, summary
 from project.paths import DEMO_PASSWORD, ROOT
 from project.proof.bars import BARS
+from project.proof.figures import Figures
 from project.proof.peers.web import CASES
+from project.proof.reference import page_of_figures
 from sequences.capabilities import options_table, strategies_table, strategy_classes
 from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
@@ -155,11 +156,11 @@ def number(text: str) -> float:
 
 class TestTables:
     def test_the_tables_of_strategies_are_the_classes_own(self) -> None:
-        """The answers of yes or no, and the costs in a table that is turned, are what `sequences strategies` prints."""
-        page = "docs/strategies.md"
-        costs = {(ask, of): said for (of, ask), said in answers(cells(between(page, "costs"))).items()}
-        flags = answers(cells(between(page, "strategies")))
-        assert flags | costs == answers(cells(strategies_table()))
+        """The rows are some of those that `sequences strategies` prints, in their order, below the same heading."""
+        printed = strategies_table().split("\n")
+        shown = between("docs/strategies.md", "strategies").split("\n")
+        assert len(shown) > 2
+        assert shown == printed[:2] + [row for row in printed[2:] if row in shown]
 
     @pytest.mark.parametrize("page", ["README.md", "docs/strategies.md"])
     def test_every_strategy_is_recommended_for_something(self, page: str) -> None:
@@ -245,7 +246,7 @@ class TestTables:
 
     def test_each_published_text_that_is_wrong_has_its_proof(self) -> None:
         """Each row has an address, or the one of the row above, and ends with a test or a command that shows it."""
-        _, *rows = cells(between("docs/which.md", "wrong"))
+        _, *rows = cells(between("docs/strategies.md", "wrong"))
         assert "](https://" in rows[0][1]
         for says, where, happens, shown in rows:
             assert says
@@ -257,9 +258,10 @@ class TestTables:
 class TestReference:
     def test_it_has_all_that_is_public(self, tmp_path: Path) -> None:
         """Each public module has a page, and each function that waits stands before its twin for event loops."""
-        write_reference(tmp_path / "reference")
+        more = {"figures": page_of_figures(), "rest": "\n".join(api_page())}
+        write_reference(tmp_path / "reference", more)
         pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "reference").iterdir()}
-        assert {*public_modules(), "commands", "modules", "rest", "metrics", "rules", "changelog"} == pages.keys()
+        assert {*public_modules(), "commands", "modules", "metrics", "rules", "changelog", *more} == pages.keys()
         waiting, _, awaited = pages["sequences"].partition("## In event loops")
         assert ":exclude-members: afind, aget_item" in waiting
         assert awaited.count("autofunction") == len(
@@ -287,35 +289,53 @@ class TestReference:
 
 class TestFigures:
     def test_the_bars_are_those_that_are_measured(self) -> None:
-        """The table of figures has a row for each bar of `make bars`; a figure that misses its bar says so."""
-        rows = cells(between("docs/proof.md", "bars"))[1:]
-        assert [row[:2] for row in rows] == [[bar.text, bar.promise] for bar in BARS]
-        for bar, row in zip(BARS, rows, strict=True):
-            assert bar.holds(number(row[2])) is not row[2].endswith(" missed"), bar.text
+        """There is a figure for each bar of `make bars`, and no other; one that misses its bar says so."""
+        measured = Figures.recorded().bars
+        assert [*measured] == [bar.figure for bar in BARS]
+        for bar in BARS:
+            assert bar.holds(number(measured[bar.figure])) is not measured[bar.figure].endswith(" missed"), bar.text
+
+    def test_the_table_of_speed_has_the_measured_figures(self) -> None:
+        """Its rows are some of those of the record, in their order, and the first one is among them."""
+        _, *rows = cells(between("docs/proof.md", "bars"))
+        assert rows == [row for row in Figures.recorded().bar_rows() if row in rows]
+        assert rows[0][0] == BARS[0].text
 
     def test_the_cases_beside_the_peer_are_those_that_are_measured(self) -> None:
-        """The table has a row for each case of `make bench-peers`, with its bar, and a figure in it reaches the bar."""
-        rows = cells(between("docs/proof.md", "peers"))[1:]
-        assert [row[:2] for row in rows] == [[case.text, f"at least {case.bar:g}"] for case in CASES]
-        assert [row for row, case in zip(rows, CASES, strict=True) if row[2] and number(row[2]) < case.bar] == []
+        """Each case of `make bench-peers` has a row that reaches its bar; the page has its first figures."""
+        figures = Figures.recorded()
+        assert [*figures.peers] == [case.text for case in CASES]
+        assert [row for row, case in zip(figures.peer_rows(), CASES, strict=True) if number(row[2]) < case.bar] == []
+        shown = [figures.peer_columns(), *figures.peer_rows()]
+        assert cells(between("docs/proof.md", "peers")) == [row[:4] for row in shown]
 
     def test_the_figure_of_the_readme_is_the_measured_one(self) -> None:
         """The README says how many times as fast as the published recipe we are, as the table of figures does."""
-        measured = {row[0]: row[2] for row in cells(between("docs/proof.md", "bars"))}
-        assert re.findall(r"\*\*(\d+) times\*\*", PAGES["README.md"]) == [measured[BARS[0].text].split()[0]]
+        measured = Figures.recorded().bars[BARS[0].figure]
+        assert re.findall(r"\*\*(\d+) times\*\*", PAGES["README.md"]) == [measured.split()[0]]
 
-    def test_the_tables_are_the_recorded_comparisons(self) -> None:
-        """Each table of figures is that of the record with its heading, below the command that made it."""
-        page = PAGES["docs/strategies.md"]
-        tables = re.findall(r"^### (.*)\n(?:(?!^#).*\n)*?<!-- figures -->\n((?:.*\n)*?)<!-- end", page, re.MULTILINE)
-        shown = {title: " ".join(text.replace("\\\n", " ").split()) for title, text in tables}
-        recorded = {one.title: f"{one.command} {markdown(one.rows, Prices())}" for one in comparisons()}
-        assert shown == {title: " ".join(text.split()) for title, text in recorded.items()}
+    def test_the_table_of_recipes_is_the_recorded_comparison(self) -> None:
+        """It has what two of the recorded comparisons say of each strategy, below the commands that made them."""
+        page = "docs/strategies.md"
+        assert between(page, "figures") == summary()
+        made = {one.title: one.command for one in comparisons()}
+        assert {made[MANY], made[LOST]} <= {*mentioned(page)}
+
+    def test_the_reference_has_all_figures(self) -> None:
+        """Its page has the answers of the strategies, each bar, each case, and each row of each recorded comparison."""
+        page = page_of_figures()
+        figures = Figures.recorded()
+        assert strategies_table() in page
+        for row in (*figures.bar_rows(), *figures.peer_rows()):
+            assert f"| {' | '.join(row)} |" in page
+        for one in comparisons():
+            part = page.partition(f"## {one.title}\n")[2].partition("\n## ")[0]
+            assert one.command in part
+            assert [row[0] for row in cells(part)[2:]] == [row["strategy"] for row in one.rows]
 
     def test_the_picture_shows_the_comparison(self) -> None:
         """Each bar has the figure that the comparison of many writers measured, and a length in proportion to it."""
-        (table,) = re.findall(r"### Many writers.*?\n(\| .*?)\n<!--", PAGES["docs/strategies.md"], re.DOTALL)
-        measured = {row: said for (row, column), said in answers(cells(table)).items() if column == "numbers/s"}
+        measured = {row: said for (row, column), said in answers(cells(summary())).items() if column == "numbers/s"}
         picture = ElementTree.parse(ROOT / "docs" / "throughput.svg")
         groups = [[*group] for group in picture.iter("{http://www.w3.org/2000/svg}g")]
         shown = {name.text: figure.text for name, _, figure in groups}

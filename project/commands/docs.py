@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser, _SubParsersAction
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.core.management import load_command_class
@@ -65,10 +65,8 @@ def public_modules() -> list[str]:
     return ["sequences", *(f"sequences.{name}" for line in listed for name in line.split(", "))]
 
 
-def write_reference(folder: Path) -> None:
-    """Write a page for each public module, and those that are made of other files."""
-    from project.commands.api_page import api_page  # after Django's setup
-
+def write_reference(folder: Path, more: Mapping[str, str] = {}) -> None:
+    """Write a page for each public module, those that are made of other files, and `more` by their names."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     modules = public_modules()
@@ -76,11 +74,10 @@ def write_reference(folder: Path) -> None:
     pages["sequences"] = _page_of_functions()
     pages["modules"] = MODULES.format("\n".join(module for module in modules if module not in IN_MENU))
     pages["commands"] = "\n".join(_page_of_commands())
-    pages["rest"] = "\n".join(api_page())
     pages["metrics"] = "\n\n".join(_page_of_metrics())
     pages["rules"] = f"{RULES}\n{rules_table()}\n"
     pages["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](../")
-    for name, text in pages.items():
+    for name, text in {**pages, **more}.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 

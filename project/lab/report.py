@@ -19,7 +19,7 @@ from project.lab.plan import OURS, Prices, Row, is_ours
 from sequences.capabilities import capabilities
 from sequences.ops import terminal
 
-__all__ = ["COLUMNS", "Column", "cells", "drawn", "html", "markdown", "table"]
+__all__ = ["CAPTION", "COLUMNS", "Column", "cells", "drawn", "html", "markdown", "table"]
 
 
 @dataclass(frozen=True, slots=True)

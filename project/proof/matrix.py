@@ -3,7 +3,7 @@
     python -m nox -f project/proof/matrix.py [-s versions|extras] [-k 'python3.13 or floor']
 
 In an environment for each, a stranger's project follows the pages word for word, and every strategy is held to the
-contract. A Python that the machine lacks is left out, and said so. docs/proof.md has the table.
+contract. A Python that the machine lacks is left out, and said so. docs/proof.md has the result.
 """
 
 from __future__ import annotations

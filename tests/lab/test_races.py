@@ -121,7 +121,7 @@ class TestCommitted:
                 assert race.gaps == 0, race
 
     def test_the_recipes_break_as_the_page_says(self) -> None:
-        """What docs/which.md and the sentences of the page say of the recipes is to be seen in the record."""
+        """What docs/strategies.md and the sentences of the page say of the recipes is to be seen in the record."""
         for loses in (False, True):
             assert all(race.duplicates for race in recorded(READ_THEN_WRITE, loses=loses))
             assert not any(race.duplicates for race in recorded([*COUNTERS, *SORT_KEY], loses=loses))
