@@ -141,7 +141,7 @@ def from_a_counter_table(shop: ModuleType) -> None:
 
 
 def from_a_recipe(shop: ModuleType) -> None:
-    """Leave nothing: the session gives the number."""
+    """Leave nothing: the command has the number."""
 
 
 WAYS: dict[str, tuple[Callable[[ModuleType], None], str, str | None, int, str]] = {
