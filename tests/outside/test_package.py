@@ -114,7 +114,7 @@ class Reader:
         elif command.startswith("python manage.py "):
             return self.manage(*arguments[1:])
         else:
-            assert command == "pip install ."
+            assert command == "pip install django-dynamodb-sequences"
         return ""
 
 

@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 from collections.abc import Callable
+from textwrap import indent
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,18 @@ from tests.test_docs import FENCED, MANAGE, PAGES, blocks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+MIGRATION = """\
+from django.db import migrations
+
+from sequences.fields import SequenceField
+from sequences.operations import SeedSequence
+
+
+class Migration(migrations.Migration):
+    dependencies = [("shop", "0001_initial")]
+{}"""
+"""What stands around the operations that a page shows alone."""
+
 
 def chapters(page: str) -> dict[str, list[tuple[str, str]]]:
     """The fenced blocks below each heading of a page, each with its language."""
@@ -41,12 +54,17 @@ def run(page: str, blocks: list[tuple[str, str]], names: dict[str, Any]) -> str:
         if language == "pycon":
             example = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
             doctest.DocTestRunner().run(example, out=complaints.append, clear_globs=False)
-        elif language == "python" and "Migration" in block:
-            migrate(block)
+        elif language == "python" and "operations = " in block:
+            migrate(migration(block))
         for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE) if language == "console" else ():
             call_command(*shlex.split(MANAGE.sub("", command)), stdout=output)
     assert complaints == []
     return output.getvalue()
+
+
+def migration(block: str) -> str:
+    """The migration that a block shows: in whole, or only its operations."""
+    return block if "class Migration" in block else MIGRATION.format(indent(block, "    "))
 
 
 def migrate(block: str) -> None:
@@ -123,7 +141,7 @@ def from_a_counter_table(shop: ModuleType) -> None:
 
 
 def from_a_recipe(shop: ModuleType) -> None:
-    """Leave nothing: the session gives the number."""
+    """Leave nothing: the command has the number."""
 
 
 WAYS: dict[str, tuple[Callable[[ModuleType], None], str, str | None, int, str]] = {

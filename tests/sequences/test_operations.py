@@ -27,6 +27,7 @@ from sequences.changes import history
 from sequences.operations import SeedSequence
 from sequences.ops.columns import numbers_of_sql
 from sequences.testing.embedded import Engine
+from tests.sequences.test_model_pages import migration
 from tests.sequences.test_seeds import apply
 from tests.test_docs import FENCED, PAGES
 
@@ -279,8 +280,10 @@ WAYS: dict[str, tuple[list[str], list[tuple[str, str | None]], list[int]]] = {
 def recipe(way: str) -> str:
     """The migration that the page shows, for the app `theirs`."""
     chapter = PAGES["docs/migrating.md"].partition(f"\n## {way}\n")[2].partition("\n## ")[0]
-    (block,) = [block for language, block in FENCED.findall(chapter) if language == "python" and "Migration" in block]
-    return str(block).replace("shop", "theirs")
+    (block,) = [
+        block for language, block in FENCED.findall(chapter) if language == "python" and "operations = " in block
+    ]
+    return migration(block).replace("shop", "theirs")
 
 
 def migrated(folder: Path, engine: Engine, way: str, left: list[str]) -> list[int | None]:
