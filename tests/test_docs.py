@@ -346,9 +346,9 @@ class TestFigures:
 
 class TestExamples:
     def test_every_block_is_of_a_language_that_is_checked(self) -> None:
-        """A fenced block is settings, a session, commands, or a drawing without a language."""
+        """A fenced block is settings, a session, or commands."""
         languages = {language for page in PAGES.values() for language, _ in FENCED.findall(page)}
-        assert languages == {"python", "pycon", "console", ""}
+        assert languages == {"python", "pycon", "console"}
 
     @pytest.mark.parametrize("page", sorted({*pages_with("python", "pycon")} - {"docs/testing.md", REST} - WITH_MODELS))
     def test_the_python_examples_run(self, page: str, endpoint: str, table_prefix: str, settings: Settings) -> None:
