@@ -317,6 +317,8 @@ def test_rest_with_a_model(cook_models: Cook, settings: Settings) -> None:
     assert [post("Ada", person="bob").data["number"], post("Ada", "c9f0").data["number"]] == [1002, 1003]
     assert [post("Ada", None).data["number"], post("Ada", None).data["number"]] == [1004, 1005]
     assert names.Order.objects.count() == 5
+    names.Order.objects.filter(number=1001).update(customer="Eve")
+    assert post("Ada").status_code == 422
     with pytest.raises(IntegrityError):
         names.Order.objects.create(customer="Ada", request=names.Order.objects.latest("pk").request)
     assert post("Ada", "d40b").data["number"] == 1007
@@ -425,6 +427,7 @@ def test_closing_a_year(cook: Cook) -> None:
     assert issue("ACME") == "ACME-2026-00002"
 
 
+@pytest.mark.needs_engine  # moto gives no TableId, by which a restored table is known
 def test_after_a_restore(cook: Cook, settings: Settings, endpoint: str) -> None:
     """Restored tables are refused until the commands were run; then numbers go on above the margin."""
     cook("After a restore")
