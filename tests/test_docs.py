@@ -59,8 +59,8 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
 # Variables that the programs set for each other.
 INTERNAL = {"COLLECTED", "DEMO_PASSWORD"}
-# Pages whose examples need models: tests/sequences/test_model_pages.py runs them.
-WITH_MODELS = {"docs/models.md", "docs/migrating.md"}
+# Pages whose examples need models: tests/sequences/test_model_pages.py, test_tutorial.py and test_cookbook.py run them.
+WITH_MODELS = {"docs/models.md", "docs/migrating.md", "docs/tutorial.md", "docs/cookbook.md"}
 # Its examples need the sample application, and are one story.
 REST = "docs/rest.md"
 SITE = "http://127.0.0.1:8000"

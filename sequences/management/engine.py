@@ -24,9 +24,10 @@ ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB",), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_
 
 
 def add_engine(parser: ArgumentParser) -> None:
-    """The arguments of the engine."""
+    """The arguments of the engine. It needs no environment, so that nobody is warned of what it is about to print."""
     parser.add_argument("--port", type=int, default=8001, help="on which it listens, of this machine alone (8001)")
     parser.add_argument("--path", type=Path, metavar="FILE", help="keeps its data; without it, they are in memory")
+    parser.set_defaults(skip_checks=True)
 
 
 def run_engine(command: BaseCommand, options: Mapping[str, Any]) -> None:
