@@ -583,6 +583,11 @@ class TestPlaces:
         """It has less than 120 lines; what is longer has a page of its own."""
         assert PAGES["README.md"].count("\n") < 120
 
+    def test_the_pages_are_short(self) -> None:
+        """Together they have at most 20,000 words, code included; settings are a reference, as what is generated."""
+        words = {page: [word for word in text.split() if re.search(r"\w", word)] for page, text in PAGES.items()}
+        assert sum(len(found) for page, found in words.items() if page != "docs/settings.md") <= 20_000
+
     def test_every_file_that_is_named_exists(self) -> None:
         """Paths in sentences and tables lead somewhere."""
         paths = {code for page in PAGES for code in mentioned(page) if re.fullmatch(r"(\w+/)+[\w.]*", code)}
