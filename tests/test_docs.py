@@ -289,7 +289,7 @@ class TestReference:
         """Each public module has a page, and each function that waits stands before its twin for event loops."""
         write_reference(tmp_path / "reference")
         pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "reference").iterdir()}
-        assert {*public_modules(), "commands", "modules", "changelog"} == pages.keys()
+        assert {*public_modules(), "commands", "modules", "changelog", "stored"} == pages.keys()
         waiting, _, awaited = pages["sequences"].partition("## In event loops")
         assert ":exclude-members: afind, aget_item" in waiting
         assert awaited.count("autofunction") == len(
@@ -446,10 +446,11 @@ class TestPackage:
         assert shown == {extra: [re.split(r"[\[>=]", line)[0] for line in lines] for extra, lines in extras.items()}
 
     def test_the_newest_change_is_of_this_version(self) -> None:
-        """After what is not released yet, the change log begins with the version that the package has."""
+        """After what is not released yet, the change log begins with the version that the package has, and its day."""
         changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
         versions = re.findall(r"^## (.*)$", changes, re.MULTILINE)
-        assert next(version for version in versions if version != "Unreleased") == sequences.__version__
+        newest = next(version for version in versions if version != "Unreleased")
+        assert re.fullmatch(rf"{re.escape(sequences.__version__)} - \d{{4}}-\d\d-\d\d", newest)
 
 
 def imported_as(requirement: str) -> str:

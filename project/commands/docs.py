@@ -22,10 +22,12 @@ from django.core.management.base import CommandParser
 import sequences
 from project.paths import LOCAL, ROOT
 
-__all__ = ["main", "public_modules", "write_reference"]
+__all__ = ["COPIED", "main", "public_modules", "write_reference"]
 
 SITE = LOCAL / "docs"
 COMMANDS = ("create_tables", "sequences")
+COPIED = {"changelog": ROOT / "CHANGELOG.md", "stored": ROOT / "project" / "stored_rows.md"}
+"""Pages of the reference that are copies, each with its file outside docs/."""
 IN_MENU = ("sequences", "sequences.exceptions", "sequences.strategies", "sequences.types")
 AUTOMODULE = """# {0}
 
@@ -60,9 +62,14 @@ def write_reference(folder: Path) -> None:
     pages["sequences"] = _page_of_functions()
     pages["modules"] = MODULES.format("\n".join(module for module in modules if module not in IN_MENU))
     pages["commands"] = "\n".join(_page_of_commands())
-    pages["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](../")
+    pages |= {page: _copied(file) for page, file in COPIED.items()}
     for name, text in pages.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _copied(file: Path) -> str:
+    """A page of another folder, with its links into docs/ as the site has them."""
+    return re.sub(r"\]\((\.\./)?docs/", "](../", file.read_text(encoding="utf-8"))
 
 
 def _page_of_functions() -> str:
