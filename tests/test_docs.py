@@ -28,7 +28,7 @@ from pytest_django.live_server_helper import LiveServer
 
 import sequences
 from project.commands.bootstrap import COMMANDS
-from project.commands.docs import public_modules, write_reference
+from project.commands.docs import COPIED, public_modules, write_reference
 from project.gauges import GAUGES
 from project.lab.plan import Prices
 from project.lab.records import comparisons
@@ -56,6 +56,7 @@ PAGES = {
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     if path.name != "index.md"  # `make docs` checks it: it is the README, and the menu
 }
+COPIES = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in COPIED.values()}
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
@@ -71,8 +72,8 @@ BROUGHT = {"botocore", "urllib3", "mypy_boto3_dynamodb"}
 
 
 def prose(page: str) -> str:
-    """A page without its fenced blocks."""
-    return FENCED.sub("", PAGES[page])
+    """A page without its fenced blocks, or a file that the site copies."""
+    return FENCED.sub("", (PAGES | COPIES)[page])
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -139,7 +140,7 @@ def anchors(page: str) -> list[str]:
 
 def links() -> list[tuple[str, Path, str]]:
     """Every link within the project: its page, its file, and its anchor in the file."""
-    found = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))]
+    found = [(page, link) for page in PAGES | COPIES for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))]
     split = [(page, *link.partition("#")[::2]) for page, link in found if "://" not in link]
     return [(page, (ROOT / page).parent / path if path else ROOT / page, anchor) for page, path, anchor in split]
 

@@ -3,11 +3,12 @@
     python numbering.py
 
 Each line of its input is a call as JSON, and so is each line that it prints. It ends when its input ends. It uses
-nothing that version 0.1.0 lacks.
+nothing that version 0.1.0 lacks, but where it says so.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -55,6 +56,9 @@ AT_FIRST = {"padded": {"sort_key": "padded", "width": 6}}
 """Options as the first version wrote them."""
 
 GAPLESS = ("transactional", "beside", "invoices", "highest", "padded")
+LISTED = ("beside", "highest", "padded")
+"""The sequences that have a list of their scopes beside their counters or items; 0.1.0 made none."""
+
 RESERVING = ("added", "stepping", "optimistic", "put-whole", "blocks")
 SCOPE = "ABC"
 DAY, YEAR = date(2026, 3, 5), "2026"
@@ -127,6 +131,33 @@ def history(sequence: str) -> list[list[str]]:
     return [[change.kind, change.by, change.reason] for change in changes.history(sequence)[0]]
 
 
+def read(sequence: str) -> dict[str, int]:
+    """The values of all items by their titles; 0.1.0 cannot do this."""
+    from sequences import items
+
+    return {one.item["title"]: one.value for one in items(sequence, scope=SCOPE, **_dated(sequence))}
+
+
+def find(sequence: str, text: str) -> int | None:
+    """The value of the item with this text; 0.1.0 cannot do this."""
+    from sequences import find
+
+    found = find(text, sequence)
+    return found.value if found else None
+
+
+def register(sequence: str) -> None:
+    """List the scopes of earlier rows; 0.1.0 cannot do this."""
+    call_command("sequences", "register", sequence, stdout=sys.stderr)
+
+
+def audit_all(sequence: str) -> str:
+    """What the audit of all scopes prints."""
+    output = io.StringIO()
+    call_command("sequences", "audit", sequence, stdout=output)
+    return output.getvalue()
+
+
 def _dated(sequence: str) -> dict[str, Any]:
     return {"date": DAY} if sequence == "invoices" else {}
 
@@ -136,7 +167,22 @@ def _in_year(sequence: str) -> list[str]:
 
 
 CALLS: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (version, put, put_all, take, last, change, audit, create_tables, history)
+    one.__name__: one
+    for one in (
+        version,
+        put,
+        put_all,
+        take,
+        last,
+        change,
+        audit,
+        create_tables,
+        history,
+        read,
+        find,
+        register,
+        audit_all,
+    )
 }
 
 

@@ -24,7 +24,7 @@ from sequences import dynamodb
 from sequences.testing import engine_at
 from sequences.testing.embedded import Engine
 from tests.outside import numbering
-from tests.outside.numbering import GAPLESS, RESERVING, SEQUENCES
+from tests.outside.numbering import GAPLESS, LISTED, RESERVING, SEQUENCES
 from tests.outside.programs import inherited, run
 
 EARLIER = Path(__file__).parent / "earlier.tar.xz"
@@ -253,6 +253,21 @@ def test_both_at_once(site: Site) -> None:
             site.repeat(process)
             site.number(process, f"after {process is new}")
             site.assert_clean(process)
+
+
+def test_what_is_read_back(site: Site) -> None:
+    """The present version reads items of the old one, finds them by their texts, and lists their scopes."""
+    with site.process(site.old) as old:
+        old("create_tables")
+        site.number(old, "before")
+    with site.process(site.new) as new:
+        new("create_tables")
+        for sequence in AUDITED:
+            assert new("read", sequence) == site.given[sequence]
+            if sequence in LISTED:
+                new("register", sequence)
+            assert f"{sequence} ABC" in new("audit_all", sequence)
+        assert new("find", "invoices", "ABC-2026-000003") == 3
 
 
 def test_guarded_changes(site: Site) -> None:
