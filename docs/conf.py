@@ -48,8 +48,15 @@ def indented_as_code(app: Sphinx, what: str, name: str, of: Any, options: Any, l
     lines[:] = INDENTED.sub(block, "\n".join(lines) + "\n").split("\n")
 
 
+def link_copies(app: Sphinx, page: str, source: list[str]) -> None:
+    """Lead to the copies that the site has of pages in other folders."""
+    for copy, file in docs.COPIED.items():
+        source[0] = source[0].replace(f"](../{file.relative_to(docs.ROOT)}", f"](reference/{copy}.md")
+
+
 def setup(app: Sphinx) -> None:
     """Write the reference before the pages are read."""
     more = {"figures": page_of_figures(), "rest": "\n".join(api_page())}
     docs.write_reference(Path(app.srcdir) / "reference", more)
+    app.connect("source-read", link_copies)
     app.connect("autodoc-process-docstring", indented_as_code)

@@ -29,7 +29,7 @@ from pytest_django.live_server_helper import LiveServer
 import sequences
 from project.commands.api_page import api_page
 from project.commands.bootstrap import COMMANDS
-from project.commands.docs import public_modules, write_reference
+from project.commands.docs import COPIED, public_modules, write_reference
 from project.lab.records import comparisons
 from project.lab.summary import LOST, MANY, summary
 from project.paths import DEMO_PASSWORD, ROOT
@@ -54,6 +54,7 @@ PAGES = {
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     if path.name != "index.md"  # `make docs` checks it: it is the README, and the menu
 }
+COPIES = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in COPIED.values()}
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MANAGE = re.compile(r"^(?:\S*python )?manage\.py ")
@@ -69,8 +70,8 @@ BROUGHT = {"botocore", "urllib3", "mypy_boto3_dynamodb"}
 
 
 def prose(page: str) -> str:
-    """A page without its fenced blocks."""
-    return FENCED.sub("", PAGES[page])
+    """A page without its fenced blocks, or a file that the site copies."""
+    return FENCED.sub("", (PAGES | COPIES)[page])
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -144,7 +145,7 @@ def anchors(page: str) -> list[str]:
 
 def links() -> list[tuple[str, Path, str]]:
     """Every link within the project: its page, its file, and its anchor in the file."""
-    found = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))]
+    found = [(page, link) for page in PAGES | COPIES for link in re.findall(r"\]\(([^)\s]+)\)", prose(page))]
     split = [(page, *link.partition("#")[::2]) for page, link in found if "://" not in link]
     return [(page, (ROOT / page).parent / path if path else ROOT / page, anchor) for page, path, anchor in split]
 
@@ -260,7 +261,7 @@ class TestReference:
         more = {"figures": page_of_figures(), "rest": "\n".join(api_page())}
         write_reference(tmp_path / "reference", more)
         pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "reference").iterdir()}
-        assert {*public_modules(), "commands", "modules", "metrics", "rules", "changelog", *more} == pages.keys()
+        assert {*public_modules(), "commands", "modules", "metrics", "rules", *COPIED, *more} == pages.keys()
         waiting, _, awaited = pages["sequences"].partition("## In event loops")
         assert ":exclude-members: afind, aget_item" in waiting
         assert awaited.count("autofunction") == len(
@@ -460,10 +461,11 @@ class TestPackage:
         assert shown == {extra: [re.split(r"[\[>=]", line)[0] for line in lines] for extra, lines in extras.items()}
 
     def test_the_newest_change_is_of_this_version(self) -> None:
-        """After what is not released yet, the change log begins with the version that the package has."""
+        """After what is not released yet, the change log begins with the version that the package has, and its day."""
         changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
         versions = re.findall(r"^## (.*)$", changes, re.MULTILINE)
-        assert next(version for version in versions if version != "Unreleased") == sequences.__version__
+        newest = next(version for version in versions if version != "Unreleased")
+        assert re.fullmatch(rf"{re.escape(sequences.__version__)} - \d{{4}}-\d\d-\d\d", newest)
 
 
 def least(requirement: str) -> str:

@@ -1,4 +1,4 @@
-"""docs/upgrading.md names every kind of row that is stored, with its key and its attributes, and no others.
+"""project/stored_rows.md names every kind of row that is stored, with its key and its attributes, and no others.
 
 One of each kind is stored on the engine, by the functions that store it. What is found there is held against the page.
 """
@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from project.paths import ROOT
 from sequences import changes, dynamodb, get_next_values, put_next
 from sequences.changes import switches
 from sequences.ops.audit import audit
@@ -25,7 +26,7 @@ from sequences.strategies import BlockAllocator
 from sequences.testing.embedded import Engine
 from sequences.types import Dated, Scope
 from tests.sequences.support import give_each_scope_its_place, tables_of
-from tests.test_docs import cells, section
+from tests.test_docs import cells
 from tests.tickets.sales.support import LINES, drafted, issued
 from tickets import moves, project_services, services
 from tickets.access import members
@@ -33,7 +34,7 @@ from tickets.sales import services as sales
 from tickets.timeline import services as timeline
 from tickets.types import TicketKey
 
-PAGE = "docs/upgrading.md"
+PAGE = (ROOT / "project" / "stored_rows.md").read_text(encoding="utf-8")
 SIGNED: dict[str, Any] = {"by": "ann", "reason": "a test"}
 STRATEGIES = "sequences.strategies"
 COUNTED: dict[str, dict[str, Any]] = {
@@ -80,8 +81,8 @@ def _fits(template: str, text: str) -> bool:
 def kinds() -> list[Kind]:
     """What the page says, in its order: a row is of the first kind that fits."""
     found = []
-    for heading in re.findall(r"^### Table `(\w+)`$", section(PAGE, "What is stored"), re.MULTILINE):
-        part = section(PAGE, "What is stored").partition(f"### Table `{heading}`\n")[2].partition("\n### ")[0]
+    for heading in re.findall(r"^## Table `(\w+)`$", PAGE, re.MULTILINE):
+        part = PAGE.partition(f"\n## Table `{heading}`\n")[2].partition("\n## ")[0]
         for name, key, attributes, *_ in cells(part)[1:]:
             names = frozenset(re.findall("`(.*?)`", attributes))
             found.append(Kind(heading, name, tuple(re.findall("`(.*?)`", key)), names))

@@ -49,6 +49,7 @@ MORE = {
     "check": [ROOT / "deploy" / "deploy-requirements.txt", FOR_MATRIX],  # mypy reads what nox runs
     "docs": [ROOT / "docs" / "docs-requirements.txt"],
     "matrix": [FOR_MATRIX],
+    "package": [ROOT / "tests" / "outside" / "package-requirements.txt"],
     "supply": [ROOT / "deploy" / "supply-requirements.txt"],
 }
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")

@@ -27,10 +27,12 @@ from sequences.capabilities import rules_table
 from sequences.ops.watching import alarms_table, as_table, log_tables, metrics_table
 from tickets.metrics import INSTRUMENTS as OF_SITE
 
-__all__ = ["main", "public_modules", "write_reference"]
+__all__ = ["COPIED", "main", "public_modules", "write_reference"]
 
 SITE = LOCAL / "docs"
 COMMANDS = ("create_tables", "sequences")
+COPIED = {"changelog": ROOT / "CHANGELOG.md", "stored": ROOT / "project" / "stored_rows.md"}
+"""Pages of the reference that are copies, each with its file outside docs/."""
 IN_MENU = ("sequences", "sequences.exceptions", "sequences.strategies", "sequences.types")
 AUTOMODULE = """# {0}
 
@@ -76,9 +78,14 @@ def write_reference(folder: Path, more: Mapping[str, str] = {}) -> None:
     pages["commands"] = "\n".join(_page_of_commands())
     pages["metrics"] = "\n\n".join(_page_of_metrics())
     pages["rules"] = f"{RULES}\n{rules_table()}\n"
-    pages["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](../")
+    pages |= {page: _copied(file) for page, file in COPIED.items()}
     for name, text in {**pages, **more}.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _copied(file: Path) -> str:
+    """A page of another folder, with its links into docs/ as the site has them."""
+    return re.sub(r"\]\((\.\./)?docs/", "](../", file.read_text(encoding="utf-8"))
 
 
 def _page_of_functions() -> str:

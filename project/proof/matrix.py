@@ -105,7 +105,12 @@ def _wheel(session: nox.Session) -> str:
 def _project(session: nox.Session) -> Path:
     """A project of somebody else, in which the repository cannot be imported."""
     folder = Path(session.create_tmp())
-    shutil.copytree(OUTSIDE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
+    shutil.copytree(
+        OUTSIDE,
+        folder,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("test_*", "conftest.py", "*.xz", "__pycache__"),
+    )
     return folder
 
 

@@ -6,7 +6,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,11 +17,11 @@ from zipfile import ZipFile
 import pytest
 
 import sequences
-from project.paths import LOCAL, ROOT
+from project.paths import ROOT
 from sequences.testing.embedded import Engine
+from tests.outside.programs import run
 from tests.test_docs import FENCED, PACKAGE, PAGES, blocks, section
 
-NOT_INHERITED = re.compile(r"AWS_|DJANGO_|PYTHON|SEQUENCES_|TABLE_PREFIX")
 OPTIONAL = {"djangorestframework", "moto", "orjson", "pytest", "rich"}
 EXPORT = "export AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
 DOCTEST = "import doctest; print(doctest.testfile('session.txt', module_relative=False))"
@@ -37,16 +36,6 @@ for page in ("", "orders/", "tickets/"):
     answer = browser.get(f"/admin/sequences/sequence/{page}")
     print(answer.status_code, page, answer.content.decode())
 """
-
-
-@pytest.fixture(scope="module")
-def wheel() -> Path:
-    """The wheel, built as pip builds it."""
-    folder = LOCAL / "dist"
-    shutil.rmtree(folder, ignore_errors=True)
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
-    (wheel,) = folder.iterdir()
-    return wheel
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +56,6 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = venv / "bin" / "python"
     run(str(python), "-m", "pip", "install", "-q", "--no-compile", str(wheel))
     return python
-
-
-def run(*command: str, folder: Path = ROOT, environment: dict[str, str] | None = None) -> str:
-    """What a program prints to standard output. It must succeed."""
-    inherited = {name: value for name, value in os.environ.items() if not NOT_INHERITED.match(name)}
-    done = subprocess.run(
-        command, cwd=folder, env=inherited | (environment or {}), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @dataclass
