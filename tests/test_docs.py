@@ -347,9 +347,9 @@ class TestFigures:
 
 class TestExamples:
     def test_every_block_is_of_a_language_that_is_checked(self) -> None:
-        """A fenced block is settings, a session, or commands."""
+        """A fenced block is settings, a session, commands, or a file of another kind."""
         languages = {language for page in PAGES.values() for language, _ in FENCED.findall(page)}
-        assert languages == {"python", "pycon", "console"}
+        assert languages == {"python", "pycon", "console", ""}
 
     @pytest.mark.parametrize("page", sorted({*pages_with("python", "pycon")} - {"docs/testing.md", REST} - WITH_MODELS))
     def test_the_python_examples_run(self, page: str, endpoint: str, table_prefix: str, settings: Settings) -> None:

@@ -42,6 +42,7 @@ COUNTED: dict[str, dict[str, Any]] = {
     "texts": {
         "STRATEGY": f"{STRATEGIES}.transactional.TransactionalCounter",
         "PERIOD": "year",
+        "FORMAT": "{scope}-{period}-{value}",
         "OPTIONS": {"text_name": "text"},
     },
     "beside": {
