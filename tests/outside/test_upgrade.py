@@ -160,6 +160,12 @@ def _scanned(table: str) -> Iterator[dict[str, Any]]:
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
+def assert_ruled(rows: Rows) -> None:
+    """Every sequence has the row of its rules."""
+    kept = "".join(key for _, key in rows)
+    assert [sequence for sequence in SEQUENCES if f"#rules#{sequence}" not in kept] == []
+
+
 def value_of(key: tuple[str, str], row: Mapping[str, Any]) -> int:
     """The value of a stored item: its sort key, or an attribute."""
     number = row["value"] if key[0] == "keyed" else json.loads(key[1])[1]
@@ -227,6 +233,8 @@ def test_back_and_forth(site: Site) -> None:
             site.number(process, f"in turn {turn}")
             site.assert_clean(process)
         assert_kept(rows, rows := site.rows())
+        if turn:  # the first version knew no rules
+            assert_ruled(rows)
 
 
 def test_both_at_once(site: Site) -> None:
