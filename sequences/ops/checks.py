@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib import metadata
 from itertools import combinations
 from typing import Any
 
@@ -170,6 +169,8 @@ def check_client(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
 @register(Tags.compatibility)
 def check_namesake(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
     """Return an error (sequences.E006) if django-sequences is installed: it has the same import name."""
+    from importlib import metadata
+
     try:
         metadata.distribution(NAMESAKE)
     except metadata.PackageNotFoundError:

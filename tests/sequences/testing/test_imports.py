@@ -22,6 +22,50 @@ import sys, sequences.admin, sequences.storage, sequences.strategies
 
 print([name for name in sys.modules if name.startswith(("moto", "rich", "pytest", "sequences.testing"))])
 """
+PUBLIC = "import sequences.admin, sequences.changes, sequences.fields, sequences.start, sequences.storage"
+CHECK = """
+import django
+from django.conf import settings
+from django.core.management import call_command
+
+settings.SEQUENCES = {}
+django.setup()
+call_command("check")
+"""
+SHOW_HEAVY = """
+import sys
+
+heavy = "boto3 botocore moto opentelemetry prometheus_client pytest rest_framework rich urllib3".split()
+print([name for name in heavy if name in sys.modules])
+"""
+# While boto3 is imported, a signal's handler interrupts the main thread, and puts an item, too.
+PUT = """
+import importlib.abc, signal, sys, threading
+import django
+
+django.setup()
+
+from sequences import put_next
+
+put = []
+
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name == "boto3.session":
+            sys.meta_path.remove(self)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+
+
+def handle(*_):
+    put.append(put_next("tickets", {"title": "in a handler"}, scope="ABC").value)
+
+
+signal.signal(signal.SIGALRM, handle)
+sys.meta_path.insert(0, Interrupting())
+put.append(put_next("tickets", {"title": "Printer on fire"}, scope="ABC").value)
+print(sorted(put))
+"""
 SEQUENCES = {
     "tickets": {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum", "TABLE": "tickets"},
     "orders": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001},
@@ -45,6 +89,18 @@ def manage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def python(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program beside the project in this folder."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "shop.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_every_module_can_be_imported(alone: Path) -> None:
     """Nothing of the app needs the sample, the project or their lab."""
     done = manage(alone, "shell", "-v0", "-c", IMPORT_ALL)
@@ -62,3 +118,30 @@ def test_production_imports_nothing_of_tests(alone: Path) -> None:
     """Importing the app and its admin imports neither moto, nor pytest, nor rich."""
     done = manage(alone, "shell", "-v0", "-c", IMPORT_WHAT_IS_PUBLIC)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from sequences import aput_next, put_next",
+        f"import django; django.setup(); {PUBLIC}; sequences.registry.strategies['tickets']",
+        CHECK,
+    ],
+)
+def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
+    """An app that is imported and set up imports boto3 only when it makes a client, and no optional package."""
+    done = python(alone, program + SHOW_HEAVY)
+    assert (done.stdout.splitlines()[-1:], done.stderr) == (["[]"], "")
+
+
+def test_the_first_put_of_a_process(alone: Path, endpoint: str) -> None:
+    """A process that has not imported boto3 puts an item, and so does a signal's handler while it is imported."""
+    assert manage(alone, "create_tables").returncode == 0
+    done = python(alone, PUT)
+    assert (done.stdout, done.stderr) == ("[1, 2]\n", "")
+
+
+def test_boto3_is_missed_at_once(alone: Path) -> None:
+    """Where boto3 is not installed, importing the app says so."""
+    done = python(alone, "import sys; sys.modules['boto3'] = None; import sequences")
+    assert done.stderr.endswith("ModuleNotFoundError: sequences needs boto3: pip install boto3\n")
