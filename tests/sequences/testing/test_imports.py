@@ -1,5 +1,6 @@
 """What an installed app imports: in a project of its own, without the sample, its lab, and what tests need."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -22,7 +23,15 @@ import sys, sequences.admin, sequences.storage, sequences.strategies
 
 print([name for name in sys.modules if name.startswith(("moto", "rich", "pytest", "sequences.testing"))])
 """
-PUBLIC = "import sequences.admin, sequences.changes, sequences.fields, sequences.start, sequences.storage"
+PUBLIC = """
+import django
+
+django.setup()
+
+import sequences.admin.pages, sequences.changes, sequences.fields, sequences.start, sequences.storage
+
+sequences.registry.strategies["tickets"]
+"""
 CHECK = """
 import django
 from django.conf import settings
@@ -36,7 +45,8 @@ SHOW_HEAVY = """
 import sys
 
 heavy = "boto3 botocore moto opentelemetry prometheus_client pytest rest_framework rich urllib3".split()
-print([name for name in heavy if name in sys.modules])
+faces = "sequences.admin.pages sequences.changes sequences.ops.audit sequences.ops.doctor".split()
+print([[name for name in names if name in sys.modules] for names in (heavy, faces)])
 """
 # While boto3 is imported, a signal's handler interrupts the main thread, and puts an item, too.
 PUT = """
@@ -121,17 +131,14 @@ def test_production_imports_nothing_of_tests(alone: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "program",
-    [
-        "from sequences import aput_next, put_next",
-        f"import django; django.setup(); {PUBLIC}; sequences.registry.strategies['tickets']",
-        CHECK,
-    ],
+    "program", ["from sequences import aput_next, put_next", "import django; django.setup()", PUBLIC, CHECK]
 )
 def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
-    """An app that is imported and set up imports boto3 only when it makes a client, and no optional package."""
+    """The app imports boto3 only to make a client, no optional package, and its pages with their addresses."""
     done = python(alone, program + SHOW_HEAVY)
-    assert (done.stdout.splitlines()[-1:], done.stderr) == (["[]"], "")
+    heavy, faces = ast.literal_eval(done.stdout.splitlines()[-1])
+    assert (heavy, done.stderr) == ([], "")
+    assert bool(faces) == (program in (PUBLIC, CHECK))
 
 
 def test_the_first_put_of_a_process(alone: Path, endpoint: str) -> None:
