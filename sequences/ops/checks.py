@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
@@ -19,9 +19,11 @@ from ..exceptions import InvalidSequence, StorageRefused
 from ..formats import Clash
 from ..metrics import recorders
 from ..registry import configured, strategies
-from ..strategies import Strategy
 from .prices import prices
 from .tables import schemas_of
+
+if TYPE_CHECKING:
+    from ..strategies import Strategy
 
 __all__ = ["check_client", "check_keys", "check_namesake", "check_sequences", "check_tables", "check_texts"]
 

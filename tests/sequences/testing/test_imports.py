@@ -45,10 +45,10 @@ SHOW_HEAVY = """
 import sys
 
 heavy = "boto3 botocore moto opentelemetry prometheus_client pytest rest_framework rich urllib3".split()
-faces = "sequences.admin.pages sequences.changes sequences.ops.audit sequences.ops.doctor".split()
+faces = "sequences.admin.pages sequences.changes sequences.ops.audit sequences.ops.doctor sequences.strategies".split()
 print([[name for name in names if name in sys.modules] for names in (heavy, faces)])
 """
-# While boto3 is imported, a signal's handler interrupts the main thread, and puts an item, too.
+# While a module is imported, a signal's handler interrupts the main thread, and puts an item, too.
 PUT = """
 import importlib.abc, signal, sys, threading
 import django
@@ -56,19 +56,23 @@ import django
 django.setup()
 
 from sequences import put_next
+from sequences.exceptions import SequenceUnavailable
 
 put = []
 
 
 class Interrupting(importlib.abc.MetaPathFinder):
     def find_spec(self, name, *_):
-        if name == "boto3.session":
+        if name == sys.argv[1]:
             sys.meta_path.remove(self)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
 
 
 def handle(*_):
-    put.append(put_next("tickets", {"title": "in a handler"}, scope="ABC").value)
+    try:
+        put.append(put_next("tickets", {"title": "in a handler"}, scope="ABC").value)
+    except SequenceUnavailable as error:
+        print(type(error).__name__)
 
 
 signal.signal(signal.SIGALRM, handle)
@@ -88,7 +92,7 @@ def alone(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "tests" / "outside", tmp_path, dirs_exist_ok=True)
     shutil.copytree(ROOT / "sequences", tmp_path / "sequences")
     with (tmp_path / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
-        settings.write(f"INSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\n")
+        settings.write(f"INSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\nTABLE_PREFIX = {tmp_path.name!r}\n")
     return tmp_path
 
 
@@ -99,10 +103,10 @@ def manage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def python(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
+def python(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program beside the project in this folder."""
     return subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", program, *arguments],
         cwd=folder,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "shop.settings"},
         capture_output=True,
@@ -134,18 +138,25 @@ def test_production_imports_nothing_of_tests(alone: Path) -> None:
     "program", ["from sequences import aput_next, put_next", "import django; django.setup()", PUBLIC, CHECK]
 )
 def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
-    """The app imports boto3 only to make a client, no optional package, and its pages with their addresses."""
+    """The app imports boto3 only to make a client, no optional package, pages and strategies when they are used."""
     done = python(alone, program + SHOW_HEAVY)
     heavy, faces = ast.literal_eval(done.stdout.splitlines()[-1])
     assert (heavy, done.stderr) == ([], "")
     assert bool(faces) == (program in (PUBLIC, CHECK))
 
 
-def test_the_first_put_of_a_process(alone: Path, endpoint: str) -> None:
-    """A process that has not imported boto3 puts an item, and so does a signal's handler while it is imported."""
+REFUSED = "SequenceUnavailable\n[1]\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [("boto3.session", "[1, 2]\n"), ("sequences.strategies.base", REFUSED), ("sequences.rows.item_writer", REFUSED)],
+)
+def test_the_first_put_of_a_process(alone: Path, endpoint: str, module: str, said: str) -> None:
+    """The first put imports what it needs. A signal's handler that interrupts it puts an item too, or is refused."""
     assert manage(alone, "create_tables").returncode == 0
-    done = python(alone, PUT)
-    assert (done.stdout, done.stderr) == ("[1, 2]\n", "")
+    done = python(alone, PUT, module)
+    assert (done.stdout, done.stderr) == (said, "")
 
 
 def test_boto3_is_missed_at_once(alone: Path) -> None:
