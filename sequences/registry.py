@@ -2,6 +2,8 @@
 
 Django's `connections` keeps one object for each thread. A strategy instead is shared by all threads of a process, with
 its last values, commit queues and blocks. A forked child starts with new strategies that remember nothing.
+
+The strategies are imported when the first sequence is used.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.signals import setting_changed
@@ -24,9 +27,10 @@ from .exceptions import InvalidSequence, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
 from .rows.options import Option, boolean, checked, is_indexes, is_names
-from .strategies.base import COSTS, FLAGS, Strategy
-from .strategies.regions import accepted_risks, home_region, start_here, starts_of
 from .types import SequenceConfig
+
+if TYPE_CHECKING:
+    from .strategies.base import Strategy
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "made_of", "parse_config", "strategies"]
 
@@ -65,6 +69,8 @@ _KEYS = {
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     """Check one entry of SEQUENCES. Raises InvalidSequence, which names the wrong key and what it must be."""
+    from .strategies.regions import accepted_risks, home_region, start_here, starts_of
+
     where = f"SEQUENCES[{alias!r}]"
     _require_entry(where, alias, entry)
     plain = checked(where, _CHECKED, entry)
@@ -118,6 +124,8 @@ def made_of(alias: str, entry: Mapping[str, Any], *, lenient: bool = False) -> S
 
     Raises InvalidSequence.
     """
+    from .strategies.base import COSTS, FLAGS, Strategy
+
     config = parse_config(alias, entry)
     try:
         strategy = import_string(config.strategy)
@@ -153,7 +161,7 @@ class Registry:
 
     def drop(self) -> None:
         """Drop every strategy with all that it remembers. The next call makes a new one from the settings."""
-        self._lock = threading.RLock()
+        self._lock, self._imports = threading.RLock(), False
         dropped, self._made = self._made, {}
         for strategy in dropped.values():
             strategy.stop()
@@ -177,10 +185,22 @@ class Registry:
             message = f"The sequence {alias!r} is still being made by another thread."
             raise SequenceUnavailable(message, attempts=0, seconds=DEADLINE_SECONDS)
         try:
+            self._import(alias)
             made = self._made[alias] = self._made.get(alias) or self._make(alias)
         finally:
             lock.release()
         return made
+
+    def _import(self, alias: str) -> None:
+        """Import the strategies. A signal's handler cannot do that while the thread that it interrupts is at it."""
+        if self._imports:
+            message = f"The sequence {alias!r} is still being made by the call that a signal interrupted."
+            raise SequenceUnavailable(message, attempts=0, seconds=0.0)
+        self._imports = True
+        try:
+            import_module(f"{__package__}.strategies")
+        finally:
+            self._imports = False
 
     def __iter__(self) -> Iterator[str]:
         return iter(configured())

@@ -3,6 +3,6 @@
 from django.apps import apps
 
 if apps.is_installed("django.contrib.admin"):  # test runners import every package of a folder, whatever is installed
-    from . import pages  # noqa: F401
+    from . import entry  # noqa: F401
 
 __all__: list[str] = []

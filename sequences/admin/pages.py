@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -24,19 +24,21 @@ from sequences.admin.overview import overview_content, scopes_content
 from sequences.admin.scope import ScopePages
 from sequences.capabilities import WORDS, capabilities
 from sequences.exceptions import InvalidSequence
-from sequences.models import Sequence
 from sequences.ops.scope_report import settings_of
 from sequences.registry import configured, strategies
 
-__all__ = ["SequenceAdmin"]
+__all__ = ["SequencePages"]
 
 
-@admin.register(Sequence)
-class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
-    """Pages for sequences, in place of those that Django makes for a model with rows."""
+class SequencePages(ScopePages):
+    """The pages behind the administration's entry for sequences."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """The overview, the health of the tables, and pages for each sequence and scope. Every other one is a 404."""
+    def __init__(self, entry: ModelAdmin) -> None:  # type: ignore[type-arg]  # takes no argument when it runs
+        self.entry = entry
+        self.admin_site = entry.admin_site
+
+    def urls(self) -> list[URLPattern]:
+        """The overview, the health of the tables, and pages for each sequence and scope."""
         view = self.admin_site.admin_view
         return [
             path("", view(self.changelist_view), name="sequences_sequence_changelist"),
@@ -45,20 +47,8 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
             path("<str:alias>/", view(self.counters_view), name="sequences_sequence_counters"),
         ]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Always False: sequences are added in the settings."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-        """Always False: sequences are changed in the settings. Guarded changes have permissions of their own."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-        """Always False: sequences are removed in the settings."""
-        return False
-
     @method_decorator(require_safe)
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest) -> HttpResponse:
         """What needs a hand, and how every sequence stands. A search goes on to the page of its sequence."""
         self._require_permission(request)
         if alias := request.GET.get("sequence"):
@@ -85,7 +75,7 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
         return self._page(request, "sequence", content)
 
     def _require_permission(self, request: HttpRequest) -> None:
-        if not self.has_view_permission(request):
+        if not self.entry.has_view_permission(request):
             raise PermissionDenied
 
     def _page(self, request: HttpRequest, name: str, content: dict[str, Any]) -> TemplateResponse:
@@ -93,7 +83,7 @@ class SequenceAdmin(ScopePages, admin.ModelAdmin):  # type: ignore[type-arg]  # 
         status = content.pop("status", 200)
         context = {
             **self.admin_site.each_context(request),
-            "opts": self.opts,
+            "opts": self.entry.opts,
             "now": timezone.now(),
             **content,
         }

@@ -10,21 +10,22 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..actions import Action
-from ..commit.requests import Pending, ReserveRequest
+from ..commit.requests import Pending, ReserveRequest, values_of
 from ..commit.retries import latest
 from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
-from ..services.arguments import check_count, check_scope, check_token
+from ..services.arguments import check_count, check_scope, check_token, reserving
 from ..services.puts import PutCall, store
 from ..services.reporting import report
-from ..strategies.base import Strategy
-from ..strategies.counter_strategy import reserving, values_of
 from ..types import Allocation, Scope
 from .gatherings import Call, gatherings
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = [
     "aget_last_value",

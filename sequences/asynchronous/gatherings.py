@@ -33,7 +33,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import dynamodb
 from ..commit.requests import MOST_BYTES, Pending
@@ -41,8 +41,10 @@ from ..commit.retries import Deadline
 from ..commit.waiters import LATE_SECONDS, TOOK_TOO_LONG
 from ..exceptions import SequenceError
 from ..services.reporting import report
-from ..strategies.base import Strategy
 from ..types import Scope
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["Call", "Gathering", "Gatherings", "gatherings"]
 
@@ -241,7 +243,7 @@ def _served(calls: Sequence[Call]) -> None:
             call.served.set_result(None)
 
 
-_Key = tuple[type[Call], Strategy, Scope]
+_Key: TypeAlias = "tuple[type[Call], Strategy, Scope]"
 
 gatherings = Gatherings()
 os.register_at_fork(after_in_child=gatherings.reset)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..registry import strategies
 from ..services.items import found_places, meant, one, pages_of, place_of
-from ..strategies.base import Strategy
 from ..types import Scope, StoredItem
 from .gatherings import Call, gatherings
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["afind", "aget_item", "aitems"]
 

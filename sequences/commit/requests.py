@@ -31,6 +31,7 @@ __all__ = [
     "ReserveRequest",
     "Role",
     "allocated",
+    "values_of",
 ]
 
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
@@ -157,6 +158,12 @@ def allocated(pending: Pending[PutRequest]) -> Allocation:
         raise answer
     assert isinstance(answer, Allocation)
     return answer
+
+
+def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
+    """The values that a reservation got."""
+    assert isinstance(pending.answer, range | list)
+    return pending.answer
 
 
 class Role(NamedTuple):

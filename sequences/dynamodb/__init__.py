@@ -8,6 +8,7 @@ callers retry (see `retries` and `leader`). In the folder:
     configuration the setting SEQUENCES_CLIENTS
     connections   sockets that limit the total time of a request
     engine_clock  the engine's clock, as its answers tell it
+    foreign       boto3 and what it brings, imported when it is needed
     http1         one request and its answer over an open connection
     lean          a client that leaves out botocore's model
     errors        what every foreign error means for a write
@@ -18,7 +19,8 @@ callers retry (see `retries` and `leader`). In the folder:
     remedies      what to do about a request that DynamoDB calls invalid
     silence       how long DynamoDB has answered nothing
     tables        creating tables, and looking up their lives
-    values        from Python values to attribute values and back
+    values        items as attribute values, and back
+    wire          one Python value as an attribute value, and back
 """
 
 from .budgets import Budget, at_most, count_apart

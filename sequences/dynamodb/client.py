@@ -12,13 +12,9 @@ from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-import boto3
-import botocore.config
-import botocore.credentials
-import botocore.exceptions
-
 from ..exceptions import NotWritten, OutcomeUnknown, StorageRefused, TableMissing
 from ..metrics import metrics
+from . import foreign
 from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .engine_clock import EngineClock
@@ -156,10 +152,10 @@ def try_client(alias: str = DEFAULT_CLIENT) -> None:
     """Make a client and drop it, without credentials and without the network. Raises NotConfigured, StorageRefused."""
     options = client_options(alias)
     # Other modes may ask the network for the Region.
-    config = botocore.config.Config(defaults_mode="legacy")  # type: ignore[arg-type]  # the stubs are wrong
+    config = foreign.botocore.config.Config(defaults_mode="legacy")  # type: ignore[arg-type]  # the stubs are wrong
     with translate_errors("connect"):
-        botocore.credentials.EnvProvider().load()  # raises for a key without its secret
-        session = boto3.session.Session("-", "-", region_name=options.region, profile_name=options.profile)
+        foreign.botocore.credentials.EnvProvider().load()  # raises for a key without its secret
+        session = foreign.boto3.session.Session("-", "-", region_name=options.region, profile_name=options.profile)
         session.client("dynamodb", config=config, endpoint_url=options.endpoint)
 
 
@@ -174,8 +170,8 @@ def region(alias: str = DEFAULT_CLIENT) -> str:
     No client is made for that, and nothing is asked.
     """
     options = client_options(alias)
-    with suppress(botocore.exceptions.BotoCoreError):  # an unknown profile: the making of the client says so
-        return options.region or boto3.session.Session(profile_name=options.profile).region_name or ""
+    with suppress(foreign.botocore.exceptions.BotoCoreError):  # an unknown profile: the making of the client says so
+        return options.region or foreign.boto3.session.Session(profile_name=options.profile).region_name or ""
     return ""
 
 
@@ -187,7 +183,9 @@ def caller(alias: str = DEFAULT_CLIENT) -> str:
     client = shared_client(alias)
     if ".amazonaws.com" not in client.meta.endpoint_url:
         return ""
-    config = botocore.config.Config(retries={"total_max_attempts": 1}, connect_timeout=1.0, read_timeout=READ_SECONDS)
+    config = foreign.botocore.config.Config(
+        retries={"total_max_attempts": 1}, connect_timeout=1.0, read_timeout=READ_SECONDS
+    )
     with translate_errors("get_caller_identity"):
         session = client_options(alias).session()
         sts = session.client("sts", region_name=client.meta.region_name, config=config)

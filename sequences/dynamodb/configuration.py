@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import boto3
-import botocore.config
-import botocore.credentials
-import botocore.exceptions
-import botocore.session
 from django.conf import settings
 
 from ..exceptions import InvalidSequence
+from . import foreign
+
+if TYPE_CHECKING:
+    from boto3.session import Session
 
 __all__ = ["DEFAULT_CLIENT", "ClientOptions", "client_options", "clients"]
 
@@ -44,29 +43,29 @@ class ClientOptions:
     lean: bool = True
     """Leave out botocore's way along the model of the service (see docs/settings.md)."""
 
-    def session(self) -> boto3.session.Session:
+    def session(self) -> Session:
         """A session with these credentials and this Region; a role is assumed at the first request.
 
         Raises NoCredentialsError if there is nobody in whose name to assume the role.
         """
-        session = boto3.session.Session(profile_name=self.profile, region_name=self.region)
+        session = foreign.boto3.session.Session(profile_name=self.profile, region_name=self.region)
         if self.role is None:
             return session
         source = session.get_credentials()
         if source is None:
-            raise botocore.exceptions.NoCredentialsError
-        inner: Any = botocore.session.Session(profile=self.profile)
+            raise foreign.botocore.exceptions.NoCredentialsError
+        inner: Any = foreign.botocore.session.Session(profile=self.profile)
         extra = {"ExternalId": self.external_id} if self.external_id else {}
-        fetcher = botocore.credentials.AssumeRoleCredentialFetcher(
+        fetcher = foreign.botocore.credentials.AssumeRoleCredentialFetcher(
             client_creator=session._session.create_client,
             source_credentials=source,
             role_arn=self.role,
             extra_args={"RoleSessionName": "sequences", **extra},
         )
-        inner._credentials = botocore.credentials.DeferredRefreshableCredentials(
+        inner._credentials = foreign.botocore.credentials.DeferredRefreshableCredentials(
             refresh_using=fetcher.fetch_credentials, method="assume-role"
         )
-        return boto3.session.Session(botocore_session=inner, region_name=session.region_name)
+        return foreign.boto3.session.Session(botocore_session=inner, region_name=session.region_name)
 
 
 def clients() -> Mapping[str, Any]:

@@ -9,13 +9,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
-
-import botocore.exceptions
-import botocore.parsers
-import botocore.session
-import urllib3.exceptions
-from urllib3.util.ssl_match_hostname import CertificateError
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import (
     AccessRefused,
@@ -30,10 +24,14 @@ from ..exceptions import (
     WriteCancelled,
 )
 from ..metrics.events import WRITES
+from . import foreign
 from .limits import Limit
 from .values import unmarshal
 
-__all__ = ["ANSWER_LOST", "ERROR_FATES", "NEVER_SENT", "UNREADABLE", "Fate", "translate_errors"]
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
+__all__ = ["ERROR_FATES", "UNREADABLE", "Fate", "answer_lost", "never_sent", "translate_errors"]
 
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -92,30 +90,42 @@ PASSING: Mapping[Fate, type[StorageError]] = {
 }
 """The errors after which the same request may succeed later."""
 
-_CONFIGURATION_ERRORS = (
-    botocore.exceptions.NoCredentialsError,
-    botocore.exceptions.PartialCredentialsError,
-    botocore.exceptions.CredentialRetrievalError,
-    botocore.exceptions.NoRegionError,
-    botocore.exceptions.InvalidRegionError,
-    botocore.exceptions.UnknownEndpointError,
-    botocore.exceptions.EndpointProviderError,
-    botocore.exceptions.TokenRetrievalError,
-    botocore.exceptions.ProfileNotFound,
-)
-NEVER_SENT = (
-    botocore.exceptions.EndpointConnectionError,
-    botocore.exceptions.ConnectTimeoutError,
-    botocore.exceptions.ProxyConnectionError,
-)
-ANSWER_LOST = (
-    botocore.exceptions.HTTPClientError,
-    botocore.exceptions.SSLError,
-    botocore.exceptions.ChecksumError,
-    botocore.parsers.ResponseParserError,
-    urllib3.exceptions.HTTPError,
-    OSError,
-)
+
+@cache
+def _configuration_errors() -> tuple[type[Exception], ...]:
+    exceptions = foreign.botocore.exceptions
+    return (
+        exceptions.NoCredentialsError,
+        exceptions.PartialCredentialsError,
+        exceptions.CredentialRetrievalError,
+        exceptions.NoRegionError,
+        exceptions.InvalidRegionError,
+        exceptions.UnknownEndpointError,
+        exceptions.EndpointProviderError,
+        exceptions.TokenRetrievalError,
+        exceptions.ProfileNotFound,
+    )
+
+
+@cache
+def never_sent() -> tuple[type[Exception], ...]:
+    """What botocore raises if no part of a request was sent."""
+    exceptions = foreign.botocore.exceptions
+    return (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError, exceptions.ProxyConnectionError)
+
+
+@cache
+def answer_lost() -> tuple[type[Exception], ...]:
+    """What botocore and urllib3 raise if a request may have been sent, and there is no whole answer."""
+    exceptions = foreign.botocore.exceptions
+    return (
+        exceptions.HTTPClientError,
+        exceptions.SSLError,
+        exceptions.ChecksumError,
+        foreign.botocore.parsers.ResponseParserError,
+        foreign.urllib3.exceptions.HTTPError,
+        OSError,
+    )
 
 
 @contextmanager
@@ -126,27 +136,27 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
     """
     try:
         yield
-    except botocore.exceptions.ClientError as error:
+    except foreign.botocore.exceptions.ClientError as error:
         translated = _translate_answer(operation, error)
         translated.code = error.response.get("Error", {}).get("Code", "")
         raise translated from error
-    except _CONFIGURATION_ERRORS as error:
+    except _configuration_errors() as error:
         raise NotConfigured(
             f"DynamoDB cannot be used: {_said(error)} Set AWS_DEFAULT_REGION and credentials (AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, a profile or a role), or AWS_ENDPOINT_URL_DYNAMODB for another engine."
         ) from error
-    except NEVER_SENT as error:
+    except never_sent() as error:
         raise NotWritten(f"{operation}: the engine is not reachable: {_said(error)} {_where(error)}") from error
-    except ANSWER_LOST as error:
+    except answer_lost() as error:
         if _is_refused_certificate(error):
             raise NotConfigured(
                 f"{operation}: nothing was sent: {_said(error)} Name the endpoint as its certificate does, or name "
                 "the file of the authority that signed it in AWS_CA_BUNDLE."
             ) from error
-        if isinstance(error, botocore.exceptions.SSLError) and limit is not None and not limit.sent:
+        if isinstance(error, foreign.botocore.exceptions.SSLError) and limit is not None and not limit.sent:
             raise NotWritten(f"{operation}: no secure connection: {_said(error)} {_where(error)}") from error
         raise OutcomeUnknown(f"{operation}: the answer was lost: {_said(error)}") from error
-    except botocore.exceptions.BotoCoreError as error:
+    except foreign.botocore.exceptions.BotoCoreError as error:
         raise StorageRefused(f"{operation}: {_said(error)}") from error
     except ValueError as error:
         if "endpoint" in str(error).lower():
@@ -158,7 +168,8 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
 
 def _is_refused_certificate(error: BaseException | None) -> bool:
     """Whether the certificate of the engine is not trusted, or is for another name, which is known before a request."""
-    while error is not None and not isinstance(error, ssl.SSLCertVerificationError | CertificateError):
+    refused = ssl.SSLCertVerificationError, foreign.urllib3.util.ssl_match_hostname.CertificateError
+    while error is not None and not isinstance(error, refused):
         error = error.__cause__ or error.__context__
     return error is not None
 
@@ -186,12 +197,12 @@ def _where(error: object) -> str:
 @cache
 def _regions() -> frozenset[str]:
     """The Regions with DynamoDB that this version of botocore knows."""
-    session = botocore.session.get_session()
+    session = foreign.botocore.session.get_session()
     partitions = session.get_available_partitions()
     return frozenset(name for one in partitions for name in session.get_available_regions("dynamodb", one))
 
 
-def _translate_answer(operation: str, error: botocore.exceptions.ClientError) -> StorageError:
+def _translate_answer(operation: str, error: ClientError) -> StorageError:
     code = error.response.get("Error", {}).get("Code", "")
     said = error.response.get("Error", {}).get("Message", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

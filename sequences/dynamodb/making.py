@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import boto3
-import botocore.config
-import botocore.exceptions
-
 from ..metrics import metrics
 from ..metrics.instruments import CLIENTS
+from . import foreign
 from .configuration import ClientOptions
 from .errors import translate_errors
 from .transport import Transport
@@ -115,14 +112,14 @@ class Making:
 
 
 def _make_client(options: ClientOptions) -> DynamoDBClient:
-    config = botocore.config.Config(
+    config = foreign.botocore.config.Config(
         retries={"mode": "standard", "total_max_attempts": 1},
         connect_timeout=options.connect_timeout,
         read_timeout=options.read_timeout,
         max_pool_connections=options.pool_size,
         parameter_validation=False,  # our requests are built by tested functions; validating costs a tenth of a write
         tcp_keepalive=True,
-        user_agent=f"sequences Boto3/{boto3.__version__}",  # otherwise botocore builds one for each request
+        user_agent=f"sequences Boto3/{foreign.boto3.__version__}",  # otherwise botocore builds one for each request
     )
     client = options.session().client("dynamodb", config=config, endpoint_url=options.endpoint)
     client.meta.events.register("before-parse.dynamodb", _verify_body)
@@ -137,11 +134,11 @@ def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
     """
     body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
     if expected and expected != str(zlib.crc32(body)):
-        raise botocore.exceptions.ChecksumError(
+        raise foreign.botocore.exceptions.ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
         )
     length, status = response_dict["headers"].get("content-length", ""), response_dict["status_code"]
     if length.isdecimal() and int(length) != len(body) and status not in (204, 304):  # which have no body
-        raise botocore.exceptions.ResponseStreamingError(error=f"{len(body)} bytes of {length}")
+        raise foreign.botocore.exceptions.ResponseStreamingError(error=f"{len(body)} bytes of {length}")
     if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
-        raise botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")
+        raise foreign.botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")

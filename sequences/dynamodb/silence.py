@@ -15,19 +15,19 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
-
-from botocore.exceptions import ClientError
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NotWritten
-from .errors import ANSWER_LOST, NEVER_SENT
+from . import foreign
+from .errors import answer_lost, never_sent
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
 
 __all__ = ["ASK_SECONDS", "Silence"]
 
 ASK_SECONDS = 0.5
 STALE_SECONDS = 10.0  # after which what is known of a silence is too old, as nobody has asked
-
-_FAILURES = (ClientError, *NEVER_SENT, *ANSWER_LOST)  # a ClientError is an answer, if not of a failing engine
 
 logger = logging.getLogger(__name__)
 
@@ -68,11 +68,14 @@ class Silence:
         began = time.monotonic()
         try:
             answer = send(operation, request)
-        except _FAILURES as error:
-            if not isinstance(error, ClientError) or _status(error) >= 500:
-                self._miss(began)
-            else:
+        except foreign.botocore.exceptions.ClientError as error:
+            if _status(error) < 500:
                 self._hear()
+            else:
+                self._miss(began)
+            raise
+        except (*never_sent(), *answer_lost()):
+            self._miss(began)
             raise
         self._hear()
         return answer

@@ -12,8 +12,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-import botocore
-
+from . import foreign
 from .limits import mark_sent
 
 __all__ = ["Transport"]
@@ -91,7 +90,7 @@ def _warned(lacks: str) -> str:
     logger.warning(
         "The lean transport does not fit botocore %s (%s). Requests go through boto3's own client: numbers are right, "
         "and take longer. Install a release of botocore that it fits.",
-        botocore.__version__,
+        foreign.botocore.__version__,
         lacks,
     )
     return lacks

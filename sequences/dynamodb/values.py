@@ -1,19 +1,15 @@
-"""From Python values to attribute values and back, the size of items, and the units in an answer."""
+"""Items as attribute values, and back, the size of items, and the units in an answer."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
-from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSerializer
-
 from ..exceptions import InvalidItem
+from .wire import BLANK, NUMBERS, REFUSALS, Blank, check_name, from_wire, to_wire
 
 __all__ = [
     "BLANK",
@@ -28,92 +24,14 @@ __all__ = [
     "write_units",
 ]
 
-BLANK = "blank"
-"""In the place of a type of DynamoDB: what stands there is filled in before it is sent (see `filled`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Blank:
-    """What is filled in when the number of an item is known: a text by a template, or the number, without one."""
-
-    template: str
-
-
-# What the serializer, decimal's traps and too deep a value raise. No base classes: a signal handler may raise its own
-# exception, for example for a time limit, which is not about the item.
-REFUSALS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
-
-
-class _ToWire(TypeSerializer):
-    """Refuses what DynamoDB would refuse: empty sets, names that are not text, text that is not valid Unicode."""
-
-    def serialize(self, value: Any) -> Any:
-        if type(value) is str:  # most values are; boto3 would ask for five other types first
-            return {"S": self._serialize_s(value)}
-        return {BLANK: value.template} if type(value) is Blank else super().serialize(value)
-
-    def _serialize_s(self, value: str) -> str:
-        if not value.isascii():
-            value.encode()
-        return value
-
-    def _serialize_m(self, value: Mapping[Any, Any]) -> dict[str, Any]:
-        for name in value:
-            _check_name(name)
-        return {name: self.serialize(member) for name, member in value.items()}
-
-    def _serialize_ss(self, value: Sequence[str]) -> list[str]:
-        return [self._serialize_s(member) for member in value]
-
-    def _serialize_ns(self, value: Sequence[Any]) -> list[str]:
-        if not value:  # an empty set has no type
-            raise ValueError("a set must not be empty")
-        return [self.serialize(member)["N"] for member in value]
-
-
-@lru_cache(1024)  # an application has few names, and uses them in every item
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"the name {name!r} is not a text of at least one character")
-    name.encode()
-
-
-_to_wire = _ToWire()
-
-
-class _FromWire(TypeDeserializer):
-    """Numbers become `int`; a number with a fraction, which we never write, becomes `Decimal`.
-
-    Bytes may come as base64, the form that they have in JSON.
-    """
-
-    def deserialize(self, value: Any) -> Any:
-        if "S" in value:  # the most frequent types first, as a list has thousands of values
-            return value["S"]
-        if "N" in value:
-            return self._deserialize_n(value["N"])
-        return [self.deserialize(member) for member in value["L"]] if "L" in value else super().deserialize(value)
-
-    def _deserialize_b(self, value: bytes | str) -> Any:
-        return super()._deserialize_b(b64decode(value) if isinstance(value, str) else value)  # type: ignore[misc]
-
-    def _deserialize_n(self, value: str) -> int | Decimal:
-        if value.isdecimal():
-            return int(value)
-        number = Decimal(value)
-        return int(number) if number == number.to_integral_value() else number
-
-
-_from_wire = _FromWire()
-
 
 def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
     """Turn Python values into attribute values. Raises InvalidItem, which names the attribute that cannot be stored."""
     wire = {}
     for name, value in item.items():
         try:
-            _check_name(name)
-            wire[name] = _to_wire.serialize(value)
+            check_name(name)
+            wire[name] = to_wire(value)
         except REFUSALS as error:
             raise InvalidItem(f"The attribute {name!r} cannot be stored: {_remedied(error)}") from error
     return wire
@@ -147,7 +65,7 @@ def filled(wire: Mapping[str, Any], number: int, write: Callable[[str], str]) ->
 
 
 def _remedied(error: Exception) -> str:
-    """What boto3 says of a value, and what to do about it where it does not say that."""
+    """What is said of a value, and what to do about it where that is not said."""
     if isinstance(error, ArithmeticError):
         return "a number has at most 38 digits. Store it as a text."
     if "Unsupported type" in str(error):
@@ -157,7 +75,7 @@ def _remedied(error: Exception) -> str:
 
 def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:
     """Turn attribute values into Python values. Whole numbers become `int`, others `Decimal`."""
-    return {name: _from_wire.deserialize(value) for name, value in wire.items()}
+    return {name: from_wire(value) for name, value in wire.items()}
 
 
 def item_size(wire: Mapping[str, Any]) -> int:
@@ -194,7 +112,7 @@ def _canonical(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(number: str) -> str:
     """A number without exponent and trailing zeros, with all its 38 digits; Decimal's default context has only 28."""
-    plain = Decimal(number).normalize(DYNAMODB_CONTEXT)
+    plain = Decimal(number).normalize(NUMBERS)
     return format(plain, "f") if plain else "0"
 
 

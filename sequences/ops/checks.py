@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
-from importlib import metadata
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
@@ -22,9 +21,11 @@ from ..exceptions import InvalidSequence, InvalidText, StorageRefused
 from ..formats import Clash
 from ..metrics import recorders
 from ..registry import configured, strategies
-from ..strategies import Strategy
 from .prices import prices
 from .tables import schemas_of
+
+if TYPE_CHECKING:
+    from ..strategies import Strategy
 
 __all__ = [
     "check_apart",
@@ -213,6 +214,8 @@ def check_client(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
 @register(Tags.compatibility)
 def check_namesake(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
     """Return an error (sequences.E006) if django-sequences is installed: it has the same import name."""
+    from importlib import metadata
+
     try:
         metadata.distribution(NAMESAKE)
     except metadata.PackageNotFoundError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from ..exceptions import InvalidSequence
-from ..strategies import Strategy
-from .costs import units_alone
+
+if TYPE_CHECKING:
+    from ..strategies import Strategy
 
 __all__ = ["DEFAULTS", "cost_of_thousand", "cost_of_units", "prices"]
 
@@ -44,6 +45,8 @@ def cost_of_thousand(strategy: Strategy, *, tokens: bool = False) -> Decimal | N
 
     None where the strategy does not say its units. Raises InvalidSequence for wrong prices.
     """
+    from .costs import units_alone  # which needs all strategies
+
     units = units_alone(strategy, tokens=tokens)
     return None if units is None else cost_of_units(*units) * 1000
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .. import dynamodb
 from ..dynamodb import PLAIN, Indexes, TableOptions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import InvalidSequence, StorageRefused
 from ..registry import strategies
-from ..strategies.base import Strategy
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["create_tables", "indexes_of", "schemas_of"]
 

@@ -15,9 +15,8 @@ from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..signals import value_allocated
-from ..strategies.counter_strategy import reserving
 from ..types import Allocation, Reservation, Scope
-from .arguments import check_count, check_scope, check_token
+from .arguments import check_count, check_scope, check_token, reserving
 from .puts import PutCall, put
 from .reporting import failed, notify
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING, cast
 
-from ..exceptions import InvalidScope, InvalidToken
+from ..exceptions import InvalidScope, InvalidToken, OperationNotSupported
 
-__all__ = ["LONGEST_SCOPE", "LONGEST_TOKEN", "check_count", "check_scope", "check_token"]
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
+    from ..strategies.counter_strategy import CounterStrategy
+
+__all__ = ["LONGEST_SCOPE", "LONGEST_TOKEN", "check_count", "check_scope", "check_token", "reserving"]
 
 LONGEST_SCOPE = 255
 LONGEST_TOKEN = 255
@@ -49,3 +54,13 @@ def check_token(token: str | None, sequence: str = "") -> None:
         raise InvalidToken(f"{wanted}, and this one has {len(token)}: give None, or a digest of it.")
     if not token.isprintable():
         raise InvalidToken(f"{wanted}, and this one has others: give a digest of it.")
+
+
+def reserving(strategy: Strategy) -> CounterStrategy:
+    """The strategy, if it takes values before their items are stored. Raises OperationNotSupported if it does not."""
+    if not strategy.supports_reserve:
+        raise OperationNotSupported(
+            f"The sequence {strategy.alias!r} ({type(strategy).__name__}) hands out a value only together with its "
+            "item: use put_next."
+        )
+    return cast("CounterStrategy", strategy)

@@ -6,16 +6,18 @@ import datetime
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..commit.retries import read
 from ..exceptions import InvalidPeriod
 from ..registry import strategies
 from ..rows.item_reader import ItemReader
-from ..strategies.base import Strategy
 from ..types import Scope, StoredItem
 from .arguments import check_scope
 from .texts import readings
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["find", "found_places", "get_item", "items", "meant", "one", "pages_of", "place_of"]
 

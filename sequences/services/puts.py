@@ -6,7 +6,7 @@ import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..actions import Action
 from ..commit.requests import Pending, PutRequest, allocated
@@ -14,10 +14,12 @@ from ..commit.retries import Deadline
 from ..exceptions import GaveUp, InvalidToken, SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
-from ..strategies.base import Strategy
 from ..types import Allocation, Scope
 from .arguments import check_scope, check_token
 from .reporting import report
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["PutCall", "put", "store"]
 

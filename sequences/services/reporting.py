@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..commit.requests import Pending
 from ..exceptions import (
@@ -18,8 +18,10 @@ from ..exceptions import (
 )
 from ..metrics import metrics
 from ..signals import contention, nearly_used_up, value_allocated
-from ..strategies.base import Strategy
 from ..types import Allocation, Dated, Scope, parted
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["failed", "notify", "report"]
 

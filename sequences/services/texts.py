@@ -7,13 +7,16 @@ value.
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 from ..exceptions import InvalidScope, InvalidText
 from ..formats import Parsed
 from ..registry import strategies
-from ..strategies.base import Strategy
 from ..types import Scope
 from .arguments import check_count, check_scope
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = ["following", "format_value", "parse", "preview", "readings"]
 

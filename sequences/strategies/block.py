@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..commit.requests import Committer, Pending, PreparedWrite, ReserveRequest
+from ..commit.requests import Committer, Pending, PreparedWrite, ReserveRequest, values_of
 from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
@@ -23,7 +23,7 @@ from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .atomic import Addition
 from .block_pool import Block, BlockPool, Fetch
-from .counter_strategy import CounterStrategy, values_of
+from .counter_strategy import CounterStrategy
 from .held_blocks import HeldBlocks
 from .watch import Watch, elapsed
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
-from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated
+from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline, read
 from ..exceptions import OperationNotSupported, SequenceError
 from ..metrics import metrics
@@ -31,8 +31,6 @@ __all__ = [
     "counter_of",
     "delete_counter",
     "new_counter",
-    "reserving",
-    "values_of",
 ]
 
 
@@ -80,16 +78,6 @@ def delete_counter(strategy: Strategy, scope: Scope) -> bool:
     deleted = counter.delete(scope, deadline)
     strategy.changed(scope, None)
     return deleted
-
-
-def reserving(strategy: Strategy) -> CounterStrategy:
-    """The strategy, if it takes values before their items are stored. Raises OperationNotSupported if it does not."""
-    if not isinstance(strategy, CounterStrategy):
-        raise OperationNotSupported(
-            f"The sequence {strategy.alias!r} ({type(strategy).__name__}) hands out a value only together with its "
-            "item: use put_next."
-        )
-    return strategy
 
 
 class CounterStrategy(Strategy):
@@ -195,12 +183,6 @@ def _share(taken: Pending[ReserveRequest], pendings: Sequence[Pending[PutRequest
     for pending, value in zip(pendings, values_of(taken), strict=False):
         pending.value = value
         pending.charge(write_units=taken.write_units / len(pendings), read_units=taken.read_units / len(pendings))
-
-
-def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
-    """The values that a reservation got."""
-    assert isinstance(pending.answer, range | list)
-    return pending.answer
 
 
 class CounterCommitter(Committer):

@@ -51,8 +51,8 @@ from sequences.exceptions import (
 from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
 from sequences.rows import operator_errors
+from sequences.services.arguments import reserving
 from sequences.strategies import Strategy, counter_strategy, sort_key
-from sequences.strategies.counter_strategy import reserving
 from sequences.testing import engine_at
 from sequences.testing.callers import put_some, take_some
 from sequences.types import Change, Dated

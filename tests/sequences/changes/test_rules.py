@@ -31,9 +31,9 @@ from sequences.registry import _KEYS, DEFAULT_TABLE, made_of, strategies
 from sequences.rows.rules import RULES, differences
 from sequences.rows.rules_row import ASK_AGAIN_SECONDS
 from sequences.rows.soundness import Verdict
+from sequences.services.arguments import reserving
 from sequences.start import require_sound
 from sequences.strategies import Strategy, TransactionalCounter
-from sequences.strategies.counter_strategy import reserving
 from tests.sequences.support import Clock, Wire, handled, written
 
 pytestmark = pytest.mark.usefixtures("tables")

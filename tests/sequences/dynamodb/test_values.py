@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from decimal import Decimal
+from enum import IntEnum, StrEnum
 from typing import Any
 
 import pytest
+from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
+from django.utils.functional import SimpleLazyObject
 
 from sequences import dynamodb, put_next
 from sequences.exceptions import IdempotencyMismatch, InvalidItem
@@ -84,6 +88,60 @@ class TestFingerprint:
 def test_bytes(wire: bytes | str) -> None:
     """Bytes are read as bytes and as base64, alone and in sets."""
     assert dynamodb.unmarshal({"one": {"B": wire}, "set": {"BS": [wire]}}) == {"one": b"\x00\xff", "set": {b"\x00\xff"}}
+
+
+class Label(StrEnum):
+    """A text with a name."""
+
+    BUG = "bug"
+
+
+class Level(IntEnum):
+    """A number with a name."""
+
+    HIGH = 3
+
+
+VALUES = [
+    *(None, True, False, 0, -7, 10**38 - 1, Level.HIGH),
+    *(Decimal("1.50"), Decimal("-0"), Decimal("1E+2"), Decimal("1E-128")),
+    *("", "x", "\xe4", Label.BUG, b"", b"\x00\xff", bytearray(b"x"), Binary(b"x")),
+    *({1, Decimal("2.5"), Level.HIGH}, {"a", "\xe4"}, frozenset({Label.BUG}), {b"x", Binary(b"y")}),
+    *([], [1, "x", [None]], ("x", {1}), {}, {"a": {"b": [b"x"]}}, OrderedDict(a=1)),
+    SimpleLazyObject(lambda: {"a": [1]}),
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_as_boto3_does(value: Any) -> None:
+    """A value is stored in the form that boto3 gives it, and read as boto3 reads it, with whole numbers as `int`."""
+    wire = dynamodb.marshal({"a": value})
+    assert wire == {"a": TypeSerializer().serialize(value)}
+    read = dynamodb.unmarshal(wire)["a"]
+    assert read == TypeDeserializer().deserialize(wire["a"])
+    assert not isinstance(read, Decimal) or read % 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(10**38 + 1, Decimal("1E+127"), 1.5, Decimal("NaN"), Decimal("Infinity")),
+        *({1, "x"}, {1.5}, {None}, range(3), complex(1), object()),
+    ],
+)
+def test_what_boto3_refuses(value: Any) -> None:
+    """What boto3 has no form for is refused."""
+    with pytest.raises((ArithmeticError, TypeError)):
+        TypeSerializer().serialize(value)
+    with pytest.raises(InvalidItem):
+        dynamodb.marshal({"a": value})
+
+
+@pytest.mark.parametrize("value", [Decimal("-Infinity"), Decimal("sNaN"), {Decimal("-Infinity")}, {True}, {False, 1}])
+def test_what_boto3_lets_pass(value: Any) -> None:
+    """What is no number of DynamoDB, and a set of truth values, are refused before anything is sent."""
+    with pytest.raises(InvalidItem, match=r"NaN not supported|Unsupported type"):
+        dynamodb.marshal({"a": value})
 
 
 class TestRefusals:

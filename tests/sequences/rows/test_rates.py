@@ -21,8 +21,9 @@ from sequences.rates import DAYS, Rates, rates_of, usage_of
 from sequences.registry import strategies
 from sequences.rows.course import course_of_items, further_probes, moment_of
 from sequences.rows.tallies import tallies_in
+from sequences.services.arguments import reserving
 from sequences.strategies import Strategy
-from sequences.strategies.counter_strategy import advance_to, reserving
+from sequences.strategies.counter_strategy import advance_to
 from sequences.types import Counter
 from tests.model.engine import Engine
 from tests.sequences.support import COUNTERS, Clock, Wire, counter_of, import_row, read_counter, set_counter

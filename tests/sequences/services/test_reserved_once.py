@@ -11,8 +11,8 @@ from sequences import get_last_value, get_next_value, get_next_values, put_next
 from sequences.exceptions import IdempotencyMismatch, InvalidToken, OperationNotSupported
 from sequences.ops.audit import audit
 from sequences.registry import strategies
+from sequences.services.arguments import reserving
 from sequences.strategies import Strategy
-from sequences.strategies.counter_strategy import reserving
 from sequences.testing.callers import take_some
 from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, make, names_that
 

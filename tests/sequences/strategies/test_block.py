@@ -15,8 +15,8 @@ from sequences import get_last_value, get_next_value, get_next_values, put_next
 from sequences.commit.retries import Deadline
 from sequences.exceptions import SequenceExhausted, SequenceUnavailable
 from sequences.registry import strategies
+from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, held_blocks
-from sequences.strategies.counter_strategy import reserving
 from sequences.testing.callers import at_once, take_some
 from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, wait_until
 

@@ -13,7 +13,7 @@ import pytest
 from sequences import changes, dynamodb, get_last_value, get_next_value, put_next, put_next_many, put_next_together
 from sequences.commit import host_memory
 from sequences.commit.host_lock import hold_host_lock
-from sequences.commit.requests import Pending, PutRequest, Refusal, ReserveRequest
+from sequences.commit.requests import Pending, PutRequest, Refusal, ReserveRequest, values_of
 from sequences.commit.retries import new_token
 from sequences.exceptions import (
     CancellationReason,
@@ -29,8 +29,9 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.rows.lru import SCOPES_REMEMBERED
+from sequences.services.arguments import reserving
 from sequences.strategies import Strategy, counter_strategy
-from sequences.strategies.counter_strategy import CounterStrategy, advance_to, reserving, values_of
+from sequences.strategies.counter_strategy import CounterStrategy, advance_to
 from sequences.testing.callers import put_some, take_some
 from sequences.types import Allocation, Counter, Dated
 from tests.sequences.support import (

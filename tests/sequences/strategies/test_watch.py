@@ -26,9 +26,9 @@ from sequences.commit.retries import Deadline
 from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, SequenceWentBack, TableMissing
 from sequences.registry import strategies
 from sequences.rows import history
+from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, held_blocks, watch
 from sequences.strategies.block_pool import Block, BlockPool
-from sequences.strategies.counter_strategy import reserving
 from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine

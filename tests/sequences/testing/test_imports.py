@@ -1,5 +1,6 @@
 """What an installed app imports: in a project of its own, without the sample, its lab, and what tests need."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -22,6 +23,63 @@ import sys, sequences.admin, sequences.storage, sequences.strategies
 
 print([name for name in sys.modules if name.startswith(("moto", "rich", "pytest", "sequences.testing"))])
 """
+PUBLIC = """
+import django
+
+django.setup()
+
+import sequences.admin.pages, sequences.changes, sequences.fields, sequences.start, sequences.storage
+
+sequences.registry.strategies["tickets"]
+"""
+CHECK = """
+import django
+from django.conf import settings
+from django.core.management import call_command
+
+settings.SEQUENCES = {}
+django.setup()
+call_command("check")
+"""
+SHOW_HEAVY = """
+import sys
+
+heavy = "boto3 botocore moto opentelemetry prometheus_client pytest rest_framework rich urllib3".split()
+faces = "sequences.admin.pages sequences.changes sequences.ops.audit sequences.ops.doctor sequences.strategies".split()
+print([[name for name in names if name in sys.modules] for names in (heavy, faces)])
+"""
+# While a module is imported, a signal's handler interrupts the main thread, and puts an item, too.
+PUT = """
+import importlib.abc, signal, sys, threading
+import django
+
+django.setup()
+
+from sequences import put_next
+from sequences.exceptions import SequenceUnavailable
+
+put = []
+
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+
+
+def handle(*_):
+    try:
+        put.append(put_next("tickets", {"title": "in a handler"}, scope="ABC").value)
+    except SequenceUnavailable as error:
+        print(type(error).__name__)
+
+
+signal.signal(signal.SIGALRM, handle)
+sys.meta_path.insert(0, Interrupting())
+put.append(put_next("tickets", {"title": "Printer on fire"}, scope="ABC").value)
+print(sorted(put))
+"""
 SEQUENCES = {
     "tickets": {"STRATEGY": "sequences.strategies.sort_key.SortKeyMaximum", "TABLE": "tickets"},
     "orders": {"STRATEGY": "sequences.strategies.atomic.AtomicCounter", "START": 1001},
@@ -34,7 +92,7 @@ def alone(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "tests" / "outside", tmp_path, dirs_exist_ok=True)
     shutil.copytree(ROOT / "sequences", tmp_path / "sequences")
     with (tmp_path / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
-        settings.write(f"INSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\n")
+        settings.write(f"INSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\nTABLE_PREFIX = {tmp_path.name!r}\n")
     return tmp_path
 
 
@@ -43,6 +101,18 @@ def manage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "manage.py", *arguments]
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "shop.settings"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def python(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program beside the project in this folder."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=folder,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "shop.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_every_module_can_be_imported(alone: Path) -> None:
@@ -62,3 +132,34 @@ def test_production_imports_nothing_of_tests(alone: Path) -> None:
     """Importing the app and its admin imports neither moto, nor pytest, nor rich."""
     done = manage(alone, "shell", "-v0", "-c", IMPORT_WHAT_IS_PUBLIC)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize(
+    "program", ["from sequences import aput_next, put_next", "import django; django.setup()", PUBLIC, CHECK]
+)
+def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
+    """The app imports boto3 only to make a client, no optional package, pages and strategies when they are used."""
+    done = python(alone, program + SHOW_HEAVY)
+    heavy, faces = ast.literal_eval(done.stdout.splitlines()[-1])
+    assert (heavy, done.stderr) == ([], "")
+    assert bool(faces) == (program in (PUBLIC, CHECK))
+
+
+REFUSED = "SequenceUnavailable\n[1]\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [("boto3.session", "[1, 2]\n"), ("sequences.strategies.base", REFUSED), ("sequences.rows.item_writer", REFUSED)],
+)
+def test_the_first_put_of_a_process(alone: Path, endpoint: str, module: str, said: str) -> None:
+    """The first put imports what it needs. A signal's handler that interrupts it puts an item too, or is refused."""
+    assert manage(alone, "create_tables").returncode == 0
+    done = python(alone, PUT, module)
+    assert (done.stdout, done.stderr) == (said, "")
+
+
+def test_boto3_is_missed_at_once(alone: Path) -> None:
+    """Where boto3 is not installed, importing the app says so."""
+    done = python(alone, "import sys; sys.modules['boto3'] = None; import sequences")
+    assert done.stderr.endswith("ModuleNotFoundError: sequences needs boto3: pip install boto3\n")

@@ -1,0 +1,34 @@
+"""The administration's entry for sequences. Its pages are imported with their addresses, and not when Django starts."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import URLPattern
+
+from ..models import Sequence
+
+__all__ = ["SequenceAdmin"]
+
+
+@admin.register(Sequence)
+class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
+    """Pages for sequences, in place of those that Django makes for a model with rows."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The addresses of the pages. Every other one is a 404."""
+        from .pages import SequencePages
+
+        return SequencePages(self).urls()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Always False: sequences are added in the settings."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+        """Always False: sequences are changed in the settings. Guarded changes have permissions of their own."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+        """Always False: sequences are removed in the settings."""
+        return False

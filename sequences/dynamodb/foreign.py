@@ -1,0 +1,46 @@
+"""boto3 and what it brings, imported when the first of it is needed: that takes longer than importing all the rest.
+
+    from . import foreign
+
+    foreign.boto3.session.Session()
+
+Modules that are loaded with a client import them at their top (`connections`, `http1`, `lean`). Python looks up the
+classes of an `except` clause when something is raised, so that naming them there imports nothing before.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+__all__ = ["boto3", "botocore", "urllib3"]
+
+if TYPE_CHECKING:
+    import boto3.dynamodb.types
+    import botocore.config
+    import botocore.credentials
+    import botocore.exceptions
+    import botocore.parsers
+    import botocore.session
+    import urllib3.exceptions
+    import urllib3.util.ssl_match_hostname
+else:
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(name)
+        import boto3.dynamodb.types
+        import botocore.config
+        import botocore.credentials
+        import botocore.exceptions
+        import botocore.parsers
+        import botocore.session
+        import urllib3.exceptions
+        import urllib3.util.ssl_match_hostname
+
+        globals().update(boto3=boto3, botocore=botocore, urllib3=urllib3)
+        return globals()[name]
+
+
+if not find_spec("boto3"):  # said at once, and not by the first request
+    raise ModuleNotFoundError("sequences needs boto3: pip install boto3", name="boto3")
