@@ -1,4 +1,4 @@
-"""The gate to DynamoDB: the only folder that imports boto3 and botocore.
+"""The gate to DynamoDB: the only folder that imports boto3 and botocore, and only when it needs them (see `foreign`).
 
 A call is one request. Nothing here retries: two layers of retries multiply, and a repeated addition skips a value. The
 callers retry (see `retries` and `leader`). In the folder:
