@@ -62,7 +62,7 @@ def test_an_error_for_operators_is_one_line(
     assert error.value.logged
 
 
-def test_a_callers_own_mistake_is_no_line(scope: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_callers_own_mistake_is_no_line(configured: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:
     """What one caller asked for in vain is that caller's to know, and rings nothing."""
     put_next("sort-key", {}, scope=scope, idempotency_token="one")
     caplog.clear()
