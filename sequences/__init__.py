@@ -43,27 +43,31 @@ Public are the functions here, and these modules; everything else may change:
     types                 what the functions return
 """
 
-from .asynchronous import (
-    aget_last_value,
-    aget_next_value,
-    aget_next_values,
-    aput_next,
-    aput_next_each,
-    aput_next_many,
-    aput_next_together,
-)
-from .asynchronous.items import afind, aget_item, aitems
-from .services import (
-    get_last_value,
-    get_next_value,
-    get_next_values,
-    put_next,
-    put_next_each,
-    put_next_many,
-    put_next_together,
-)
-from .services.items import find, get_item, items
-from .services.texts import format_value, parse, preview
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .asynchronous import (
+        aget_last_value,
+        aget_next_value,
+        aget_next_values,
+        aput_next,
+        aput_next_each,
+        aput_next_many,
+        aput_next_together,
+    )
+    from .asynchronous.items import afind, aget_item, aitems
+    from .services import (
+        get_last_value,
+        get_next_value,
+        get_next_values,
+        put_next,
+        put_next_each,
+        put_next_many,
+        put_next_together,
+    )
+    from .services.items import find, get_item, items
+    from .services.texts import format_value, parse, preview
 
 __all__ = [
     "afind",
@@ -92,3 +96,15 @@ __all__ = [
 ]
 
 __version__ = "0.2.0"
+
+_MODULES = ("asynchronous", "asynchronous.items", "services", "services.items", "services.texts")
+
+
+def __getattr__(name: str) -> object:
+    """A public function, imported when it is first asked for: each program of a project imports this package."""
+    if name in __all__:
+        for module in (import_module(f"{__name__}.{module}") for module in _MODULES):
+            if name in module.__all__:
+                globals()[name] = found = getattr(module, name)
+                return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

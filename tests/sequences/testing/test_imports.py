@@ -145,6 +145,16 @@ def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
     assert bool(faces) == (program in (PUBLIC, CHECK))
 
 
+def test_the_package_alone_is_nothing(alone: Path) -> None:
+    """`import sequences` imports no module of it. Each public function is there when somebody asks for it."""
+    done = python(
+        alone,
+        "import sequences, sys; print([name for name in sys.modules if name.startswith('sequences.')]);"
+        "print(all(callable(getattr(sequences, name)) for name in sequences.__all__), hasattr(sequences, 'nothing'))",
+    )
+    assert (done.stdout, done.stderr) == ("[]\nTrue False\n", "")
+
+
 REFUSED = "SequenceUnavailable\n[1]\n"
 
 
@@ -160,6 +170,8 @@ def test_the_first_put_of_a_process(alone: Path, endpoint: str, module: str, sai
 
 
 def test_boto3_is_missed_at_once(alone: Path) -> None:
-    """Where boto3 is not installed, importing the app says so."""
-    done = python(alone, "import sys; sys.modules['boto3'] = None; import sequences")
+    """Where boto3 is not installed, the import of a function says so, and Django's start."""
+    done = python(alone, "import sys; sys.modules['boto3'] = None; from sequences import put_next")
+    assert done.stderr.endswith("ModuleNotFoundError: sequences needs boto3: pip install boto3\n")
+    done = python(alone, "import sys; sys.modules['boto3'] = None; import django; django.setup()")
     assert done.stderr.endswith("ModuleNotFoundError: sequences needs boto3: pip install boto3\n")
