@@ -1,4 +1,4 @@
-"""What `make bars` and `make bench-peers` have measured, as committed in figures.json: Markdown tables for docs/.
+"""What `make bars` and `make bench-peers` have measured, as committed in figures.json: rows of tables for docs/.
 
 The file has a text for each figure of `bars.BARS` and for each case of `peers.web.CASES`, and when they were measured.
 A new measurement is written there by hand.
@@ -7,7 +7,7 @@ A new measurement is written there by hand.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +15,7 @@ from typing import Any, Self
 from project.proof.bars import BARS
 from project.proof.peers.web import CASES
 
-__all__ = ["FIGURES", "Figures", "table"]
+__all__ = ["FIGURES", "Figures"]
 
 FIGURES = Path(__file__).with_name("figures.json")
 
@@ -45,9 +45,3 @@ class Figures:
     def peer_columns(self) -> list[str]:
         """The headings of these rows."""
         return ["Case", "Bar", *self.peers[CASES[0].text]]
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from project.lab.plan import Prices
 from project.lab.records import comparisons
 from project.lab.report import CAPTION, markdown
-from project.proof.figures import Figures, table
+from project.proof.figures import Figures
 from sequences.capabilities import strategies_table
+from sequences.ops.watching import as_table
 
 __all__ = ["page_of_figures"]
 
@@ -29,10 +30,10 @@ def _of_bars() -> Iterator[str]:
     figures = Figures.recorded()
     yield "## Speed and cost"
     yield figures.conditions["bars"]
-    yield table(["What", "Bar", "Measured"], figures.bar_rows())
+    yield as_table(["What", "Bar", "Measured"], figures.bar_rows())
     yield "## Beside a site on PostgreSQL"
     yield f"{figures.conditions['peers']} Rates, latencies and faults are ours / the peer's."
-    yield table(figures.peer_columns(), figures.peer_rows())
+    yield as_table(figures.peer_columns(), figures.peer_rows())
 
 
 def _of_comparisons() -> Iterator[str]:
