@@ -81,6 +81,7 @@ LEFT_ALONE = [
     "if TYPE_CHECKING: a = 1",
     "@overload\n  def g(a=1): ...",
     "__all__ = ['a']",
+    "__version__ = '1.2'",
     "V = TypeVar('V')",
     "a: Literal['b']",
     "a = zip(b, strict=True)",

@@ -44,12 +44,15 @@ class Run(TypedDict):
 
 
 def measure() -> None:
-    """Run the test files that have changed since the last time, and keep which lines each test ran."""
+    """Run the test files that have changed since the last time, and keep which lines each test ran.
+
+    One process runs a whole file, so that a file is measured whole or, where its process dies, not at all.
+    """
     measured = Covering().files
     if changed := [file for file in _test_files() if file not in measured]:
         print(f"Measuring which lines the tests of {len(changed)} files run ...", file=sys.stderr)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        options = ["-p", "project.proof.covering", "-n", "4", "--dist", "worksteal", "-q", "--timeout=600"]
+        options = ["-p", "project.proof.covering", "-n", "4", "--dist", "loadfile", "-q", "--timeout=600"]
         command = [sys.executable, "-m", "pytest", *options, *changed]
         subprocess.run(command, cwd=paths.ROOT, env={**os.environ, BEGAN: f"{time.time()}"}, stdout=2, check=False)
 

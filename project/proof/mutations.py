@@ -210,7 +210,7 @@ def _is_left_alone(node: ast.AST) -> bool:
             return True
         case ast.keyword(arg=name, value=ast.Constant(value=str())) if name in PROSE:
             return True
-        case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.Assign(targets=[ast.Name(id="__all__" | "__version__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
     return False
 
