@@ -70,8 +70,9 @@ def _fetched(folder: Path) -> Path:
 def _unpack(archive: Path, folder: Path) -> None:
     """The engine's files, the jar last: where it is, all of them are."""
     with tarfile.open(archive) as files:
+        files.extraction_filter = getattr(tarfile, "data_filter", None)  # which Python 3.11.2 has not
         wanted = [one for one in files.getmembers() if one.isfile() and one.name.startswith(IN_ARCHIVE)]
         for one in sorted(wanted, key=lambda one: one.name.endswith("/DynamoDBLocal.jar")):
             one.name = one.name.removeprefix(IN_ARCHIVE)
-            files.extract(one, folder, filter="data")
+            files.extract(one, folder)
     archive.unlink()

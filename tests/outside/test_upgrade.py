@@ -196,7 +196,8 @@ def earlier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """A folder with version 0.1.0, as it was at first and at last."""
     folder = tmp_path_factory.mktemp("earlier")
     with tarfile.open(EARLIER) as wheels:
-        wheels.extractall(folder, filter="data")
+        wheels.extraction_filter = getattr(tarfile, "data_filter", None)  # which Python 3.11.2 has not
+        wheels.extractall(folder)
     (wheel,) = (folder / request.param).iterdir()
     return installed(wheel, folder / "installed")
 

@@ -305,9 +305,9 @@ class TestPermissions:
         stranger = program("stranger")
         assert stranger.post(address, {}).json()["values"] == [1001]
         assert stranger.post(address, {"scope": "north"}).status_code == 403
-        settings.SEQUENCES = {
-            **settings.SEQUENCES, "orders": {**settings.SEQUENCES["orders"], "FORMAT": "{scope}-{value}"},
-        }  # fmt: skip
+        orders = settings.SEQUENCES["orders"]
+        scoped = {"FORMAT": "{scope}-{value}", "ALSO_READ": [orders["FORMAT"]]}
+        settings.SEQUENCES = {**settings.SEQUENCES, "orders": {**orders, **scoped}}
         settings.REST_SCOPES = {"orders": ["north"]}
         assert stranger.post(address, {"scope": "north"}).json()["texts"] == ["north-1001"]
 
