@@ -31,6 +31,8 @@ MEASURED = (
     *(f"tests/{room}/**/test_*.py" for room in ("attacks", "faults", "model", "sequences", "tickets")),
     "tests/project/test_worker.py",
 )
+# A handler of a signal that raises there may leave a lock of coverage.py held for ever.
+NOT_MEASURED = {"tests/attacks/test_time_limits.py"}
 COVERED = ["sequences/*", "tickets/*", "project/worker.py"]
 MOST_OF_LINE, MOST_OF_MODULE = 120, 30  # so many tests
 BEGAN = "COVERING_BEGAN"
@@ -59,7 +61,7 @@ def measure() -> None:
 
 def _test_files() -> list[str]:
     found = chain(*(paths.ROOT.glob(pattern) for pattern in MEASURED))
-    return sorted(path.relative_to(paths.ROOT).as_posix() for path in found)
+    return sorted({path.relative_to(paths.ROOT).as_posix() for path in found} - NOT_MEASURED)
 
 
 class Covering:
