@@ -61,6 +61,7 @@ def change_row(
     Those in `at_least` have these values or higher ones, those in `below` lower ones. Those in `if_missing` are set
     only where they are missing. A name with a dot is a member of a map.
     """
+    assert not {*sets, *if_missing} & {*removes}, "DynamoDB refuses to set and to remove the same attribute"
     alias, names = _aliases((*unchanged, *at_least, *below, *sets, *if_missing, *removes))
     values = {
         **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
