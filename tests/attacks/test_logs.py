@@ -24,7 +24,7 @@ from sequences.rest import request_ids
 from sequences.strategies import sort_key
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
 from tests.sequences.support import SEQUENCES as CONFIGURED
-from tests.sequences.support import delete_row, handled, import_row, set_counter, stored
+from tests.sequences.support import delete_row, handled, import_row, set_counter, stored, wait_until
 
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "AKIANOBODYMAYREADTHIS",
@@ -298,5 +298,10 @@ def test_an_awaited_allocation_has_the_id_of_its_request(with_credentials: None,
 
     records.addFilter(request_ids.RequestIdFilter())
     values = asyncio.run(call_all())
-    told = {vars(record)["value"]: vars(record)["request_id"] for record in records.seen if "value" in vars(record)}
-    assert told == {value: f"request-{number}" for number, value in enumerate(values)}
+
+    def told() -> dict[int, str]:
+        lines = [vars(record) for record in list(records.seen)]
+        return {line["value"]: line["request_id"] for line in lines if "value" in line}
+
+    wait_until(lambda: len(told()) == len(values))  # a caller may have its answer before the line is written
+    assert told() == {value: f"request-{number}" for number, value in enumerate(values)}
