@@ -15,6 +15,7 @@ from sequences.strategies.base import COSTS, FLAGS, Strategy
 
 __all__ = [
     "Capability",
+    "as_table",
     "capabilities",
     "flags",
     "in_words",
@@ -90,7 +91,7 @@ def strategies_table() -> str:
         [capability.question, *(_cell(capability.answer(strategy)) for strategy in classes)]
         for capability in capabilities()
     ]
-    return _table(["", *(f"`{strategy.__name__}`" for strategy in classes)], rows)
+    return as_table(["", *(f"`{strategy.__name__}`" for strategy in classes)], rows)
 
 
 def _cell(answer: bool | str) -> str:
@@ -106,16 +107,17 @@ def options_table() -> str:
         having = [strategy.__name__ for strategy in classes if name in strategy.options]
         of = "all" if len(having) == len(classes) else ", ".join(having)
         rows.append([f"`{name}`", f"`{option.default!r}`", option.wanted, of])
-    return _table(["Option", "Default", "Must be", "Strategies"], rows)
+    return as_table(["Option", "Default", "Must be", "Strategies"], rows)
 
 
 def rules_table() -> str:
     """What becomes of each key of a sequence that changes while rows are stored, as a Markdown table."""
     words = {Verdict.UNSOUND: "refused", Verdict.CAREFUL: "told", Verdict.GOOD: "taken"}
     rows = [[f"`{key}`", words[rule.verdict], rule.why] for key, rule in RULES.items()]
-    return _table(["Key", "A change is", "Why"], rows)
+    return as_table(["Key", "A change is", "Why"], rows)
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def as_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table, of rows that have as many cells as the header."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

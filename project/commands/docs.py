@@ -23,8 +23,8 @@ from django.core.management.base import CommandParser
 import sequences
 from project.gauges import BUILD, GAUGES
 from project.paths import LOCAL, ROOT
-from sequences.capabilities import rules_table
-from sequences.ops.watching import alarms_table, as_table, log_tables, metrics_table
+from sequences.capabilities import as_table, rules_table
+from sequences.ops.watching import alarms_table, log_tables, metrics_table
 from tickets.metrics import INSTRUMENTS as OF_SITE
 
 __all__ = ["COPIED", "main", "public_modules", "write_reference"]

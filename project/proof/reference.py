@@ -8,8 +8,7 @@ from project.lab.plan import Prices
 from project.lab.records import comparisons
 from project.lab.report import CAPTION, markdown
 from project.proof.figures import Figures
-from sequences.capabilities import strategies_table
-from sequences.ops.watching import as_table
+from sequences.capabilities import as_table, strategies_table
 
 __all__ = ["page_of_figures"]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from ..capabilities import as_table
 from ..logs import ABOUT_FIELDS, EVENTS
 from ..metrics import INSTRUMENTS, Instrument
 from .alarms import ALARMS, LIMIT
 
-__all__ = ["alarms_table", "as_table", "log_tables", "metrics_table"]
+__all__ = ["alarms_table", "log_tables", "metrics_table"]
 
 
 def metrics_table(instruments: Iterable[Instrument] = INSTRUMENTS) -> str:
@@ -35,11 +36,6 @@ def alarms_table() -> str:
     return as_table(
         ["Alarm", "Means", "Rings if"], [[f"`{name}`", one.about, one.rings_if] for name, one in alarms.items()]
     )
-
-
-def as_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [header, ["---"] * len(header), *rows])
 
 
 def _codes(names: Iterable[str]) -> str:
