@@ -139,14 +139,7 @@ class Strategy(ABC):
         self.naming = Naming(config, self.schema.padded_width, self.wall)
         self.numbers = self.naming.numbers
         self.layout = item_layout(config, self.schema, self.option, takes_own_keys=self.takes_own_keys)
-        self.markers = Markers(
-            self.alias,
-            places.markers,
-            seconds=self.option["marker_seconds"],
-            ignored=self.option["ignore_in_repeat"],
-            template=config.format,
-            wall=self.wall,
-        )
+        self.markers = _markers(self, places)
         self.history = History(self.alias, places.history, self.schema.table)
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)
@@ -235,6 +228,17 @@ def _host_queue(strategy: Strategy) -> HostQueue:
     stripe = strategy.config.stripe
     name = f"{strategy.alias}@{stripe}" if stripe else strategy.alias
     return HostQueue(name, strategy.markers.schema, clock=strategy.timing.clock, wall=strategy.wall)
+
+
+def _markers(strategy: Strategy, places: Places) -> Markers:
+    return Markers(
+        strategy.alias,
+        places.markers,
+        seconds=strategy.option["marker_seconds"],
+        ignored=strategy.option["ignore_in_repeat"],
+        template=strategy.config.format,
+        wall=strategy.wall,
+    )
 
 
 def _check_region(strategy: Strategy) -> None:

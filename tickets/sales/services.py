@@ -60,24 +60,25 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
     try:
         return store.draft_order(number, draft, token=token)
     except OrderInvoiced as error:
-        invoice = _invoice_in_force(error.current)
-        if not (invoice and invoice.void):
+        key = error.current.invoice
+        if not (key and _opened(key.year, key.number)):  # else the process that voided it was stopped before
             raise
-        store.open_order_of(invoice)  # the process that voided it was stopped before
     return store.draft_order(number, draft, token=token)
 
 
 def open_order_of(*, change: Change, **_: object) -> None:
     """Open the order of an invoice that was voided by its number alone, as `manage.py sequences void` does."""
     if change.sequence == INVOICES and change.after is not None:
-        invoice = store.find_invoice(int(change.period), change.after)
-        if invoice and invoice.void:
-            store.open_order_of(invoice)
+        _opened(int(change.period), change.after)
 
 
-def _invoice_in_force(order: Order) -> Invoice | None:
-    key = order.invoice
-    return store.find_invoice(key.year, key.number) if key else None
+def _opened(year: int, number: int) -> bool:
+    """Open the order of an invoice that is void. False for one that is in force, or is not there."""
+    invoice = store.find_invoice(year, number)
+    if not (invoice and invoice.void):
+        return False
+    store.open_order_of(invoice)
+    return True
 
 
 def issue_invoice(

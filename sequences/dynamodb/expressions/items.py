@@ -61,7 +61,6 @@ def change_row(
     Those in `at_least` have these values or higher ones, those in `below` lower ones. Those in `if_missing` are set
     only where they are missing. A name with a dot is a member of a map.
     """
-    assert not {*sets, *if_missing} & {*removes}, "DynamoDB refuses to set and to remove the same attribute"
     alias, names = _aliases((*unchanged, *at_least, *below, *sets, *if_missing, *removes))
     values = {
         **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
@@ -99,6 +98,7 @@ def _unchanged(alias: Mapping[str, str], unchanged: Mapping[str, Any]) -> Iterat
 
 
 def _update(alias: Mapping[str, str], sets: Iterable[str], if_missing: Iterable[str], removes: Iterable[str]) -> str:
+    assert not {*sets, *if_missing} & {*removes}, "DynamoDB refuses to set and to remove the same attribute"
     first = (f"{alias[path]} = if_not_exists({alias[path]}, :first_{n})" for n, path in enumerate(if_missing))
     settings = ", ".join([*(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets)), *first])
     removals = ", ".join(alias[path] for path in removes)
