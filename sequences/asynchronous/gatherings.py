@@ -46,8 +46,6 @@ from ..types import Scope
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["Call", "Gathering", "Gatherings", "gatherings"]
-
 MOST_THREADS = 64  # the client keeps so many connections; another thread would open one for each request
 MOST_THREADS_A_SCOPE = 8  # for calls that go alone
 

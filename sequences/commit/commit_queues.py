@@ -34,8 +34,6 @@ from .requests import Committer, Pending
 from .retries import Deadline
 from .waiters import LATE_SECONDS, TOOK_TOO_LONG, Queue, Waiter
 
-__all__ = ["GLANCE_SECONDS", "CommitQueues"]
-
 GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether what it waits for is still to come
 
 

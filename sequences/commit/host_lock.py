@@ -39,8 +39,6 @@ from weakref import ReferenceType, ref
 
 from .host_memory import TURNS_BYTES, shared_memory
 
-__all__ = ["LONGEST_WAIT", "HostLock", "hold_host_lock"]
-
 LONGEST_WAIT = 0.5  # seconds in which nobody gives a turn back
 CONNECT_ATTEMPTS = 20
 MOST_WAITING = 512  # so many stand in a line at most; others go on without the lock

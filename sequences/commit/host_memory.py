@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-__all__ = ["BYTES", "TURNS_BYTES", "VALUES_BYTES", "Memory", "shared_memory"]
-
 SUPPORTED = sys.platform == "linux"
 TURNS_BYTES = 65536  # first what `host_lock` keeps, where earlier versions have it
 VALUES_BYTES = 4 * 65536  # then what `host_values` keeps

@@ -12,8 +12,6 @@ import zlib
 
 from .host_memory import TURNS_BYTES, VALUES_BYTES, Memory, shared_memory
 
-__all__ = ["forget", "remember", "remembered"]
-
 # The name's digest, the value, and a checksum: another process may write while this one reads.
 _PLACE = struct.Struct("<32sqI")
 _PLACE_BYTES = 64

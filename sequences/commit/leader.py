@@ -41,8 +41,6 @@ from .requests import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest,
 from .retries import is_retryable, is_throttled, may_conceal
 from .waiters import TOOK_TOO_LONG, Queue
 
-__all__ = ["Leader"]
-
 HELD_SECONDS = LONGEST_WAIT * 0.8  # after which a turn of the host is given back before others overtake it
 
 

@@ -20,20 +20,6 @@ from ..exceptions import CancellationReason, SequenceError, WriteCancelled
 from ..types import Allocation, Scope
 from .retries import Deadline
 
-__all__ = [
-    "MOST_BYTES",
-    "Committer",
-    "Decision",
-    "Pending",
-    "PreparedWrite",
-    "PutRequest",
-    "Refusal",
-    "ReserveRequest",
-    "Role",
-    "allocated",
-    "values_of",
-]
-
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
 
 Answer = Allocation | range | list[int] | SequenceError

@@ -32,21 +32,6 @@ from ..exceptions import (
     WriteCancelled,
 )
 
-__all__ = [
-    "DEADLINE_SECONDS",
-    "GRACE_SECONDS",
-    "RETRYABLE_CANCELLATIONS",
-    "Deadline",
-    "Timing",
-    "is_retryable",
-    "is_throttled",
-    "latest",
-    "may_conceal",
-    "new_token",
-    "read",
-    "write_once",
-]
-
 DEADLINE_SECONDS = 10.0
 GRACE_SECONDS = 0.5  # how long the last request of a call may take after the deadline
 

@@ -12,8 +12,6 @@ from ..exceptions import StorageError
 from .requests import Pending, PreparedWrite
 from .retries import Deadline
 
-__all__ = ["LATE_SECONDS", "TOOK_TOO_LONG", "UNITS_PER_SECOND", "Batch", "Queue", "Shortage", "Waiter"]
-
 UNITS_PER_SECOND = 1000  # of a partition
 LONGEST_SHORTAGE = 1.0  # seconds
 ENOUGH = 100  # requests, the most that a transaction holds

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 from ..exceptions import BudgetSpent
 
-__all__ = ["Budget", "at_most", "count_apart", "granted"]
-
 
 @dataclass(kw_only=True, eq=False)
 class Budget:

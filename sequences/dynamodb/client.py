@@ -29,22 +29,6 @@ from .values import used_units
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = [
-    "UNSENT",
-    "ClientNotMade",
-    "account",
-    "call",
-    "caller",
-    "is_silent",
-    "lives",
-    "now",
-    "region",
-    "reset",
-    "shared_client",
-    "transport_lacks",
-    "try_client",
-]
-
 UNSENT = "Unsent"  # the code of a request that the test kit keeps back
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
 _NOT_MEASURED = nullcontext(None)

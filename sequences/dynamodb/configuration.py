@@ -15,8 +15,6 @@ from . import foreign
 if TYPE_CHECKING:
     from boto3.session import Session
 
-__all__ = ["DEFAULT_CLIENT", "ClientOptions", "client_options", "clients"]
-
 DEFAULT_CLIENT = "default"
 CONNECT_SECONDS = 1.0
 READ_SECONDS = 3.0

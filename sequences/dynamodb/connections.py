@@ -30,8 +30,6 @@ from urllib3.util.wait import wait_for_read, wait_for_write
 from .http1 import Answer, request_text, take_answer
 from .limits import left, mark_sent
 
-__all__ = ["LEAN_POOLS", "POOLS"]
-
 _PORTS = {"http": 80, "https": 443}
 
 T = TypeVar("T")

@@ -8,8 +8,6 @@ from email.utils import mktime_tz, parsedate_tz
 
 from .errors import UNREADABLE
 
-__all__ = ["EngineClock"]
-
 MOST_STEP = 10.0
 """By how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS."""
 

@@ -31,8 +31,6 @@ from .values import unmarshal
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
 
-__all__ = ["ERROR_FATES", "UNREADABLE", "Fate", "answer_lost", "never_sent", "translate_errors"]
-
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 

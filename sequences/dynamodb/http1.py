@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from urllib3.exceptions import ProtocolError
 
-__all__ = ["Answer", "request_text", "take_answer"]
-
 MOST_AT_ONCE = 65536
 MOST_HEADERS = 65536
 _END = b"\r\n\r\n"

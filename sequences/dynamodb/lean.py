@@ -38,8 +38,6 @@ else:
 
     from_json = orjson.loads
 
-__all__ = ["LeanClient", "from_json", "to_json"]
-
 
 def _base64(value: Any) -> str:
     """The JSON of bytes, which an attribute value of type B has."""

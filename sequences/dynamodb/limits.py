@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LEAST_SECONDS", "Limit", "in_request", "left", "mark_sent", "within"]
-
 LEAST_SECONDS = 0.001  # a time-out of 0 would make the socket non-blocking
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["Copies", "KnownLives", "TableLife", "copies_in"]
-
 LEGACY = "2017.11.29"  # global tables of this version do not list their replicas
 ALTERNATOR = "arn:scylla:alternator:"
 

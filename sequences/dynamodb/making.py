@@ -23,8 +23,6 @@ from .transport import Transport
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["Made", "Making"]
-
 GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether the client is made
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from ..exceptions import StorageRefused
 
-__all__ = ["INVALID", "complete", "is_about_keys"]
-
 INVALID = "ValidationException"
 
 _KEYS = re.compile(r"key schema|key element|(?:missing|required|mismatch for)(?: the)? keys?\b", re.IGNORECASE)

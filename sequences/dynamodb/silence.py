@@ -24,8 +24,6 @@ from .errors import answer_lost, never_sent
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
 
-__all__ = ["ASK_SECONDS", "Silence"]
-
 ASK_SECONDS = 0.5
 STALE_SECONDS = 10.0  # after which what is known of a silence is too old, as nobody has asked
 

@@ -17,23 +17,6 @@ from .configuration import DEFAULT_CLIENT
 from .errors import translate_errors
 from .lives import TableLife, copies_in
 
-__all__ = [
-    "PLAIN",
-    "Indexes",
-    "TableOptions",
-    "ask_again",
-    "create_table",
-    "delete_table",
-    "expire_items",
-    "forget_lives",
-    "keep_items",
-    "keys_in",
-    "life_of",
-    "table_keys",
-    "table_name",
-    "table_shape",
-]
-
 logger = logging.getLogger(__name__)
 
 ASK_AGAIN_SECONDS = 60.0

@@ -15,8 +15,6 @@ from typing import Any
 from . import foreign
 from .limits import mark_sent
 
-__all__ = ["Transport"]
-
 logger = logging.getLogger(__name__)
 
 PARTS = (

@@ -9,20 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from ..exceptions import InvalidItem
-from .wire import BLANK, NUMBERS, REFUSALS, Blank, check_name, from_wire, to_wire
-
-__all__ = [
-    "BLANK",
-    "Blank",
-    "filled",
-    "fingerprint",
-    "has_blanks",
-    "item_size",
-    "marshal",
-    "unmarshal",
-    "used_units",
-    "write_units",
-]
+from .wire import BLANK, NUMBERS, REFUSALS, check_name, from_wire, to_wire
 
 
 def marshal(item: Mapping[str, Any]) -> dict[str, Any]:

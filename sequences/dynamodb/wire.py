@@ -12,8 +12,6 @@ from typing import Any
 
 from . import foreign
 
-__all__ = ["BLANK", "NUMBERS", "REFUSALS", "Blank", "check_name", "from_wire", "to_wire"]
-
 BLANK = "blank"
 """In the place of a type of DynamoDB: what stands there is filled in before it is sent (see `filled`)."""
 NUMBERS = Context(Emin=-128, Emax=126, prec=38, traps=[Clamped, Overflow, Inexact, Rounded, Underflow])

@@ -11,8 +11,6 @@ from django.http import HttpRequest
 
 from ..exceptions import InvalidText, SequenceError
 
-__all__ = ["SearchByText", "issue_numbers"]
-
 
 class SearchByText:
     """Finds a row by what people type for its number, too: put it before ModelAdmin, with `search_fields`.

@@ -13,9 +13,6 @@ from django.db import models
 from ..exceptions import InvalidSequence
 from ..registry import strategies
 
-__all__ = ["CheckedField"]
-
-
 if TYPE_CHECKING:
     _BigInteger = models.BigIntegerField[int | None, int | None]
 else:

@@ -10,8 +10,6 @@ from django.db import models, transaction
 from .numbering import database_of, number_objects, number_rows
 from .sequence_field import SequenceField, sequence_fields
 
-__all__ = ["issue_number", "issue_rows"]
-
 
 def issue_number(row: models.Model, field: str | None = None) -> int | None:
     """Give a stored draft its number, and return it; a model with `assign="manual"` has this as a method.

@@ -16,8 +16,6 @@ from ..strategies import Strategy
 from ..strategies.counter_strategy import advance_to
 from ..types import Scope, parted
 
-__all__ = ["NumberAttribute", "count_past"]
-
 _cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int | None]]] = WeakKeyDictionary()
 """Up to which value a strategy with blocks gives nothing any more, in each scope that was seeded here, and in which
 life of its tables."""

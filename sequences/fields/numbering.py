@@ -24,8 +24,6 @@ from ..types import Allocation
 from .places import Place
 from .sequence_field import SequenceField, sequence_fields
 
-__all__ = ["count_on_commit", "database_of", "number_objects", "number_on_commit", "number_rows", "write_texts"]
-
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
     IdempotencyMismatch,

@@ -12,8 +12,6 @@ from ..exceptions import InvalidPeriod, InvalidScope
 from ..registry import strategies
 from .checks import CheckedField
 
-__all__ = ["Place", "PlacedField"]
-
 Place = tuple[str | None, datetime.date | None]
 """The scope of a row, and the document's date, None for today."""
 

@@ -15,8 +15,6 @@ from .numbering import number_on_commit
 from .sequence_field import sequence_fields
 from .text_field import SequenceTextField, text_fields
 
-__all__ = ["SequenceManager", "SequenceQuerySet"]
-
 
 class SequenceQuerySet(models.QuerySet[Any]):
     """Rows whose sequence fields `bulk_create` fills: all numbers of a scope by one request."""

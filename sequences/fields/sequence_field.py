@@ -17,8 +17,6 @@ from .given import NumberAttribute, count_past
 from .places import Place, PlacedField
 from .text_field import SequenceTextField, text_fields
 
-__all__ = ["LARGEST_NUMBER", "SequenceField", "sequence_fields"]
-
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 
 

@@ -13,8 +13,6 @@ from ..exceptions import InvalidSequence
 from ..registry import strategies
 from .checks import CheckedField
 
-__all__ = ["SequenceTextField", "text_fields"]
-
 if TYPE_CHECKING:
     _Text = models.CharField[str | None, str | None]
 else:

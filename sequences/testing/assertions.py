@@ -10,8 +10,6 @@ from ..ops.audit.report import ColumnReport
 from ..registry import strategies
 from ..types import Scope, parted
 
-__all__ = ["assert_gapless"]
-
 MOST_SHOWN = 10
 
 

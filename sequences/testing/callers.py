@@ -13,8 +13,6 @@ from typing import TypeVar
 
 from ..services import get_next_value, put_next
 
-__all__ = ["at_once", "by_threads", "put_some", "repeat", "take_some"]
-
 T = TypeVar("T")
 
 

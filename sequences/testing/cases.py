@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 else:
     SimpleTestCase = object
 
-__all__ = ["SequenceTablesMixin", "committed"]
-
 
 def committed(using: str = DEFAULT_DB_ALIAS) -> AbstractContextManager[Any]:
     """Do at the end of the block what its commit would: rows whose numbers follow a commit get them.

@@ -27,8 +27,6 @@ from typing import Self
 from . import moto_server
 from .processes import HOST, ChildProcess, answers, port_is_free
 
-__all__ = ["FALLBACK_WARNING", "Engine", "EngineError", "find_binary"]
-
 HOME = Path(__file__).resolve().parent.parent.parent
 # Below the ports of outgoing connections on Linux and macOS. Otherwise a client that keeps calling a stopped engine
 # could get the engine's own port, connect to itself, and keep the engine from starting again.

@@ -18,16 +18,6 @@ from ..registry import strategies
 from .embedded import Engine, EngineError
 from .moto_server import patched_moto
 
-__all__ = [
-    "ENDPOINT",
-    "ENGINE_MISSING",
-    "all_clients_here",
-    "embedded_engine",
-    "engine_at",
-    "moto_engine",
-    "sending_by",
-]
-
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 ENGINE_MISSING = "the embedded engine is not installed (see docs/testing.md)"
 

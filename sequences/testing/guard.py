@@ -17,8 +17,6 @@ from ..exceptions import NotConfigured
 from .engines import ENDPOINT, sending_by
 from .moto_server import is_active
 
-__all__ = ["NoEngineAskedFor", "no_engine"]
-
 
 class NoEngineAskedFor(pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """A test, or a migration before the tests, uses a sequence and has asked for no engine. Nothing was sent.

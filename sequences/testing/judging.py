@@ -11,8 +11,6 @@ from ..rows.reading import pages
 from ..services import get_last_value
 from .callers import put_some
 
-__all__ = ["judge", "judge_items", "judge_repeats", "stored", "values_from_start"]
-
 
 def values_from_start(name: str, count: int) -> list[int]:
     """The first values of a sequence."""

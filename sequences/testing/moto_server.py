@@ -11,8 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-__all__ = ["anew", "is_active", "patched_moto", "serve", "tables_of"]
-
 
 @contextmanager
 def patched_moto() -> Iterator[None]:

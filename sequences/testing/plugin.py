@@ -24,16 +24,6 @@ from .embedded import find_binary
 from .engines import ENGINE_MISSING, embedded_engine, moto_engine, sending_by
 from .guard import no_engine
 
-__all__ = [
-    "pytest_addoption",
-    "pytest_configure",
-    "pytest_runtest_setup",
-    "pytest_sessionfinish",
-    "pytest_unconfigure",
-    "sequence_tables",
-    "sequence_tables_on_engine",
-]
-
 pytest.register_assert_rewrite("sequences.testing.contract")
 
 

@@ -10,8 +10,6 @@ import subprocess
 from collections.abc import Sequence
 from typing import IO
 
-__all__ = ["HOST", "ChildProcess", "answers", "port_is_free"]
-
 HOST = "127.0.0.1"
 # Waits until its input closes, which happens when our process ends in any way. Then kills the child and everything that
 # the child has started.

@@ -16,8 +16,6 @@ from ..registry import configured, strategies
 from ..rows.rules_row import RULES_KEY
 from . import moto_server
 
-__all__ = ["Rows", "sequence_tables", "stored_rows", "tables_of_later_settings"]
-
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """The items of each table, with attribute values."""
 

@@ -9,23 +9,6 @@ from .. import marshal
 from .items import OLD_ITEM
 from .reads import REPORT_UNITS, Wire
 
-__all__ = [
-    "BORN",
-    "CHANGED",
-    "GIVEN_BACK",
-    "OWN_KEYS",
-    "OWN_KEYS_AFTER",
-    "SINCE",
-    "CounterRow",
-    "Tally",
-    "add_to_counter",
-    "advance_counter",
-    "delete_counter",
-    "put_counter",
-    "with_own_keys",
-    "with_tally",
-]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterRow:

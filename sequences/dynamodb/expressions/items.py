@@ -14,19 +14,6 @@ from .. import marshal
 from .key_schema import KeySchema
 from .reads import REPORT_UNITS, Wire
 
-__all__ = [
-    "FIRST_VERSION",
-    "MARKER_EXPIRY",
-    "OLD_ITEM",
-    "change_row",
-    "marker_number",
-    "put_if_absent",
-    "put_marker",
-    "single_write",
-    "transaction",
-    "update_version",
-]
-
 MARKER_EXPIRY = "marker_expires_at"
 """When a marker expires (seconds since 1970). DynamoDB deletes rows by this attribute, so items must not have it."""
 FIRST_VERSION = 1

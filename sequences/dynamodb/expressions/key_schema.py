@@ -9,8 +9,6 @@ from typing import Any, Literal
 from ...exceptions import StorageRefused
 from .. import DEFAULT_CLIENT
 
-__all__ = ["KeySchema", "KeyType", "shown"]
-
 KeyType = Literal["S", "N"]
 
 

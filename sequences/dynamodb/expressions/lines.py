@@ -9,8 +9,6 @@ from .. import marshal
 from .items import MARKER_EXPIRY
 from .reads import REPORT_UNITS, Wire
 
-__all__ = ["give_place_back", "take_place"]
-
 _NAMES = {"#taken": "taken", "#given_back": "given_back", "#expires": MARKER_EXPIRY}
 LEFT = ("last_value", "left_at", "counted_in")
 """The last value, when it was left (milliseconds since 1970), and a fingerprint of the tables and the partition."""

@@ -8,20 +8,6 @@ from typing import Any
 
 from .key_schema import KeySchema
 
-__all__ = [
-    "REPORT_UNITS",
-    "Wire",
-    "beginning",
-    "query_numbers",
-    "read_item",
-    "read_keys",
-    "read_many",
-    "read_rest",
-    "read_tables",
-    "scan_partitions",
-    "whole_items",
-]
-
 Wire = Mapping[str, Any]
 REPORT_UNITS = {"ReturnConsumedCapacity": "TOTAL"}
 
