@@ -3,7 +3,6 @@
 A call is one request. Nothing here retries: two layers of retries multiply, and a repeated addition skips a value. The
 callers retry (see `retries` and `leader`). In the folder:
 
-    budgets       how many requests a page may send, and for how long
     client        the clients of this process, and one request
     configuration the setting SEQUENCES_CLIENTS
     connections   sockets that limit the total time of a request
@@ -11,19 +10,15 @@ callers retry (see `retries` and `leader`). In the folder:
     foreign       boto3 and what it brings, imported when it is needed
     http1         one request and its answer over an open connection
     lean          a client that leaves out botocore's model
-    errors        what every foreign error means for a write
+    errors        what every foreign error means for a write, and what to do about it
     lives         telling a table from an earlier one of the same name, and where it has copies
-    limits        the time that is left for a request, and whether any part of it was sent
-    making        how a client is made, by a thread of its own
-    transport     the lean way of a request, or boto3's own where botocore does not fit
-    remedies      what to do about a request that DynamoDB calls invalid
+    limits        how long a request may take, and how many a page may send
+    making        how a client is made, by a thread of its own, and how its requests go
     silence       how long DynamoDB has answered nothing
     tables        creating tables, and looking up their lives
     values        items as attribute values, and back
-    wire          one Python value as an attribute value, and back
 """
 
-from .budgets import Budget, at_most, count_apart
 from .client import (
     ClientNotMade,
     account,
@@ -38,10 +33,9 @@ from .client import (
     try_client,
 )
 from .configuration import DEFAULT_CLIENT, client_options, clients
-from .errors import ERROR_FATES, Fate, translate_errors
-from .limits import in_request
+from .errors import ERROR_FATES, INVALID, Fate, is_about_keys, translate_errors
+from .limits import Budget, at_most, count_apart, in_request
 from .lives import Copies, TableLife, copies_in
-from .remedies import INVALID, is_about_keys
 from .tables import (
     PLAIN,
     Indexes,
@@ -59,6 +53,8 @@ from .tables import (
     table_shape,
 )
 from .values import (
+    BLANK,
+    Blank,
     filled,
     fingerprint,
     has_blanks,
@@ -68,4 +64,3 @@ from .values import (
     used_units,
     write_units,
 )
-from .wire import BLANK, Blank

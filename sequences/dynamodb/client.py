@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import NotWritten, OutcomeUnknown, StorageRefused, TableMissing
 from ..metrics import metrics
 from . import foreign
-from .budgets import granted
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .engine_clock import EngineClock
-from .errors import UNREADABLE, translate_errors
-from .limits import within
+from .errors import INVALID, UNREADABLE, complete, translate_errors
+from .limits import granted, within
 from .lives import KnownLives
 from .making import Made, Making
-from .remedies import INVALID, complete
 from .silence import Silence
 from .values import used_units
 

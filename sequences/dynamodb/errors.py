@@ -1,4 +1,4 @@
-"""What every foreign error means for a write, as one of our own errors."""
+"""What every foreign error means for a write, as one of our own errors, and what to do about it."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from .values import unmarshal
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
 
+INVALID = "ValidationException"
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -70,7 +71,7 @@ ERROR_FATES: Mapping[str, Fate] = {
     "ResourceInUseException": Fate.REFUSED,
     "SerializationException": Fate.REFUSED,
     "UnknownOperationException": Fate.REFUSED,
-    "ValidationException": Fate.REFUSED,
+    INVALID: Fate.REFUSED,
     "ResourceNotFoundException": Fate.TABLE_MISSING,
     "TableNotFoundException": Fate.TABLE_MISSING,
     "AccessDeniedException": Fate.ACCESS_REFUSED,
@@ -246,3 +247,37 @@ def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[CancellationReason, 
         )
         for reason in listed
     )
+
+
+_KEYS = re.compile(r"key schema|key element|(?:missing|required|mismatch for)(?: the)? keys?\b", re.IGNORECASE)
+# DynamoDB says what is wrong with an invalid request, not where, and no remedy.
+_REMEDIES = {
+    _KEYS: "The table has other keys than the settings say: compare 'key_names', 'key_types' and 'sort_key' with "
+    "what `manage.py sequences doctor` shows, or with the keys of an action in `also`.",
+    re.compile(r"index", re.IGNORECASE): "An attribute is a key of an index: give it the type of that key, and no "
+    "empty text, or leave it out.",
+    re.compile(r"size", re.IGNORECASE): "An item has at most 400 KB, with the names of its attributes: keep large "
+    "contents elsewhere, and their address in the item.",
+}
+
+
+def is_about_keys(error: StorageRefused) -> bool:
+    """Whether a request is invalid because the table has other keys."""
+    return bool(_KEYS.search(str(error)))
+
+
+def complete(error: StorageRefused, sequence: str, request: Mapping[str, Any]) -> None:
+    """Let the error of an invalid request say the sequence, the tables, and what to do."""
+    of = f"of the sequence {sequence!r} " if sequence else ""
+    said = f"{error}".rstrip(".")
+    remedy = next((remedy for pattern, remedy in _REMEDIES.items() if pattern.search(said)), "")
+    error.args = (f"{said}. The request {of}is for {', '.join(dict.fromkeys(_tables(request)))}. {remedy}".rstrip(),)
+
+
+def _tables(request: Mapping[str, Any]) -> Iterator[str]:
+    """The tables of a request, in its order."""
+    if "TableName" in request:
+        yield str(request["TableName"])
+    for action in request.get("TransactItems", ()):
+        yield from (part["TableName"] for part in action.values())
+    yield from request.get("RequestItems", ())

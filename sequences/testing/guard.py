@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from ..dynamodb import client
-from ..dynamodb.making import Made
-from ..dynamodb.transport import Transport
+from ..dynamodb.making import Made, Transport
 from ..exceptions import NotConfigured
 from .engines import ENDPOINT, sending_by
 from .moto_server import is_active

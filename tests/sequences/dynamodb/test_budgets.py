@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from sequences import aput_next, dynamodb, get_last_value
-from sequences.dynamodb import budgets
+from sequences.dynamodb import limits
 from sequences.exceptions import BudgetSpent
 from tests.sequences.support import Wire
 
@@ -51,8 +51,8 @@ def test_time_is_bounded(wire: Wire) -> None:
     assert wire.sent == []
     with dynamodb.at_most(10, seconds=5), dynamodb.at_most(10, seconds=60) as part:
         assert part.left <= 5
-        assert budgets.granted(2.0) == 2.0
-        assert 4 < budgets.granted(60.0) <= 5
+        assert limits.granted(2.0) == 2.0
+        assert 4 < limits.granted(60.0) <= 5
 
 
 def test_what_others_send_is_not_counted(wire: Wire) -> None:

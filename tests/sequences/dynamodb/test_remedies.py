@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sequences.dynamodb.remedies import complete, is_about_keys
+from sequences.dynamodb.errors import complete, is_about_keys
 from sequences.exceptions import StorageRefused
 
 

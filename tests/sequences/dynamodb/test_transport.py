@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.dynamodb.lean import LeanClient
-from sequences.dynamodb.transport import PARTS, Transport
+from sequences.dynamodb.making import PARTS, Transport
 from sequences.exceptions import OutcomeUnknown
 from sequences.metrics import metrics
 from tests.sequences.support import handled
