@@ -9,8 +9,6 @@
 `value_text("ABC-{value}")` for a text with it; all may stand wherever a value may, also in the item itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field

@@ -3,8 +3,6 @@
 The flags and their questions are in `strategies.base`; this module only reads them from the classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

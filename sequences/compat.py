@@ -25,8 +25,6 @@ The first call of a process with an `initial_value` that is not START costs one 
 The functions raise what those of `sequences` raise, and ValueError as django-sequences does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from . import services

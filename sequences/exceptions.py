@@ -38,8 +38,6 @@ The public functions of `sequences` raise the upper part and `StorageRefused`. T
 errors until the deadline.
 """
 
-from __future__ import annotations
-
 import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ Whatever else a record has stays out of it: other libraries put whole requests t
 Alarms go by the fields `event` and `error`: their values never change, while the words of a line may.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Mapping

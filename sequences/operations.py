@@ -1,7 +1,5 @@
 """For migrations: put a sequence past the numbers that a column, a table or another sequence holds already."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@
 The counters are those of up to 100 scopes; `strategies` is in `sequences.registry`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """What a web process asks before it serves: whether its sequences are sound on their tables, and which these are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 

@@ -21,8 +21,6 @@ The guarantees, each with a test:
 6. A caller gets its answer by its deadline, or `LATE_SECONDS` later; the write of the others goes on without it.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any

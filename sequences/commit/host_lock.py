@@ -21,8 +21,6 @@ A queue in which each waits for the one before is the lock of Craig, Landin and 
 Multiprocessor Programming", section 7.5.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

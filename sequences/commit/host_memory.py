@@ -6,8 +6,6 @@ if somebody makes the file shorter, which only this user can, the system ends ev
 look, LOOK_SECONDS later at most, makes it whole again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import os

@@ -4,8 +4,6 @@ A value has a name. Each name has one place, which a few names share: the last o
 value may be forgotten, but none is ever told for another name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import zlib

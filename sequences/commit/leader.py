@@ -15,8 +15,6 @@ under the first number of the undecided write, which at most one of the two can 
 If W arrives first, 4 has the token of W: A and B are stored. For requests at their deadlines the outcome is unknown.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext

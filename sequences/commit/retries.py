@@ -5,8 +5,6 @@
 Why jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time

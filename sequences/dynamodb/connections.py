@@ -5,8 +5,6 @@ caller for ever. Here every step of a request (connect, send, each read) gets th
 Name resolution belongs to the system and has its own time-outs.
 """
 
-from __future__ import annotations
-
 import http.client
 import io
 import queue

@@ -1,7 +1,5 @@
 """The engine's clock, as the dates of its answers tell it."""
 
-from __future__ import annotations
-
 import math
 import time
 from email.utils import mktime_tz, parsedate_tz

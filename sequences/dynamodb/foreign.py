@@ -8,8 +8,6 @@ Modules that are loaded with a client import them at their top (`connections`, `
 classes of an `except` clause when something is raised, so that naming them there imports nothing before.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 

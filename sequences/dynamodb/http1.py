@@ -5,8 +5,6 @@ together take longer than the engine. Here a request is one text, and a plain an
 other answer (in chunks, up to the end of the connection, damaged) is left to http.client.
 """
 
-from __future__ import annotations
-
 import http.client
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

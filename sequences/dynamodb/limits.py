@@ -4,8 +4,6 @@ A page has a budget, and its parts have shares of it. A budget belongs to the th
 that which hands out numbers, is not counted.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time
@@ -13,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from ..exceptions import BudgetSpent
 
@@ -71,7 +69,7 @@ class Budget:
 
     most: float = math.inf
     seconds: float = math.inf
-    outer: Budget | None = None
+    outer: Self | None = None
     sent: int = 0
     began: float = field(default_factory=time.monotonic)
 

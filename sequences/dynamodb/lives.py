@@ -1,10 +1,8 @@
 """What this process knows of its tables: their lives, from creation to deletion, and where they have copies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 LEGACY = "2017.11.29"  # global tables of this version do not list their replicas
 ALTERNATOR = "arn:scylla:alternator:"
@@ -65,7 +63,7 @@ class TableLife:
     keys: tuple[tuple[str, str], ...] = ()
     table_id: str = ""
 
-    def is_another(self, other: TableLife) -> bool:
+    def is_another(self, other: Self) -> bool:
         """Whether the table was made again between the two, as far as that is known.
 
         Nobody knows it of a life without an identity, unless the table was missing in between.

@@ -1,7 +1,5 @@
 """Creating and deleting tables, and telling a table from an earlier one of the same name."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -1,7 +1,5 @@
 """Items as attribute values, and back, as boto3 does both, but without boto3; sizes, and the units in an answer."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from base64 import b64decode

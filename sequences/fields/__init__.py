@@ -6,8 +6,6 @@ takes its number first, and a rollback leaves a gap. With `on_commit=True` the r
 With `assign="manual"` a row is a draft until `issue_number`. `SequenceTextField` keeps the text of a number beside it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import models
@@ -15,9 +13,8 @@ from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
 from .admin import SearchByText, issue_numbers
-from .drafts import issue_number
 from .numbering import count_on_commit, number_on_commit, number_rows, write_texts
-from .querysets import SequenceManager, SequenceQuerySet
+from .querysets import SequenceManager, SequenceQuerySet, issue_number
 from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields
 from .text_field import SequenceTextField, text_fields
 

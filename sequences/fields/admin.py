@@ -1,7 +1,5 @@
 """What an application's own pages of the administration take for its numbered rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Numbers that a sequence did not give, because somebody set or imported them: the counter moves past them."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 from weakref import WeakKeyDictionary

@@ -1,7 +1,5 @@
 """Numbers for stored rows: after their commit, and after a crash in between."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from collections.abc import Iterator, Sequence

@@ -1,23 +1,49 @@
 """Where a row is numbered: in which scope, and for which date."""
 
-from __future__ import annotations
-
 import datetime
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-from ..exceptions import InvalidPeriod, InvalidScope
+from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence
 from ..registry import strategies
-from .checks import CheckedField
+
+if TYPE_CHECKING:
+    _BigInteger = models.BigIntegerField[int | None, int | None]
+else:
+    _BigInteger = models.BigIntegerField  # cannot be subscribed when it runs
 
 Place = tuple[str | None, datetime.date | None]
 """The scope of a row, and the document's date, None for today."""
 
 
-class PlacedField(CheckedField):
-    """A column whose `scope` and `date` say where each row is numbered."""
+class PlacedField(_BigInteger):
+    """A column for the numbers of a sequence, whose `scope` and `date` say where each row is numbered."""
+
+    sequence: str
+    scope: str | Callable[[Any], str | None] | None
+    date: str | None
+    on_commit: bool
+    assign: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row is stored without its number, which follows a commit."""
+        return self.on_commit or self.assign == "manual"
+
+    @property
+    def in_periods(self) -> bool:
+        """Whether the sequence begins again in each period; False for a sequence that cannot be used."""
+        try:
+            return strategies[self.sequence].layout.in_periods
+        except (InvalidSequence, TypeError):
+            return False
+
+    @property
+    def tells_day(self) -> bool:
+        """Whether the row says all that the text of its number needs, so that it can be written later."""
+        return self.date is not None or not strategies[self.sequence].naming.uses_dates
 
     def by_place(self, rows: Iterable[models.Model]) -> dict[Place, list[models.Model]]:
         """The rows by their scopes and dates, each in the order in which they come."""

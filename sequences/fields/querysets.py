@@ -1,19 +1,21 @@
-"""What a model with a sequence field has as `objects`: numbers in bulk, and rows found by their texts."""
+"""What a model with a sequence field has: `objects` with numbers in bulk and rows found by their texts, and its drafts.
 
-from __future__ import annotations
+A draft is a row that is stored without a number, and gets one when it is issued.
+"""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Self, TypeVar
 
 from django.core.exceptions import FieldDoesNotExist
-from django.db import models
+from django.db import models, transaction
 
 from ..exceptions import InvalidText
 from ..services.texts import readings
-from .drafts import issue_rows
-from .numbering import number_on_commit
-from .sequence_field import sequence_fields
+from .numbering import database_of, number_objects, number_on_commit, number_rows
+from .sequence_field import SequenceField, sequence_fields
 from .text_field import SequenceTextField, text_fields
+
+F = TypeVar("F", bound="models.Field[Any, Any]")
 
 
 class SequenceQuerySet(models.QuerySet[Any]):
@@ -34,7 +36,7 @@ class SequenceQuerySet(models.QuerySet[Any]):
         number_on_commit(*created)
         return created
 
-    def awaiting_number(self) -> SequenceQuerySet:
+    def awaiting_number(self) -> Self:
         """The rows that have no number yet: drafts (`assign="manual"`), and what waits for a commit or a repair."""
         empty = models.Q(pk__in=[])
         for field in sequence_fields(self.model):
@@ -49,7 +51,9 @@ class SequenceQuerySet(models.QuerySet[Any]):
         """
         self._for_write = True
         keys = list(self.awaiting_number().order_by("pk").values_list("pk", flat=True))
-        return issue_rows(self.model, keys, self.db, field)
+        column, using, found = _manual(self.model, field), self.db, dict[Any, int]()
+        _after_commit(lambda: found.update(number_rows(column, using=using, keys=keys)), using)
+        return found
 
     def get_by_text(self, text: str, field: str | None = None) -> Any:
         """The row with the number that a person types, as "inv 2026 42" for INV-2026-000042.
@@ -77,10 +81,57 @@ class SequenceManager(models.Manager.from_queryset(SequenceQuerySet)):  # type: 
     """What a model with a sequence field gets as `objects`, if it has no manager of its own."""
 
 
+def issue_number(row: models.Model, field: str | None = None) -> int | None:
+    """Give a stored draft its number, and return it; a model with `assign="manual"` has this as a method.
+
+    Outside a transaction the number is taken at once. Inside one it is taken after the commit, set on the object then,
+    and None is returned; a rollback takes none. A row that has a number keeps it, and answers with it, in any process.
+    `field` names the `SequenceField`, if several of the model are manual.
+
+    If a process dies after the commit, or the engine is away then (which is logged), the row is still a draft. Repeat
+    this: the idempotency token is made from the row, so the same number comes, as `number_rows` guarantees, and no gap
+    is left. Nothing repeats it by itself, as a draft may wait for ever: keep in a column of your own what was issued.
+
+    Cost: as one item of the sequence with an idempotency token, and two SQL queries; none for a row with a number.
+    Raises ValueError for a row that is not saved, InvalidScope and InvalidPeriod for one without scope or date, and at
+    once what `put_next_many` raises, and the model's DoesNotExist.
+    """
+    column, using = _manual(type(row), field), database_of(row)
+    if row.pk is None or row._state.adding:
+        raise ValueError(f"{row._meta.label} is not saved yet: save the row, and then issue {column}.")
+    if getattr(row, column.attname) is None:
+        column.dated(column.place_of(row))  # a row that cannot be numbered is refused before the commit
+
+        def issue() -> None:
+            number_objects(column, [row], using)
+            if getattr(row, column.attname) is None:  # another process was faster
+                row.refresh_from_db(using=using, fields=[column.name, *(text.name for text in column.texts)])
+                column.note(row)
+
+        _after_commit(issue, using)
+    number: int | None = getattr(row, column.attname)
+    return number
+
+
+def _after_commit(issue: Any, using: str) -> None:
+    """After the commit an error would be taken for the transaction's: it is logged. Without one it is the caller's."""
+    transaction.on_commit(issue, using=using, robust=transaction.get_connection(using).in_atomic_block)
+
+
+def _manual(model: type[models.Model], name: str | None) -> SequenceField:
+    """The field of a model that is numbered by hand, or the one of this name. Raises FieldDoesNotExist."""
+    manual = [field for field in sequence_fields(model) if field.assign == "manual"]
+    return _named(manual, name, f"SequenceField of {model._meta.label} with assign='manual'")
+
+
 def _text_field(model: type[models.Model], name: str | None) -> SequenceTextField:
-    """The field with the texts of a model, or the one of this name."""
-    found = [field for field in text_fields(model) if name in (None, field.name)]
+    """The field with the texts of a model, or the one of this name. Raises FieldDoesNotExist."""
+    return _named(text_fields(model), name, f"SequenceTextField of {model._meta.label}")
+
+
+def _named(fields: Sequence[F], name: str | None, wanted: str) -> F:
+    found = [field for field in fields if name in (None, field.name)]
     if len(found) != 1:
-        known = ", ".join(field.name for field in text_fields(model)) or "none"
-        raise FieldDoesNotExist(f"Name one SequenceTextField of {model._meta.label}; it has {known}.")
+        known = ", ".join(field.name for field in fields) or "none"
+        raise FieldDoesNotExist(f"Name one {wanted}; it has {known}.")
     return found[0]

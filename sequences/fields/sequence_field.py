@@ -1,21 +1,19 @@
 """A column that fills itself with the numbers of a sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from django.core.checks import CheckMessage
-from django.core.checks import Warning as Advice
 from django.db import models
 from django.db.models import F
 
 from ..exceptions import SequenceExhausted
 from ..registry import strategies
 from ..services import get_next_values
+from .checks import problems
 from .given import NumberAttribute, count_past
 from .places import Place, PlacedField
-from .text_field import SequenceTextField, text_fields
+from .text_field import SequenceTextField, texts_of
 
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 
@@ -26,7 +24,7 @@ class SequenceField(PlacedField):
     An SQL rollback leaves a gap: the number is taken before the row is stored, and never given again. Rows that must
     have no gap say `on_commit=True`. Then the column is NULL until the transaction is committed, and the row gets its
     number right after that (see `number_on_commit`). With `assign="manual"` a row is a draft, which needs no number, no
-    scope and no date until `row.issue_number()` (see `drafts.issue_number`).
+    scope and no date until `row.issue_number()` (see `issue_number`).
 
     A number is given once, and follows time within its scope, as the strategy of the sequence guarantees. A value that
     is set before a save, or that a fixture brings, is kept and takes none. The counter moves past it (see
@@ -88,19 +86,12 @@ class SequenceField(PlacedField):
         return name, path.replace("sequences.fields.sequence_field.", "sequences.fields."), args, kwargs
 
     def check(self, **kwargs: Any) -> list[CheckMessage]:
-        return [*super().check(**kwargs), *self._check_texts()]
-
-    def _check_texts(self) -> list[CheckMessage]:
-        if not self.in_periods or self.texts:
-            return []
-        problem = "Each period has the same numbers, and no column keeps the period of a row."
-        hint = f"Add a SequenceTextField(of={self.name!r}): it keeps the text, which is unique."
-        return [Advice(problem, hint=hint, obj=self, id="sequences.W103")]
+        return [*super().check(**kwargs), *problems(self)]
 
     @property
     def texts(self) -> list[SequenceTextField]:
         """The fields with the text of this number."""
-        return [field for field in text_fields(self.model) if field.of == self.name]
+        return texts_of(self)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         """Give a new row its number; if that follows the commit, refuse a row that could never get one.

@@ -1,7 +1,5 @@
 """A column for the text of a number, such as "INV-2026-000042", which stays as it was when it was given."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error
@@ -11,7 +9,7 @@ from django.db.models import F
 
 from ..exceptions import InvalidSequence
 from ..registry import strategies
-from .checks import CheckedField
+from .places import PlacedField
 
 if TYPE_CHECKING:
     _Text = models.CharField[str | None, str | None]
@@ -48,10 +46,10 @@ class SequenceTextField(_Text):
         return name, path, args, {**kwargs, "of": self.of, "unique": self.unique}
 
     @property
-    def number(self) -> CheckedField:
+    def number(self) -> PlacedField:
         """The column with the number. Raises FieldDoesNotExist if `of` names none."""
         column = self.model._meta.get_field(self.of)
-        if not isinstance(column, CheckedField) or column.model is not self.model:
+        if not isinstance(column, PlacedField) or column.model is not self.model:
             raise FieldDoesNotExist(f"of={self.of!r} is no SequenceField of {self.model._meta.label}.")
         return column
 
@@ -87,3 +85,8 @@ class SequenceTextField(_Text):
 def text_fields(model: type[models.Model]) -> list[SequenceTextField]:
     """The fields with the texts of a model's numbers, those of its parents too."""
     return [field for field in model._meta.concrete_fields if isinstance(field, SequenceTextField)]
+
+
+def texts_of(number: PlacedField) -> list[SequenceTextField]:
+    """The fields with the texts of this number."""
+    return [field for field in text_fields(number.model) if field.of == number.name]

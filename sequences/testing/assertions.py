@@ -1,7 +1,5 @@
 """What a test may assert about the numbers of a scope."""
 
-from __future__ import annotations
-
 import datetime
 
 from ..ops.audit import AuditReport

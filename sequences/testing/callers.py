@@ -3,8 +3,6 @@
 They take and return plain values, so that other processes can run them too.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

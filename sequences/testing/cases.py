@@ -1,7 +1,5 @@
 """Tables for each test of a Django test case, under Django's runner or another, and what a commit would do in one."""
 
-from __future__ import annotations
-
 import unittest
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal

@@ -6,8 +6,6 @@
 pytest runs it, with the plugin `sequences.testing.plugin`. What differs between strategies is asked of their flags.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace

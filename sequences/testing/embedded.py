@@ -10,8 +10,6 @@ The engine is dynoxide, one binary that npm installs. Where it is missing, moto'
 the same answers, but is slow and forgets everything when it stops, and a warning says so.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random

@@ -1,7 +1,5 @@
 """The engines that tests use: moto in this process, or the embedded engine. Neither reads or changes a real account."""
 
-from __future__ import annotations
-
 import atexit
 import os
 from collections.abc import Callable, Iterator

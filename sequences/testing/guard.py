@@ -1,7 +1,5 @@
 """Tests are safe by default: a request of a test that has asked for no engine is refused, before anything is sent."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Whether what callers were told is what is stored, for the contract of every strategy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import chain, pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """moto in place of the engine: as a server (run this file as a program), or within a process, with kept tables."""
 
-from __future__ import annotations
-
 import copy
 import sys
 import threading

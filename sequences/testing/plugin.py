@@ -12,8 +12,6 @@ asked for by `--without-engine`.
 It is no entry point: a project that only installs the app does not load it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 

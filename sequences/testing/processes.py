@@ -1,7 +1,5 @@
 """Child processes, and the loopback ports on which they answer."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import signal

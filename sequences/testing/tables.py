@@ -1,7 +1,5 @@
 """The tables of the configured sequences, made for one test and deleted after it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

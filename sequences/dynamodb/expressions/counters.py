@@ -1,7 +1,5 @@
 """Requests for counters: additions, and writes on the condition that the counter is unchanged."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

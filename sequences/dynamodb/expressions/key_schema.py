@@ -1,7 +1,5 @@
 """The keys of a table of numbered items, and how numbers become sort keys."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

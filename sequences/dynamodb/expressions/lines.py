@@ -1,7 +1,5 @@
 """Requests for the queue of hosts at a scope: take a place, give it back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads of items: single ones, batches, queries of a collection in the order of its numbers, and scans of keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
