@@ -13,9 +13,8 @@ It needs moto, or the embedded engine, and its modules `plugin` and `contract` n
 """
 
 from .assertions import assert_gapless
-from .cases import SequenceTablesMixin, committed
 from .engines import embedded_engine, engine_at, moto_engine
-from .tables import sequence_tables
+from .tables import SequenceTablesMixin, committed, sequence_tables
 
 __all__ = [
     "SequenceTablesMixin",

@@ -21,8 +21,18 @@ from ..exceptions import IdempotencyMismatch, OperationNotSupported
 from ..registry import strategies
 from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many, put_next_together
 from ..strategies.base import Strategy
-from .callers import at_once, by_threads, put_some, repeat, take_some
-from .judging import judge, judge_items, judge_repeats, stored, values_from_start
+from .callers import (
+    at_once,
+    by_threads,
+    judge,
+    judge_items,
+    judge_repeats,
+    put_some,
+    repeat,
+    stored,
+    take_some,
+    values_from_start,
+)
 
 __all__ = ["StrategyContract"]
 

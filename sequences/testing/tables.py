@@ -1,11 +1,13 @@
-"""The tables of the configured sequences, made for one test and deleted after it."""
+"""The tables of the configured sequences, made for one test and deleted after it, and what a commit would do in one."""
 
 import contextlib
+import unittest
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from django.core.signals import setting_changed
+from django.db import DEFAULT_DB_ALIAS
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence, StorageRefused, TableMissing
@@ -13,6 +15,12 @@ from ..ops.tables import create_tables, schemas_of
 from ..registry import configured, strategies
 from ..rows.rules_row import RULES_KEY
 from . import moto_server
+from .engines import embedded_engine, moto_engine
+
+if TYPE_CHECKING:
+    from django.test import SimpleTestCase
+else:
+    SimpleTestCase = object
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """The items of each table, with attribute values."""
@@ -104,3 +112,49 @@ def stored_rows(tables: Sequence[str]) -> Rows:
 
 def _is_of_rules(item: Mapping[str, Any]) -> bool:
     return any(str(value.get("S")).startswith(RULES_KEY) for value in item.values())
+
+
+def committed(using: str = DEFAULT_DB_ALIAS) -> AbstractContextManager[Any]:
+    """Do at the end of the block what its commit would: rows whose numbers follow a commit get them.
+
+    For a `TestCase` and pytest-django's `db`, in which nothing is committed. Errors then are logged, as after a commit.
+    """
+    from django.test import TestCase
+
+    return TestCase.captureOnCommitCallbacks(using=using, execute=True)
+
+
+class SequenceTablesMixin(SimpleTestCase):
+    """Empty tables of the configured sequences for each test; write it before the test case among the bases.
+
+        class OrderTests(SequenceTablesMixin, TestCase): ...
+
+    What `setUpTestData` stores is there again in every test, as Django's own rows are: a test that follows goes on
+    from the same last value. A `setUp` of your own calls `super().setUp()` first.
+    """
+
+    sequence_engine: ClassVar[Literal["moto", "embedded"]] = "moto"
+    """Where the tables are: on moto in this process, or on the embedded engine, which other processes see too."""
+
+    _rows: ClassVar[Rows]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse the mixin after a test case, whose `setUpClass` would never reach the mixin's."""
+        super().__init_subclass__(**kwargs)
+        order = cls.__mro__
+        if unittest.TestCase in order and order.index(unittest.TestCase) < order.index(SequenceTablesMixin):
+            raise TypeError(f"{cls.__name__} has no tables: write SequenceTablesMixin before the test case.")
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        engines = {"moto": moto_engine, "embedded": embedded_engine}
+        if cls.sequence_engine not in engines:
+            raise ValueError(f"{cls.__name__}.sequence_engine is {cls.sequence_engine!r}; it is 'moto' or 'embedded'.")
+        cls.enterClassContext(engines[cls.sequence_engine]())
+        with sequence_tables() as made:
+            super().setUpClass()
+            cls._rows = stored_rows(made)
+
+    def setUp(self) -> None:
+        self.enterContext(sequence_tables(self._rows))
+        super().setUp()

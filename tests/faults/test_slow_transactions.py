@@ -11,8 +11,7 @@ from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import put_next, put_next_together
 from sequences.registry import strategies
-from sequences.testing.callers import at_once
-from sequences.testing.judging import judge_items
+from sequences.testing.callers import at_once, judge_items
 from tests.sequences.support import Processes
 
 pytestmark = pytest.mark.needs_engine

@@ -14,9 +14,8 @@ import pytest
 from sequences import put_next_many
 from sequences.capabilities import strategy_classes
 from sequences.registry import strategies
-from sequences.testing.callers import by_threads, put_some, repeat, take_some
+from sequences.testing.callers import by_threads, judge, judge_items, judge_repeats, put_some, repeat, stored, take_some
 from sequences.testing.contract import StrategyContract
-from sequences.testing.judging import judge, judge_items, judge_repeats, stored
 from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES, Processes, Wire, delete_row, names_that
 

@@ -19,7 +19,7 @@ from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.ops.tables import create_tables
 from sequences.testing import engine_at, moto_engine, sequence_tables
 from sequences.testing.callers import at_once
-from sequences.testing.guard import NoEngineAskedFor, no_engine
+from sequences.testing.plugin import NoEngineAskedFor, no_engine
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 SEQUENCES = {"orders": {"STRATEGY": "sequences.strategies.AtomicCounter"}}
@@ -187,5 +187,5 @@ def test_with_the_plugin(live: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert "2 failed, 2 passed, 1 error" in done.stdout, done.stdout
     for name in ("FAILED {}forgotten", "FAILED {}forgotten_after_it", "ERROR {}with_a_database"):
-        assert f"{name.format('test_shop.py::test_')} - sequences.testing.guard.NoEngineAskedFor" in done.stdout
+        assert f"{name.format('test_shop.py::test_')} - sequences.testing.plugin.NoEngineAskedFor" in done.stdout
     assert get_last_value("orders") == 6
