@@ -28,21 +28,20 @@ import os
 import socket
 import struct
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from weakref import ReferenceType, ref
 
-from .host_memory import TURNS_BYTES, shared_memory
+from .host_memory import TURNS_BYTES, Memory, read_note, shared_memory, write_note
 
 LONGEST_WAIT = 0.5  # seconds in which nobody gives a turn back
 CONNECT_ATTEMPTS = 20
 MOST_WAITING = 512  # so many stand in a line at most; others go on without the lock
 
-# A slot of the memory: the last number that was given back, and the hint: the lock's key, the last value, when it was
-# confirmed (this host's clock), and a checksum. The number is read and written in one step, as it is aligned.
+# A slot of the memory: the last number that was given back, and a note with the hint: the last value, and when it was
+# confirmed (this host's clock). The number is read and written in one step, as it is aligned.
 _NUMBER = struct.Struct("q")
 _HINT = struct.Struct("<32sqdI")
 _SLOT_BYTES = 64
@@ -70,8 +69,7 @@ class HostLock:
         self._key = hashlib.sha256(f"{_boot()}|{name}".encode()).digest()
         self._slot = int.from_bytes(self._key[:4]) % SLOTS
         self._offset = self._slot * _SLOT_BYTES
-        self._memory: memoryview | None = None
-        self._shared_by = ""
+        self._memory: Memory | None = None
         self._place: socket.socket | None = None
         self._number: int | None = None
 
@@ -79,22 +77,19 @@ class HostLock:
         """The last value that a process of this host confirmed, and when (monotonic seconds); None without one."""
         if self._memory is None:
             return None
-        key, last_value, known_at, checksum = _HINT.unpack_from(self._memory, self._offset + _NUMBER.size)
-        whole = checksum == _checksum(key, last_value, known_at)
-        return (last_value, known_at) if whole and key == self._key else None
+        noted = read_note(self._memory, _HINT, self._offset + _NUMBER.size, self._key)
+        return None if noted is None else (noted[0], noted[1])
 
     def leave_hint(self, last_value: int, known_at: float) -> None:
         """Leave the last value for the next process. Values of 2**63 and above are not left."""
         if self._memory is not None and last_value < 2**63:
-            checksum = _checksum(self._key, last_value, known_at)
-            _HINT.pack_into(self._memory, self._offset + _NUMBER.size, self._key, last_value, known_at, checksum)
+            write_note(self._memory, _HINT, self._offset + _NUMBER.size, self._key, last_value, known_at)
 
     def take(self, seconds: float) -> None:
         """Take a place, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
-        shared = shared_memory()
-        if shared is None:
+        self._memory = shared_memory()
+        if self._memory is None:
             return
-        self._memory, self._shared_by = shared.view, shared.name
         with contextlib.suppress(OSError):  # a system that allows no such sockets
             self._line_up()
             if self._number is not None and self._number - 1 > self._given_back():
@@ -103,7 +98,7 @@ class HostLock:
     def release(self) -> None:
         """Give back the turn, or the place in the line."""
         if self._memory is not None and self._number is not None:
-            _NUMBER.pack_into(self._memory, self._offset, self._number)  # before the next one goes on
+            _NUMBER.pack_into(self._memory.view, self._offset, self._number)  # before the next one goes on
         self._close()
 
     def _close(self) -> None:
@@ -145,12 +140,13 @@ class HostLock:
         """The address of a place. Who has another memory, as a service with a temporary directory of its own, stands in
         another line: its numbers say nothing here.
         """
-        return f"\0sequences-{os.getuid()}-{self._shared_by}-{self._slot}-{number}"
+        assert self._memory is not None
+        return f"\0sequences-{os.getuid()}-{self._memory.name}-{self._slot}-{number}"
 
     def _given_back(self) -> int:
         """The last number that was given back."""
         assert self._memory is not None
-        (number,) = _NUMBER.unpack_from(self._memory, self._offset)
+        (number,) = _NUMBER.unpack_from(self._memory.view, self._offset)
         return int(number)
 
     def _wait_for(self, number: int, seconds: float) -> None:
@@ -196,11 +192,6 @@ def hold_host_lock(name: str, seconds: float = float("inf")) -> Iterator[HostLoc
         yield lock
     finally:
         lock.release()
-
-
-def _checksum(key: bytes, last_value: int, known_at: float) -> int:
-    """The checksum of a hint: a process that waited no longer may read half of a new one."""
-    return zlib.crc32(_HINT.pack(key, last_value, known_at, 0))
 
 
 @cache

@@ -4,22 +4,33 @@ To read and write it takes no call of the system, before which another thread wo
 the mapping could also lead elsewhere one day, after a program has closed all of its files, as a daemon does. The price:
 if somebody makes the file shorter, which only this user can, the system ends every process that uses it before its next
 look, LOOK_SECONDS later at most, makes it whole again.
+
+A note in it has the digest of a name, what is noted, and a checksum, since another process may write while this one
+reads. `remember` notes the highest value of a name. Each name has one place, which a few names share: the last one that
+was written is remembered. So a value may be forgotten, but none is ever told for another name.
 """
 
 import contextlib
+import hashlib
 import mmap
 import os
+import struct
 import sys
 import tempfile
 import time
+import zlib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 SUPPORTED = sys.platform == "linux"
 TURNS_BYTES = 65536  # first what `host_lock` keeps, where earlier versions have it
-VALUES_BYTES = 4 * 65536  # then what `host_values` keeps
+VALUES_BYTES = 4 * 65536  # then what `remember` keeps
 BYTES = TURNS_BYTES + VALUES_BYTES
+_VALUE = struct.Struct("<32sqI")  # a note with one value
+_PLACE_BYTES = 64
+PLACES = VALUES_BYTES // _PLACE_BYTES
 LOOK_SECONDS = 1.0  # how often a process looks whether the file is still there
 
 
@@ -87,3 +98,53 @@ def _path() -> str | None:
         if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
             return str(folder / "turns")
     return None
+
+
+def read_note(memory: Memory, form: struct.Struct, offset: int, key: bytes) -> list[Any] | None:
+    """What is noted at a place for the name with this digest; None if it is another's, or half of a new one."""
+    found, *noted, checksum = form.unpack_from(memory.view, offset)
+    return noted if found == key and checksum == _checksum(form, key, *noted) else None
+
+
+def write_note(memory: Memory, form: struct.Struct, offset: int, key: bytes, *noted: float) -> None:
+    """Note this at a place, for the name with this digest."""
+    form.pack_into(memory.view, offset, key, *noted, _checksum(form, key, *noted))
+
+
+def _checksum(form: struct.Struct, key: bytes, *noted: float) -> int:
+    return zlib.crc32(form.pack(key, *noted, 0))
+
+
+def remembered(name: str) -> int | None:
+    """The value of a name; None if it is not remembered."""
+    memory = shared_memory()
+    return None if memory is None else _value_at(memory, *_place(name))
+
+
+def remember(name: str, value: int) -> None:
+    """Remember a value, unless a higher one of this name is. Values that do not fit into 64 bits are not remembered."""
+    memory = shared_memory()
+    if memory is None or not -(2**63) <= value < 2**63:
+        return
+    offset, key = _place(name)
+    before = _value_at(memory, offset, key)
+    if before is None or before < value:
+        write_note(memory, _VALUE, offset, key, value)
+
+
+def forget(name: str) -> None:
+    """Forget the value of a name."""
+    memory, place = shared_memory(), _place(name)
+    if memory is not None and _value_at(memory, *place) is not None:
+        _VALUE.pack_into(memory.view, place[0], b"", 0, 0)
+
+
+def _place(name: str) -> tuple[int, bytes]:
+    """Where the place of a name begins, and its digest."""
+    key = hashlib.sha256(name.encode()).digest()
+    return TURNS_BYTES + int.from_bytes(key[:4]) % PLACES * _PLACE_BYTES, key
+
+
+def _value_at(memory: Memory, offset: int, key: bytes) -> int | None:
+    noted = read_note(memory, _VALUE, offset, key)
+    return None if noted is None else int(noted[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..commit import host_values
+from ..commit import host_memory
 from ..types import Scope
 from .lives import TableLives
 from .lru import LRU
@@ -32,7 +32,7 @@ class Evidence:
     def known(self, scope: Scope) -> int | None:
         """The highest value that was handed out, as far as the processes of this host know."""
         name = self._name(scope)
-        own, others = self._own.get(scope), host_values.remembered(name) if name else None
+        own, others = self._own.get(scope), host_memory.remembered(name) if name else None
         return max((value for value in (own, others) if value is not None), default=None)
 
     def note(self, scope: Scope, value: int) -> None:
@@ -42,7 +42,7 @@ class Evidence:
             return
         self._own.put(scope, value)
         if name := self._name(scope):
-            host_values.remember(name, value)
+            host_memory.remember(name, value)
 
     def forget(self) -> None:
         """Forget what this process knows of every scope, because a table is another one now."""
@@ -52,7 +52,7 @@ class Evidence:
         """Forget what this process and those that begin later know of a scope, which may begin again."""
         self._own.forget(scope)
         if name := self._name(scope):
-            host_values.forget(name)
+            host_memory.forget(name)
 
     def _name(self, scope: Scope) -> str:
         """What the processes of the host call the scope; empty if nothing is to be left or found."""

@@ -406,7 +406,7 @@ class TestHints:
         with hold_host_lock(topic) as turn:
             turn.leave_hint(42, 2.5)
             assert turn._memory is not None
-            turn._memory[turn._offset + 40] += 1  # the last byte of the value comes first
+            turn._memory.view[turn._offset + 40] += 1  # the last byte of the value comes first
             assert turn.hint() is None
             turn.leave_hint(44, 2.5)
             assert turn.hint() == (44, 2.5)
