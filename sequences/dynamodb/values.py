@@ -17,6 +17,7 @@ BLANK = "blank"
 """In the place of a type of DynamoDB: what stands there is filled in before it is sent (see `filled`)."""
 NUMBERS = Context(Emin=-128, Emax=126, prec=38, traps=[Clamped, Overflow, Inexact, Rounded, Underflow])
 """The numbers that DynamoDB has; another one raises ArithmeticError."""
+ALWAYS_FIT = 10**NUMBERS.prec  # whole numbers below this are among them, which need no look
 # What `to_wire`, decimal's traps and too deep a value raise. No base classes: a signal handler may raise its own
 # exception, for example for a time limit, which is not about the item.
 REFUSALS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
@@ -62,6 +63,8 @@ def _text(value: str) -> str:
 
 
 def _number(value: int | Decimal) -> str:
+    if type(value) is int and abs(value) < ALWAYS_FIT:
+        return str(value)
     number = NUMBERS.create_decimal(value)
     if not number.is_finite():
         raise TypeError("Infinity and NaN not supported")

@@ -16,7 +16,9 @@ from .counters import (
     add_to_counter,
     advance_counter,
     delete_counter,
+    give_place_back,
     put_counter,
+    take_place,
     with_own_keys,
     with_tally,
 )
@@ -33,7 +35,6 @@ from .items import (
     update_version,
 )
 from .key_schema import KeySchema, KeyType, shown
-from .lines import give_place_back, take_place
 from .reads import (
     Wire,
     beginning,

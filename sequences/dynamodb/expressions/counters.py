@@ -1,10 +1,14 @@
-"""Requests for counters: additions, and writes on the condition that the counter is unchanged."""
+"""Requests for counters: additions, and writes on the condition that the counter is unchanged.
 
+And for the queue of hosts at a scope, whose places are counted: take one, give it back.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import marshal
-from .items import OLD_ITEM
+from .items import MARKER_EXPIRY, OLD_ITEM, expressed
 from .reads import REPORT_UNITS, Wire
 
 
@@ -48,13 +52,6 @@ BORN = "born"
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
-_NAMES = {
-    "#last_value": "last_value",
-    "#highest": "highest",
-    "#updated_at": "updated_at",
-    "#token": "token",
-    "#born": BORN,
-}
 _SIGNED = "#updated_at = :now, #token = :token, #born = if_not_exists(#born, :token)"
 
 
@@ -74,23 +71,15 @@ def add_to_counter(
         condition = f"(({untouched}) OR ({in_order})) AND {ours}"
     else:
         condition = f"{in_order} AND #last_value >= :highest_seen AND {ours}"
-    values: dict[str, Any] = {
-        ":amount": {"N": str(amount)},
-        ":before_start": {"N": str(before_start)},
-        ":room": {"N": str(room)},
-        ":token": {"S": token},
-        ":now": {"N": str(now)},
-    }
+    update = "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
+    update += f"#highest = if_not_exists(#last_value, :before_start) + :amount, {_SIGNED}"
+    values = {"amount": amount, "before_start": before_start, "room": room, "token": token, "now": now}
     if highest_seen is not None:
-        values[":highest_seen"] = {"N": str(highest_seen)}
+        values["highest_seen"] = highest_seen
     return {
         "TableName": table,
         "Key": key,
-        "UpdateExpression": "SET #last_value = if_not_exists(#last_value, :before_start) + :amount, "
-        f"#highest = if_not_exists(#last_value, :before_start) + :amount, {_SIGNED}",
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": _NAMES,
-        "ExpressionAttributeValues": values,
+        **expressed(update, condition, values),
         "ReturnValues": "UPDATED_NEW",
         **OLD_ITEM,
         **REPORT_UNITS,
@@ -102,18 +91,14 @@ def with_tally(request: Wire, tally: Tally) -> dict[str, Any]:
 
     The first one in an hour returns all attributes, if it returns some, so that outdated ones are seen.
     """
-    update = f"{request['UpdateExpression']}, #day = if_not_exists(#day, :none) + :given"
-    update += ", #hour = if_not_exists(#hour, :none) + :given"
-    names = {**request["ExpressionAttributeNames"], "#day": tally.day, "#hour": tally.hour}
-    values = {**request["ExpressionAttributeValues"], ":none": {"N": "0"}, ":given": {"N": str(tally.given)}}
+    update = "#day = if_not_exists(#day, :none) + :given, #hour = if_not_exists(#hour, :none) + :given"
     if tally.is_first:
-        update, names["#since"] = f"{update}, #since = if_not_exists(#since, :now)", SINCE
+        update += ", #since = if_not_exists(#since, :now)"
     if tally.outdated:
         update += f" REMOVE {', '.join(f'#{name}' for name in tally.outdated)}"
-        names |= {f"#{name}": name for name in tally.outdated}
     returns = {"ReturnValues": "ALL_NEW"} if tally.is_first and "ReturnValues" in request else {}
-    expressed = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
-    return {**request, "UpdateExpression": update, **expressed, **returns}
+    names = {"#day": tally.day, "#hour": tally.hour}
+    return {**_setting(request, update, {"none": 0, "given": tally.given}, names), **returns}
 
 
 def with_own_keys(advance: Wire, count: int, *, after: int) -> dict[str, Any]:
@@ -121,24 +106,23 @@ def with_own_keys(advance: Wire, count: int, *, after: int) -> dict[str, Any]:
 
     The first such write notes that only values `after` this one are counted.
     """
-    update = f"{advance['UpdateExpression']}, #own_keys = if_not_exists(#own_keys, :no_keys) + :own_keys"
+    update = "#own_keys = if_not_exists(#own_keys, :no_keys) + :own_keys"
     update += ", #own_keys_after = if_not_exists(#own_keys_after, :own_keys_after)"
-    counts = {":no_keys": 0, ":own_keys": count, ":own_keys_after": after}
-    names = {**advance["ExpressionAttributeNames"], "#own_keys": OWN_KEYS, "#own_keys_after": OWN_KEYS_AFTER}
-    values = {**advance["ExpressionAttributeValues"], **{name: {"N": str(value)} for name, value in counts.items()}}
-    return {
-        **advance,
-        "UpdateExpression": update,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": values,
-    }
+    return _setting(advance, update, {"no_keys": 0, "own_keys": count, "own_keys_after": after})
+
+
+def _setting(request: Wire, update: str, values: Mapping[str, int], names: Mapping[str, str] = {}) -> dict[str, Any]:
+    """The update, which sets more."""
+    more = expressed(f"{request['UpdateExpression']}, {update}", "", values, names)
+    expressions = ("ExpressionAttributeNames", "ExpressionAttributeValues")
+    return {**request, **more, **{name: {**request[name], **more[name]} for name in expressions}}
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
-    """The condition that the counter has not changed since it was read."""
+    """The condition that the counter has not changed since it was read, and its values."""
     if seen is None:
         return "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)", {}
-    return "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)", {":seen": {"N": str(seen)}}
+    return "#last_value = :seen AND (attribute_not_exists(#highest) OR #highest <= :seen)", {"seen": seen}
 
 
 def advance_counter(
@@ -149,26 +133,14 @@ def advance_counter(
     If it `drops`, values of before it that were given back are not given any more.
     """
     condition, values = _still(seen)
-    noted = "" if since is None else ", #since = :since"
-    dropped = ", #changed = :token REMOVE #given_back" if drops else ""
-    names = {**_NAMES, **({"#since": SINCE} if noted else {})}
-    names |= {"#changed": CHANGED, "#given_back": GIVEN_BACK} if drops else {}
-    if noted:
-        values[":since"] = {"N": str(since)}
-    return {
-        "TableName": table,
-        "Key": key,
-        "UpdateExpression": f"SET #last_value = :last_value, #highest = :last_value, {_SIGNED}{noted}{dropped}",
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {
-            ":last_value": {"N": str(row.last_value)},
-            ":now": {"N": str(row.updated_at)},
-            ":token": {"S": row.token},
-            **values,
-        },
-        **OLD_ITEM,
-    }
+    update = f"SET #last_value = :last_value, #highest = :last_value, {_SIGNED}"
+    values |= {"last_value": row.last_value, "now": row.updated_at, "token": row.token}
+    if since is not None:
+        update += ", #since = :since"
+        values["since"] = since
+    if drops:
+        update += ", #changed = :token REMOVE #given_back"
+    return {"TableName": table, "Key": key, **expressed(update, condition, values), **OLD_ITEM}
 
 
 def put_counter(
@@ -182,24 +154,49 @@ def put_counter(
     condition, values = _still(seen)
     same_token = "#token = :token" if "token" in read else "attribute_not_exists(#token)"
     if "token" in read:
-        values[":token"] = read["token"]
+        values["token"] = read["token"]["S"]
     fields = {"last_value": row.last_value, "highest": row.last_value, "updated_at": row.updated_at, "token": row.token}
     return {
         "TableName": table,
         "Item": {BORN: {"S": row.token}, **read, **key, **(tallies or {}), **marshal(fields)},
-        "ConditionExpression": f"{condition} AND {same_token}",
-        "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#token": "token"},
-        **({"ExpressionAttributeValues": values} if values else {}),
+        **expressed("", f"{condition} AND {same_token}", values),
         **OLD_ITEM,
     }
 
 
 def delete_counter(table: str, key: Wire) -> dict[str, Any]:
     """A `DeleteItem` on the condition that the counter exists and is not frozen."""
+    condition = "attribute_exists(#last_value) AND attribute_not_exists(#frozen)"
+    return {"TableName": table, "Key": key, **expressed("", condition), **OLD_ITEM}
+
+
+LEFT = ("last_value", "left_at", "counted_in")
+"""The last value, when it was left (milliseconds since 1970), and a fingerprint of the tables and the partition."""
+
+
+def take_place(table: str, key: Wire, *, expires: int) -> dict[str, Any]:
+    """An `UpdateItem` that takes the next place in the queue of hosts and returns the line, to expire at `expires`."""
+    update, values = "SET #expires = :expires ADD #taken :one", {"one": 1, "expires": expires}
     return {
         "TableName": table,
         "Key": key,
-        "ConditionExpression": "attribute_exists(#last_value) AND attribute_not_exists(#frozen)",
-        "ExpressionAttributeNames": {"#last_value": "last_value", "#frozen": "frozen"},
-        **OLD_ITEM,
+        **expressed(update, "", values, {"#expires": MARKER_EXPIRY}),
+        "ReturnValues": "ALL_NEW",
+        **REPORT_UNITS,
+    }
+
+
+def give_place_back(table: str, key: Wire, *, place: int, left: Mapping[str, Any]) -> dict[str, Any]:
+    """An `UpdateItem` that gives a place back, unless a later one is given back, and returns the line.
+
+    It leaves the attributes `left` (those of LEFT) for the next host, or none.
+    """
+    change = "".join(f", #{name} = :{name}" for name in left) or f" REMOVE {', '.join(f'#{name}' for name in LEFT)}"
+    condition = "#taken >= :place AND (attribute_not_exists(#given_back) OR #given_back < :place)"
+    return {
+        "TableName": table,
+        "Key": key,
+        **expressed(f"SET #given_back = :place{change}", condition, {"place": place, **left}),
+        "ReturnValues": "ALL_NEW",
+        **REPORT_UNITS,
     }

@@ -6,6 +6,7 @@ A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` h
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .. import marshal
@@ -17,6 +18,27 @@ MARKER_EXPIRY = "marker_expires_at"
 FIRST_VERSION = 1
 """The version of an item that has no attribute `version`."""
 OLD_ITEM = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+
+def expressed(
+    update: str = "", condition: str = "", values: Mapping[str, Any] = {}, names: Mapping[str, str] = {}
+) -> dict[str, Any]:
+    """The members of a request for its expressions, with these :values.
+
+    A #name stands for the attribute of that name, unless `names` has another one for it ({"#name": ...}).
+    """
+    members = {
+        "UpdateExpression": update,
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {**_names_in(f"{update} {condition}"), **names},
+        "ExpressionAttributeValues": marshal({f":{name}": value for name, value in values.items()}),
+    }
+    return {name: member for name, member in members.items() if member}
+
+
+@lru_cache(256)  # there are few expressions, and each write has them
+def _names_in(expressions: str) -> Mapping[str, str]:
+    return {alias: alias[1:] for alias in re.findall(r"#\w+", expressions)}
 
 
 def put_if_absent(schema: KeySchema, item: Wire) -> dict[str, Any]:
@@ -136,23 +158,19 @@ def update_version(
     version has FIRST_VERSION.
     """
     condition = f"attribute_exists(#{schema.partition_name}) AND attribute_not_exists(#{unless})"
-    arguments = {f":{name}": value for name, value in values.items()}
-    arguments |= {":first": {"N": str(FIRST_VERSION)}, ":one": {"N": "1"}}
+    arguments: dict[str, Any] = {"first": FIRST_VERSION, "one": 1}
     if version is not None:
         unversioned = "attribute_not_exists(#version) OR " if version == FIRST_VERSION else ""
         condition += f" AND ({unversioned}#version = :version)"
-        arguments[":version"] = {"N": str(version)}
+        arguments["version"] = version
     sets = [*(f"#{name} = :{name}" for name in values), "#version = if_not_exists(#version, :first) + :one"]
     removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
+    made = expressed(f"SET {', '.join(sets)}{removes}", condition, arguments)
+    made["ExpressionAttributeValues"] |= {f":{name}": value for name, value in values.items()}
     return {
         "TableName": schema.table,
         "Key": key,
-        "UpdateExpression": f"SET {', '.join(sets)}{removes}",
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": {
-            f"#{name}": name for name in {*values, *removed, schema.partition_name, "version", unless}
-        },
-        "ExpressionAttributeValues": arguments,
+        **made,
         "ReturnValues": "ALL_NEW",
         **OLD_ITEM,
         **REPORT_UNITS,
