@@ -97,7 +97,7 @@ class _Client:
         with within(min(seconds, made.read_seconds)) as limit:
             try:
                 with translate_errors(operation, limit):
-                    return self.silence.sent(made.transport.send, operation, request)
+                    return self.silence.sent(made.send, operation, request)
             except TableMissing:
                 self.lives.forget()
                 raise
@@ -176,7 +176,7 @@ def caller(alias: str = DEFAULT_CLIENT) -> str:
 
 def transport_lacks(alias: str = DEFAULT_CLIENT) -> str:
     """Why requests do not take the way that the settings ask for; empty if they do."""
-    return _client(alias).get().transport.lacks
+    return _client(alias).get().lacks
 
 
 def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:

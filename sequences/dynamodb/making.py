@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+UNFIT = (
+    "The lean transport does not fit botocore %s (%s). Requests go through boto3's own client: numbers are right, "
+    "and take longer. Install a release of botocore that it fits."
+)
 GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether the client is made
 PARTS = (
     "_emit_api_params",
@@ -50,44 +54,33 @@ Send = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 _MISSING = (AttributeError, ImportError)
 
 
-@dataclass(frozen=True, slots=True)
-class Transport:
-    """Sends a request, for example `send("put_item", {...})`, and returns the answer.
+def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
+    """What sends its requests, as `send("put_item", {...})`, and why it is not the way that the settings ask for.
 
-    Its name is "lean" or "boto3". `lacks` says why it is not the one that the settings ask for; it is empty if it is.
+    That is empty if it is. Where botocore is known to lack something, boto3's own way is taken: there a request may
+    take longer than READ_TIMEOUT if its answer comes in pieces.
     """
+    if lacks:
+        return partial(_send_unseen, client), lacks
+    try:
+        from .connections import LEAN_POOLS, POOLS  # not above: a name that it imports may be gone
 
-    send: Send
-    name: str = "boto3"
-    lacks: str = ""
+        pools = client._endpoint.http_session._pool_classes_by_scheme
+    except _MISSING as error:
+        return partial(_send_unseen, client), f"{error}"
+    pools.update(POOLS)
+    if not lean:
+        return partial(_send, client), ""
+    try:
+        from .lean import LeanClient
 
-    @classmethod
-    def of(cls, client: Any, *, lean: bool) -> Transport:
-        """The lean one; boto3's own without `lean`, and where a part is missing. Then a warning says which."""
-        try:
-            from .connections import LEAN_POOLS, POOLS  # not above: a name that it imports may be gone
-
-            pools = client._endpoint.http_session._pool_classes_by_scheme
-        except _MISSING as error:
-            return cls.of_boto3(client, f"{error}")
-        pools.update(POOLS)
-        if not lean:
-            return cls(partial(_send, client))
-        try:
-            from .lean import LeanClient
-
-            for part in PARTS:
-                attrgetter(part)(client)
-            send = LeanClient(client).call
-        except _MISSING as error:
-            return cls(partial(_send, client), lacks=_warned(f"{error}"))
-        pools.update(LEAN_POOLS)
-        return cls(send, "lean")
-
-    @classmethod
-    def of_boto3(cls, client: Any, lacks: str) -> Transport:
-        """The client as it is. A request may take longer than READ_TIMEOUT if its answer comes in pieces."""
-        return cls(partial(_send_unseen, client), lacks=_warned(lacks))
+        for part in PARTS:
+            attrgetter(part)(client)
+        send = LeanClient(client).call
+    except _MISSING as error:
+        return partial(_send, client), f"{error}"
+    pools.update(LEAN_POOLS)
+    return send, ""
 
 
 def _send(client: Any, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,25 +94,16 @@ def _send_unseen(client: Any, operation: str, request: Mapping[str, Any]) -> dic
     return _send(client, operation, request)
 
 
-def _warned(lacks: str) -> str:
-    logger.warning(
-        "The lean transport does not fit botocore %s (%s). Requests go through boto3's own client: numbers are right, "
-        "and take longer. Install a release of botocore that it fits.",
-        foreign.botocore.__version__,
-        lacks,
-    )
-    return lacks
-
-
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A client that is made, and how requests go through it."""
+    """A client that is made, what sends its requests, and what botocore lacks for the way that was asked for."""
 
     client: DynamoDBClient
-    transport: Transport
+    send: Send
     account: str
     read_seconds: float
     refuse_after: float = math.inf
+    lacks: str = ""
 
     @classmethod
     def of(cls, read_options: Callable[[], ClientOptions], lacks: str = "") -> Made:
@@ -130,11 +114,13 @@ class Made:
         with translate_errors("connect"):
             options = read_options()
             client = _make_client(options)
-            transport = Transport.of_boto3(client, lacks) if lacks else Transport.of(client, lean=options.lean)
+            send, lacks = way_of(client, lean=options.lean, lacks=lacks)
+            if lacks:
+                logger.warning(UNFIT, foreign.botocore.__version__, lacks)
             if metrics.on:
-                metrics.tell(CLIENTS, 1, transport.name)
+                metrics.tell(CLIENTS, 1, "lean" if options.lean and not lacks else "boto3")
             account = f"{client.meta.endpoint_url}|{client.meta.region_name}"
-            return cls(client, transport, account, options.read_timeout, options.refuse_after)
+            return cls(client, send, account, options.read_timeout, options.refuse_after, lacks)
 
 
 class Making:

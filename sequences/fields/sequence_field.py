@@ -73,14 +73,8 @@ class SequenceField(PlacedField):
         name, path, args, kwargs = super().deconstruct()
         del kwargs["editable"]
         kwargs["sequence"] = self.sequence
-        if self.scope is not None:
-            kwargs["scope"] = self.scope
-        if self.date is not None:
-            kwargs["date"] = self.date
-        if self.on_commit:
-            kwargs["on_commit"] = True
-        if self.assign != "automatic":
-            kwargs["assign"] = self.assign
+        defaults = {"scope": None, "date": None, "on_commit": False, "assign": "automatic"}
+        kwargs |= {name: getattr(self, name) for name, value in defaults.items() if getattr(self, name) != value}
         if self.waits:
             del kwargs["null"]
         return name, path.replace("sequences.fields.sequence_field.", "sequences.fields."), args, kwargs

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from ..dynamodb import client
-from ..dynamodb.making import Made, Transport
+from ..dynamodb.making import Made
 from ..exceptions import NotConfigured
 from . import tables
 from .embedded import find_binary
@@ -137,7 +137,7 @@ class _Guarded(client._Client):
     def __init__(self, alias: str, before: str | None) -> None:
         super().__init__(alias)
         self._before = before
-        self._unmade = Made(client=None, transport=Transport(_refuse), account="", read_seconds=1.0)  # type: ignore[arg-type]
+        self._unmade = Made(client=None, send=_refuse, account="", read_seconds=1.0)  # type: ignore[arg-type]
 
     def ready(self, seconds: float) -> tuple[Made, float]:
         return super().ready(seconds) if self._is_named() else (self._unmade, seconds)

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.dynamodb.lean import LeanClient
-from sequences.dynamodb.making import PARTS, Transport
+from sequences.dynamodb.making import PARTS, way_of
 from sequences.exceptions import OutcomeUnknown
 from sequences.metrics import metrics
 from tests.sequences.support import handled
@@ -148,5 +148,6 @@ def test_metrics_tell_the_way(part: str, transport: str, lack: Callable[[str], N
 def test_which_way_is_chosen() -> None:
     """Without `lean` it is boto3's own way, and nothing is lacking."""
     client = Session().client("dynamodb", region_name="us-east-1")
-    ways = [Transport.of(client, lean=lean) for lean in (True, False)]
-    assert [(way.name, way.lacks) for way in ways] == [("lean", ""), ("boto3", "")]
+    (lean, lacks), (own, lacks_also) = (way_of(client, lean=lean) for lean in (True, False))
+    assert (getattr(lean, "__func__", None), lacks, lacks_also) == (LeanClient.call, "", "")
+    assert getattr(own, "args", ()) == (client,)
