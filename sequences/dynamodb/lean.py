@@ -8,14 +8,13 @@ time-outs, and handlers of the events from `provide-client-params` to `after-cal
 are not emitted.
 """
 
-from __future__ import annotations
-
 import copy
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 from botocore.awsrequest import AWSRequest
@@ -65,7 +64,7 @@ class LeanClient:
         self._events = client.meta.events
         self._signer = client._request_signer
         self._endpoint = copy.copy(client._endpoint)  # the client keeps its own, with its own parser
-        self._endpoint._response_parser_factory = _Parsers(client._endpoint._response_parser_factory)
+        self._endpoint._response_parser_factory = _parsers(client._endpoint._response_parser_factory)
         self._model = cache(self._find_model)
         self._destinations: dict[str, _Destination] = {}
 
@@ -148,27 +147,22 @@ class LeanClient:
         return answered
 
 
-class _Parsers:
-    """Replaces botocore's factory of parsers."""
+def _parsers(factory: Any) -> Any:
+    """In the place of botocore's factory of parsers."""
 
-    def __init__(self, factory: Any) -> None:
-        self._parser = cache(lambda protocol: _Parser(factory.create_parser(protocol)))
+    @cache
+    def create_parser(protocol: str) -> Any:
+        return SimpleNamespace(parse=partial(_parse, factory.create_parser(protocol)))
 
-    def create_parser(self, protocol: str) -> _Parser:
-        return self._parser(protocol)
+    return SimpleNamespace(create_parser=create_parser)
 
 
-class _Parser:
-    """Reads an answer with the right checksum as JSON, and leaves all others to botocore's parser."""
-
-    def __init__(self, parser: Any) -> None:
-        self._parser = parser
-
-    def parse(self, response: Mapping[str, Any], shape: Any) -> dict[str, Any]:
-        body, checksum = response["body"], response["headers"].get("x-amz-crc32")
-        if response["status_code"] != 200 or checksum != str(zlib.crc32(body)):
-            parsed: dict[str, Any] = self._parser.parse(response, shape)
-            return parsed
-        answer: dict[str, Any] = from_json(body)
-        answer["ResponseMetadata"] = {"HTTPStatusCode": 200, "HTTPHeaders": response["headers"]}
-        return answer
+def _parse(parser: Any, response: Mapping[str, Any], shape: Any) -> dict[str, Any]:
+    """Read an answer with the right checksum as JSON, and leave all others to botocore's parser."""
+    body, checksum = response["body"], response["headers"].get("x-amz-crc32")
+    if response["status_code"] != 200 or checksum != str(zlib.crc32(body)):
+        parsed: dict[str, Any] = parser.parse(response, shape)
+        return parsed
+    answer: dict[str, Any] = from_json(body)
+    answer["ResponseMetadata"] = {"HTTPStatusCode": 200, "HTTPHeaders": response["headers"]}
+    return answer
