@@ -105,7 +105,7 @@ class CheckedField(_BigInteger):
                 problem = (
                     f"date={self.date!r} says no period: {self.sequence!r} has no PERIOD, and no date in its FORMAT."
                 )
-                if strategies[self.sequence].naming.uses_dates:
+                if strategies[self.sequence].naming.takes_dates:
                     return []
         except FieldDoesNotExist:
             pass

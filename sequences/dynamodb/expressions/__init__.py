@@ -8,6 +8,7 @@ from .counters import (
     BORN,
     CHANGED,
     GIVEN_BACK,
+    LAST_DOCUMENT,
     OWN_KEYS,
     OWN_KEYS_AFTER,
     SINCE,
@@ -17,6 +18,7 @@ from .counters import (
     advance_counter,
     delete_counter,
     put_counter,
+    with_dates,
     with_own_keys,
     with_tally,
 )
@@ -52,6 +54,7 @@ __all__ = [
     "CHANGED",
     "FIRST_VERSION",
     "GIVEN_BACK",
+    "LAST_DOCUMENT",
     "MARKER_EXPIRY",
     "OLD_ITEM",
     "OWN_KEYS",
@@ -85,6 +88,7 @@ __all__ = [
     "transaction",
     "update_version",
     "whole_items",
+    "with_dates",
     "with_own_keys",
     "with_tally",
 ]

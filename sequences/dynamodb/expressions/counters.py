@@ -13,6 +13,7 @@ __all__ = [
     "BORN",
     "CHANGED",
     "GIVEN_BACK",
+    "LAST_DOCUMENT",
     "OWN_KEYS",
     "OWN_KEYS_AFTER",
     "SINCE",
@@ -22,6 +23,7 @@ __all__ = [
     "advance_counter",
     "delete_counter",
     "put_counter",
+    "with_dates",
     "with_own_keys",
     "with_tally",
 ]
@@ -61,6 +63,9 @@ OWN_KEYS = "own_keys"
 """The attribute that counts the values whose items have keys of their own, so that no row is under these values."""
 OWN_KEYS_AFTER = "own_keys_after"
 """The attribute with the value above which they are counted."""
+
+LAST_DOCUMENT = "last_document"
+"""The attribute with the date and the value of the last document, where documents are in the order of their dates."""
 
 BORN = "born"
 """The attribute with the token of the first write of a counter, which tells it from a later one with the same key."""
@@ -148,6 +153,22 @@ def with_own_keys(advance: Wire, count: int, *, after: int) -> dict[str, Any]:
     return {
         **advance,
         "UpdateExpression": update,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+    }
+
+
+def with_dates(advance: Wire, first: str, last: str) -> dict[str, Any]:
+    """An advance for documents of these ISO dates, on the condition that no document is dated after the first."""
+    value = advance["ExpressionAttributeValues"][":last_value"]
+    document = {"M": {"date": {"S": last}, "value": value}}
+    names = {**advance["ExpressionAttributeNames"], "#document": LAST_DOCUMENT, "#date": "date"}
+    values = {**advance["ExpressionAttributeValues"], ":document": document, ":first": {"S": first}}
+    in_order = "(attribute_not_exists(#document) OR #document.#date <= :first)"
+    return {
+        **advance,
+        "UpdateExpression": f"{advance['UpdateExpression']}, #document = :document",
+        "ConditionExpression": f"{advance['ConditionExpression']} AND {in_order}",
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": values,
     }
