@@ -4,6 +4,7 @@
     |-- InvalidSequence         `manage.py check` names each wrong key of SEQUENCES, with what it may be
     |-- InvalidScope            (ValueError) give another scope, as the message says
     |-- InvalidPeriod           (ValueError) give the name of a period as PERIOD makes it, or a date
+    |-- DateRefused             (ValueError) give the document a date from `first` on
     |-- InvalidText             (ValueError) show the message to the person who typed it
     |-- InvalidItem             (ValueError) change the attribute that the message names
     |-- InvalidToken            (ValueError) give 1 to 255 printable characters, such as a UUID
@@ -39,6 +40,7 @@ errors until the deadline.
 """
 
 import copyreg
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -49,6 +51,7 @@ __all__ = [
     "AuditRefused",
     "BudgetSpent",
     "CancellationReason",
+    "DateRefused",
     "GaveUp",
     "IdempotencyMismatch",
     "InvalidChange",
@@ -103,6 +106,15 @@ class InvalidPeriod(SequenceError, ValueError):
     """Not the name of a period of this sequence, such as "2026-03" for months."""
 
 
+class DateRefused(SequenceError, ValueError):
+    """The sequence does not number a document of this date; nothing was written and no value was taken.
+
+    `first` is the first date that it takes.
+    """
+
+    first: datetime.date | None = None
+
+
 class InvalidText(SequenceError, ValueError):
     """Not the text of a value of this sequence, or mistyped: the message says which part is wrong."""
 
@@ -116,10 +128,7 @@ class InvalidToken(SequenceError, ValueError):
 
 
 class InvalidChange(SequenceError, ValueError):
-    """A guarded change would lower the sequence, does not fit it, or lacks who or why; nothing was changed.
-
-    Also for a page of the history that cannot be: of no lines, or with a cursor of another history.
-    """
+    """A guarded change or a page of the history does not fit, or lacks something; nothing was changed."""
 
 
 class OperationNotSupported(SequenceError):
@@ -181,10 +190,7 @@ class RulesChanged(SequenceUnsound):
 
 
 class TableRestored(SequenceUnsound):
-    """A table of a sequence was restored or copied, and may be older than its numbers. Nothing was written.
-
-    `manage.py sequences recover`, of every scope, lets the sequence go on.
-    """
+    """A table of a sequence was restored or copied, and may be older than its numbers. Nothing was written."""
 
 
 class SequenceFrozen(SequenceError):

@@ -26,7 +26,7 @@ from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
-from .rows.options import Option, boolean, checked, is_indexes, is_names
+from .rows.options import Option, boolean, checked, is_indexes, is_names, one_of
 from .types import SequenceConfig
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ _CHECKED = {
     ),
     "FORMAT": Option(None, lambda v: v is None or isinstance(v, str), "a text such as 'INV-{period}-{value:06d}'"),
     "ALSO_READ": Option((), is_names, "a list of former texts of FORMAT"),
+    "DATE_ORDER": one_of("any", "refuse"),
 }
 _KEYS = {
     *_CHECKED,
@@ -98,6 +99,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         accepted=accepted_risks(where, entry),
         given=plain["GIVEN"],
         indexes=plain["INDEXES"],
+        date_order=plain["DATE_ORDER"],
     )
 
 

@@ -204,6 +204,7 @@ class SequenceConfig:
     given: bool = False
     indexes: Mapping[str, Mapping[str, Literal["S", "N"]]] = field(default_factory=dict)
     also_read: tuple[str, ...] = ()
+    date_order: Literal["any", "refuse"] = "any"
 
     @property
     def stripe(self) -> str:

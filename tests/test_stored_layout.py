@@ -43,10 +43,12 @@ COUNTED: dict[str, dict[str, Any]] = {
         "STRATEGY": f"{STRATEGIES}.transactional.TransactionalCounter",
         "PERIOD": "year",
         "FORMAT": "{scope}-{period}-{value}",
+        "DATE_ORDER": "refuse",
         "OPTIONS": {"text_name": "text"},
     },
     "beside": {
         "STRATEGY": f"{STRATEGIES}.transactional.TransactionalCounter",
+        "DATE_ORDER": "refuse",
         "OPTIONS": {"counter_table": "sequence_items", "history_table": "sequences"},
     },
     "blocks": {"STRATEGY": f"{STRATEGIES}.block.BlockAllocator"},

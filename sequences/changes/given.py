@@ -13,6 +13,7 @@ from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import new_token, read, write_once
 from ..dynamodb import expressions
+from ..dynamodb.expressions import LAST_DOCUMENT
 from ..exceptions import InvalidChange, ItemExists, OperationNotSupported, WriteCancelled
 from ..registry import strategies
 from ..services.arguments import check_scope
@@ -44,7 +45,8 @@ def put_at(
     The sequence must allow it (`"GIVEN": True`). The item is stored if no item has the value; the same
     item again is a repeat. Where the value is above the last one, the sequence goes on after it: item, counter and a
     line of the history that explains what is skipped are one transaction. A value up to the last one that was handed
-    out without an item (`get_next_value`) counts as free.
+    out without an item (`get_next_value`) counts as free. The change may store a document that is dated before the last
+    one (DATE_ORDER); one that is dated later is the last one from then on.
     Cost: as of another guarded change, and 2 write units a KB of the item.
     Raises ItemExists, InvalidItem, InvalidChange while a switch is under way, OperationNotSupported for items under
     keys of their own, ValueError for what is no value of the sequence, and what every guarded change raises.
@@ -144,11 +146,19 @@ def _planned(
     first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
     actions = [given[value].put(strategy) for value in first]
     if not seen.by_rows:
-        actions.append(counter_to(seen, highest, note))
+        actions.append(counter_to(seen, highest, note, **_last_document(seen, given[highest])))
     elif following not in given:
         end = highest - seen.numbers.step
         actions.append(void_row(seen, following, note, **({"until": end} if end > following else {})))
     return Plan(before=seen.last, after=highest, actions=tuple(actions))
+
+
+def _last_document(seen: ScopeSnapshot, given: _Given) -> dict[str, Any]:
+    """What the counter notes of a given document: its date, unless that is before the last one, which stays."""
+    day, last = given.request.day, seen.row.get(LAST_DOCUMENT, {}).get("date", "")
+    if seen.strategy.config.date_order != "refuse" or day is None or day.isoformat() < last:
+        return {}
+    return {LAST_DOCUMENT: {"date": day.isoformat(), "value": given.value}}
 
 
 def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:

@@ -155,8 +155,8 @@ class Leader:
         write = self.committer.prepare(self.scope, pendings, self.own.deadline) if pendings else None
         if undecided and not (write and all(map(write.excludes, undecided))):
             write = undecided[0]  # it is alone, or its number is taken: another send of it tells
-        if write is None:  # another leader has answered all, or has refused them and was interrupted
-            self.batch.settle_refused(outcome_unknown=True)
+        if write is None:  # without requests another leader has refused them, and was interrupted
+            self.batch.settle_refused(outcome_unknown=not pendings)
             return
         with self.lock:
             if self.leads and (write in undecided or all(pending.answer is None for pending in write.pendings)):

@@ -167,7 +167,8 @@ class PreparedWrite:
     """One prepared write, which can be sent again unchanged: the request, and which requests it answers.
 
     `signs` has the tokens that it alone writes: a row with one of them is stored by this write. `roles` says what each
-    action of a transaction is for. `life` is the table life in which the write was prepared; its outcome says nothing
+    action of a transaction is for. `first_day` is the first date of its documents, if it must not be before those that
+    are stored. `life` is the table life in which the write was prepared; its outcome says nothing
     about tables made later.
     """
 
@@ -178,6 +179,7 @@ class PreparedWrite:
     token: str
     signs: frozenset[str] = frozenset()
     roles: tuple[Role, ...] = ()
+    first_day: str = ""
     life: tuple[TableLife, ...] = ()
 
     def excludes(self, other: PreparedWrite) -> bool:
@@ -228,8 +230,11 @@ class Committer(ABC):
         return nullcontext(False)
 
     @abstractmethod
-    def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
-        """Prepare the next write for these requests, or for the first few of them. May read."""
+    def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite | None:
+        """Prepare the next write for these requests, or for some of them. May read.
+
+        None if it has answered or refused all of them.
+        """
 
     @abstractmethod
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:

@@ -75,7 +75,7 @@ def _date(field: PlacedField) -> Iterator[Problem]:
         yield "E105", f"date={field.date!r} is no date of {field.model._meta.label}.", hint
         return
     try:
-        if not strategies[field.sequence].naming.uses_dates:
+        if not strategies[field.sequence].naming.takes_dates:
             missing = f"{field.sequence!r} has no PERIOD, and no date in its FORMAT."
             yield "E105", f"date={field.date!r} says no period: {missing}", hint
     except (InvalidSequence, TypeError):

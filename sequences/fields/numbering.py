@@ -2,7 +2,7 @@
 
 import datetime
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, models, router, transaction
 
 from ..exceptions import (
+    DateRefused,
     IdempotencyMismatch,
     InvalidPeriod,
     InvalidScope,
@@ -17,6 +18,7 @@ from ..exceptions import (
     SequenceFrozen,
     SequenceWentBack,
 )
+from ..registry import strategies
 from ..services import put_next_many
 from ..types import Allocation
 from .places import Place
@@ -24,6 +26,7 @@ from .sequence_field import SequenceField, sequence_fields
 
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
+    DateRefused,
     IdempotencyMismatch,
     IntegrityError,
     InvalidPeriod,
@@ -173,9 +176,15 @@ class _Run:
         for row in rows:
             with self._going_on([row.pk]):
                 by_place.setdefault(self._field.place_of(row), []).append(row)
-        for place, those in by_place.items():
+        for place, those in self._in_order(by_place):
             with self._going_on([row.pk for row in those]):
                 self._write(self._taken(those, *place))
+
+    def _in_order(self, by_place: Mapping[Place, list[models.Model]]) -> Iterable[tuple[Place, list[models.Model]]]:
+        """The places in the order of their dates, if the sequence keeps that; else as they come."""
+        if self._field.date is None or strategies[self._field.sequence].config.date_order == "any":
+            return by_place.items()
+        return sorted(by_place.items(), key=lambda one: str(self._field.dated(one[0])[1]))
 
     @contextmanager
     def _going_on(self, keys: Sequence[Any]) -> Iterator[None]:

@@ -173,7 +173,8 @@ def _refuse_unused(where: str, entry: Mapping[str, Any], kind: str) -> None:
                 f"{where}[{key!r}] has no meaning without PERIOD 'fiscal-year' or {{fiscal_year}} in FORMAT: leave it "
                 "out."
             )
-    if "TIME_ZONE" in entry and kind == "never" and not any(f"{{{part}}}" in text for part in DATE_PARTS):
+    has_date = any(f"{{{part}}}" in text for part in DATE_PARTS) or entry.get("DATE_ORDER") == "refuse"
+    if "TIME_ZONE" in entry and kind == "never" and not has_date:
         raise InvalidSequence(f"{where}['TIME_ZONE'] has no meaning without PERIOD or a date in FORMAT: leave it out.")
 
 

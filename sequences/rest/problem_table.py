@@ -152,6 +152,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         "This sequence is not set up correctly.", Remedy.TELL),
     exceptions.InvalidScope: replace(INVALID, about="scope"),
     exceptions.InvalidPeriod: replace(INVALID, about="period"),
+    exceptions.DateRefused: replace(INVALID, about="date"),
     exceptions.InvalidText: replace(INVALID, about="text"),
     exceptions.InvalidToken: replace(INVALID, about="idempotency_token"),
     exceptions.InvalidItem: Problem(400, "cannot_be_stored", "Not understood",

@@ -28,13 +28,18 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Which requests get which values, the read units that it cost, and the counter's own action if there is one."""
+    """Which requests get which values, the read units that it cost, and the counter's own action if there is one.
+
+    It has no requests if all of them have an answer or a refusal already. `first_day` is the first date of its
+    documents, if the counter's action is on the condition that the last one is not dated later.
+    """
 
     pendings: Sequence[Pending[PutRequest]]
     values: Sequence[int]
     read_units: float = 0.0
     counter: Mapping[str, Any] | None = None
     token: str = ""
+    first_day: str = ""
 
 
 class Assigner(Protocol):

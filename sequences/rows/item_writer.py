@@ -133,12 +133,16 @@ class ItemWriter(Committer):
             if own:
                 lock.leave_hint(own.last_value, own.at)
 
-    def prepare(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> PreparedWrite:
+    def prepare(
+        self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline
+    ) -> PreparedWrite | None:
         """Prepare one write of these items, their markers, and the counter if the values come from one."""
         life = self.lives.current
         if not self.lives.takes_transactions:
             pendings = pendings[:1]
         assignment = self._assign(scope, pendings, deadline)
+        if not assignment.pendings:
+            return None
         is_new = assignment.values[0] == self.assigner.numbers.start
         self.assigner.scope_list.add(scope, deadline.send, pendings[0], is_new=is_new)
         self._charge(scope, assignment)
@@ -172,6 +176,7 @@ class ItemWriter(Committer):
             roles=tuple(roles),
             token=token,
             signs=frozenset((token, *signs)),
+            first_day=assignment.first_day,
             life=life,
         )
 

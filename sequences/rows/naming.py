@@ -27,6 +27,9 @@ class Naming:
         )
         self.numbers = replace(numbers, widest=self.format.widest)
         self.uses_dates = config.period.kind != "never" or self.format.uses_dates
+        """Whether the period or the text of a value depends on the document's date."""
+        self.takes_dates = self.uses_dates or config.date_order == "refuse"
+        """Whether a document has a date at all."""
         self.is_plain = config.period.kind == "never" and config.format is None
         """Whether a scope alone says where a value counts and how it is written."""
         self._has_format = config.format is not None
@@ -75,7 +78,7 @@ class Naming:
         if period is not None:
             self.period.check(period)
             return Dated.of(scope, period), None
-        if not self.uses_dates:
+        if not self.takes_dates:
             if date is not None:
                 raise ValueError(f"{alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
             return scope, None

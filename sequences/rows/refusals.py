@@ -14,6 +14,7 @@ from .. import dynamodb
 from ..commit.requests import Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import RETRYABLE_CANCELLATIONS
 from ..dynamodb import expressions
+from ..dynamodb.expressions import LAST_DOCUMENT
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
 from . import operator_errors
@@ -178,8 +179,13 @@ def _is_numbered(write: PreparedWrite, role: Role) -> bool:
 
 
 def _has_passed(write: PreparedWrite, role: Role, old: Mapping[str, Any]) -> bool:
-    """Whether the counter has reached the first value of a write, which can therefore never be stored."""
-    return role.kind == "counter" and isinstance(last := old.get("last_value"), int) and last >= write.values[0]
+    """Whether the counter has reached the first value of a write, or its date: then it can never be stored."""
+    if role.kind != "counter":
+        return False
+    last, first_day = old.get("last_value"), write.first_day
+    if isinstance(last, int) and last >= write.values[0]:
+        return True
+    return bool(first_day) and first_day < old.get(LAST_DOCUMENT, {}).get("date", "")
 
 
 def _item_exists(pending: Pending[PutRequest], own_key: Mapping[str, Any]) -> ItemExists:

@@ -125,6 +125,7 @@ RULES: Mapping[str, Rule] = {
     "HOME_REGION": Rule(GOOD, "it only says who may write"),
     "ACCEPT": Rule(GOOD, "it only takes risks"),
     "GIVEN": Rule(GOOD, "it only allows"),
+    "DATE_ORDER": Rule(GOOD, "the order holds from the moment on when every process has it"),
     "INDEXES": Rule(GOOD, "an index is made of the items as they are"),
     "ignore_in_repeat": Rule(GOOD, "a repeat from before may be refused, and stores nothing"),
     "marker_seconds": Rule(GOOD, "a marker keeps the time that it was stored with"),

@@ -76,6 +76,8 @@ class Strategy(ABC):
     takes_own_keys: ClassVar[bool] = False
     counts_by_region: ClassVar[bool] = False
     """Whether each Region may have a START of its own, because no row is written by two Regions."""
+    keeps_date_order: ClassVar[bool] = False
+    """Whether it can refuse a document that is dated before the last one, so that no value is lost by that."""
     writes_together: ClassVar[bool]
     requests: ClassVar[str]
     units: ClassVar[str]
@@ -131,6 +133,7 @@ class Strategy(ABC):
         self.config, self.alias = config, config.alias
         self.option = checked_options(self.options, config)
         _check_region(self)
+        _check_date_order(self)
         self.gapless = type(self).gapless and not config.stripe
         self.timing = timing or Timing()
         self.wall = wall or partial(dynamodb.now, config.client)
@@ -246,6 +249,15 @@ def _check_region(strategy: Strategy) -> None:
         raise InvalidSequence(
             f"SEQUENCES[{strategy.alias!r}]['START'] must be a number: {type(strategy).__name__} cannot count by "
             "Regions. Set HOME_REGION, or use another strategy."
+        )
+
+
+def _check_date_order(strategy: Strategy) -> None:
+    if strategy.config.date_order == "refuse" and (strategy.config.stripe or not strategy.keeps_date_order):
+        raise InvalidSequence(
+            f"SEQUENCES[{strategy.alias!r}]['DATE_ORDER'] must be 'any': {type(strategy).__name__} cannot keep the "
+            "order of dates without losing a value, nor can Regions that count on their own. Take "
+            "TransactionalCounter, with one START."
         )
 
 

@@ -13,6 +13,7 @@ from ..dynamodb import expressions
 from ..exceptions import CancellationReason
 from ..rows.assignments import Assignment, Hint
 from ..rows.counter_rows import CounterState
+from ..rows.date_order import DateOrder
 from ..rows.layout import Send
 from ..rows.lru import LRU
 from ..rows.put_requests import own_places
@@ -53,6 +54,7 @@ class TransactionalCounter(Strategy):
     exactly_once = True
     writes_together = True
     takes_own_keys = True
+    keeps_date_order = True
     counts_by_region = True
     most_actions = 99
     requests = "1 to 2 alone, 1/n in a group of n"
@@ -66,6 +68,8 @@ class TransactionalCounter(Strategy):
         self.scopes = CounterScopes(self.scopes, self.counter)
         self.evidence = self.counter.evidence
         self._states: LRU[CounterState] = LRU()
+        in_order = config.date_order == "refuse"
+        self._date_order = DateOrder(self.alias, self.item_writer.answers) if in_order else None
 
     def forget(self) -> None:
         super().forget()
@@ -75,15 +79,14 @@ class TransactionalCounter(Strategy):
         """Assign values after the remembered counter. It may be outdated: the write is conditional on it."""
         counter, send = self.counter, deadline.send
         read_units = counter.memory.check_items(scope, send)
-        known = self._states.get(scope) if counter.memory.behind(scope) is None else None
-        now = self.wall()
-        if known and counter.tallies.wants_row(scope, now, now - (self.timing.clock() - known.at)):
-            known = None
-        if known and known.should_be(counter.evidence.known(scope)) is not None:
-            known = None  # another process of the host has counted on since
+        known = self._known(scope, pendings)
         state = known or counter.standing(scope, send)
         last_value = counter.last_value(state)
-        fitting = self.numbers.fitting(pendings, last_value)
+        if self._date_order:
+            pendings = self._date_order.kept(scope, pendings, state, deadline)
+        fitting = self.numbers.fitting(pendings, last_value) if pendings else ()
+        if not fitting:
+            return Assignment((), ())
         values, last_value = self.numbers.firsts(fitting, last_value)
         row = counter.row(last_value, new_token())
         given = sum(pending.request.count for pending in fitting)
@@ -93,8 +96,26 @@ class TransactionalCounter(Strategy):
             own_keys = sum(len(own_places(pending.request)) for pending in fitting)
             after = self.numbers.before_start if state.last_value is None else state.last_value
             action = expressions.with_own_keys(action, own_keys, after=after)
+        first_day = ""
+        if self._date_order:
+            first_day, last_day = self._date_order.span(fitting)
+            action = expressions.with_dates(action, first_day, last_day)
         action = expressions.with_tally(action, tally)
-        return Assignment(fitting, values, read_units + state.read_units, action, row.token)
+        return Assignment(fitting, values, read_units + state.read_units, action, row.token, first_day)
+
+    def _known(self, scope: Scope, pendings: Sequence[Pending[PutRequest]]) -> CounterState | None:
+        """The counter as it is remembered; None if it must be read before these requests get values."""
+        counter, now = self.counter, self.wall()
+        known = self._states.get(scope)
+        if known is None or counter.memory.behind(scope) is not None:
+            return None
+        if counter.tallies.wants_row(scope, now, now - (self.timing.clock() - known.at)):
+            return None
+        if known.should_be(counter.evidence.known(scope)) is not None:
+            return None  # another process of the host has counted on since
+        if self._date_order and self._date_order.is_broken(pendings, known):
+            return None
+        return known
 
     def committed(self, scope: Scope, last_value: int) -> None:
         self._remember(scope, CounterState(last_value, last_value))

@@ -21,7 +21,7 @@ from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
 
 from sequences import get_last_value
-from sequences.exceptions import InvalidPeriod, SequenceUnavailable
+from sequences.exceptions import DateRefused, InvalidPeriod, SequenceUnavailable
 from sequences.fields import SequenceField, issue_number, issue_numbers, numbering
 from tests import shop as shop_app
 from tests.sequences.support import tapped
@@ -193,6 +193,19 @@ class TestMany:
             assert shop.Bill.objects.issue_numbers() == {}
             assert last() is None
         assert stored(bill) == (1, "INV-2026-000001")
+
+    def test_in_the_order_of_their_dates(self, shop: ModuleType, settings: Settings) -> None:
+        """With DATE_ORDER rows issued together get numbers by their dates; a late one stays a draft."""
+        settings.SEQUENCES = {**shop_app.SEQUENCES, "bills": {**shop_app.SEQUENCES["bills"], "DATE_ORDER": "refuse"}}
+        days = [TODAY + datetime.timedelta(days=n) for n in (2, 0, 1)]
+        bills = [shop.Bill.objects.create(customer="A", issued_on=day) for day in days]
+        shop.Bill.objects.issue_numbers()
+        assert [stored(each)[0] for each in bills] == [3, 1, 2]
+        late, following = (shop.Bill.objects.create(customer="B", issued_on=day) for day in (TODAY, days[0]))
+        with pytest.raises(DateRefused, match="dated 2026-03-07") as refused:
+            shop.Bill.objects.issue_numbers()
+        assert f"Not numbered: shop.Bill {late.pk}." in refused.value.__notes__
+        assert [stored(each)[0] for each in (late, following)] == [None, 4]
 
     def test_the_command_leaves_drafts_alone(self, shop: ModuleType, bill: Any) -> None:
         """`number_rows` is for what a crash left, and numbers drafts only if it is asked to."""

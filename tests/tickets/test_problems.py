@@ -88,6 +88,7 @@ CASES = [
     Case(sequences.InvalidSequence(SECRET), 503, "not set up", tell=True),
     Case(sequences.InvalidScope("The scope is empty."), 400, "The scope is empty."),
     Case(sequences.InvalidPeriod("The period is no year."), 400, "The period is no year."),
+    Case(sequences.DateRefused("The date is too early."), 400, "too early"),
     Case(sequences.InvalidText("The check digit is wrong."), 400, "The check digit is wrong."),
     Case(sequences.InvalidItem(SECRET), 400, "too long"),
     Case(sequences.InvalidChange("It only moves up."), 409, "It only moves up."),

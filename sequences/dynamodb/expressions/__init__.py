@@ -8,6 +8,7 @@ from .counters import (
     BORN,
     CHANGED,
     GIVEN_BACK,
+    LAST_DOCUMENT,
     OWN_KEYS,
     OWN_KEYS_AFTER,
     SINCE,
@@ -19,6 +20,7 @@ from .counters import (
     give_place_back,
     put_counter,
     take_place,
+    with_dates,
     with_own_keys,
     with_tally,
 )

@@ -47,6 +47,9 @@ OWN_KEYS = "own_keys"
 OWN_KEYS_AFTER = "own_keys_after"
 """The attribute with the value above which they are counted."""
 
+LAST_DOCUMENT = "last_document"
+"""The attribute with the date and the value of the last document, where documents are in the order of their dates."""
+
 BORN = "born"
 """The attribute with the token of the first write of a counter, which tells it from a later one with the same key."""
 
@@ -111,9 +114,20 @@ def with_own_keys(advance: Wire, count: int, *, after: int) -> dict[str, Any]:
     return _setting(advance, update, {"no_keys": 0, "own_keys": count, "own_keys_after": after})
 
 
-def _setting(request: Wire, update: str, values: Mapping[str, int], names: Mapping[str, str] = {}) -> dict[str, Any]:
-    """The update, which sets more."""
-    more = expressed(f"{request['UpdateExpression']}, {update}", "", values, names)
+def with_dates(advance: Wire, first: str, last: str) -> dict[str, Any]:
+    """An advance for documents of these ISO dates, on the condition that no document is dated after the first."""
+    document = {"date": last, "value": int(advance["ExpressionAttributeValues"][":last_value"]["N"])}
+    in_order = "(attribute_not_exists(#document) OR #document.#date <= :first)"
+    values, names = {"document": document, "first": first}, {"#document": LAST_DOCUMENT}
+    return _setting(advance, "#document = :document", values, names, condition=in_order)
+
+
+def _setting(
+    request: Wire, update: str, values: Mapping[str, Any], names: Mapping[str, str] = {}, *, condition: str = ""
+) -> dict[str, Any]:
+    """The update, which sets more, and may have one more condition."""
+    conditions = f"{request['ConditionExpression']} AND {condition}" if condition else ""
+    more = expressed(f"{request['UpdateExpression']}, {update}", conditions, values, names)
     expressions = ("ExpressionAttributeNames", "ExpressionAttributeValues")
     return {**request, **more, **{name: {**request[name], **more[name]} for name in expressions}}
 

@@ -118,6 +118,7 @@ class TestRogueWriters:
         writer = strategies["transactional"].item_writer
         pending = Pending(PutRequest(item={}))
         write = writer.prepare(scope, [pending], strategies["transactional"].deadline())
+        assert write is not None
         reasons = (CancellationReason("ValidationError", message="too large"), CancellationReason("None"))
         with pytest.raises(StorageRefused, match="counter cannot be written: ValidationError: too large"):
             writer.refused(Refusal(scope, write, WriteCancelled("no", reasons), strategies["transactional"].deadline()))
@@ -127,6 +128,7 @@ class TestRogueWriters:
         writer, deadline = strategies["transactional"].item_writer, strategies["transactional"].deadline()
         pending = Pending(PutRequest(item={}))
         write = writer.prepare(scope, [pending], deadline)
+        assert write is not None
         reasons = (CancellationReason("None"), CancellationReason("ValidationError", message="too large"))
         writer.refused(Refusal(scope, write, WriteCancelled("no", reasons), deadline))
         assert isinstance(pending.refusal, InvalidItem)
