@@ -125,11 +125,11 @@ def with_dates(advance: Wire, first: str, last: str) -> dict[str, Any]:
 def _setting(
     request: Wire, update: str, values: Mapping[str, Any], names: Mapping[str, str] = {}, *, condition: str = ""
 ) -> dict[str, Any]:
-    """The update, which sets more, and may have one more condition."""
+    """The update, which sets more, and may have one more condition. Its own names keep their meaning."""
     conditions = f"{request['ConditionExpression']} AND {condition}" if condition else ""
     more = expressed(f"{request['UpdateExpression']}, {update}", conditions, values, names)
     expressions = ("ExpressionAttributeNames", "ExpressionAttributeValues")
-    return {**request, **more, **{name: {**request[name], **more[name]} for name in expressions}}
+    return {**request, **more, **{name: {**more[name], **request[name]} for name in expressions}}
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:

@@ -261,6 +261,25 @@ class TestCounters:
         missing = "attribute_not_exists(#last_value) AND attribute_not_exists(#highest)"
         assert build("counters", KEY, ROW, seen=None)["ConditionExpression"] == missing + same
 
+    def test_names_keep_their_meaning(self) -> None:
+        """What is added to an advance leaves its names, its values and its conditions as they are."""
+        dated = expressions.with_dates(
+            expressions.advance_counter("counters", KEY, ROW, seen=6), "2026-01-02", "2026-01-03"
+        )
+        counted = expressions.with_tally(
+            dated, expressions.Tally("day 1", "hour 1", 2, is_first=True, outdated=("old",))
+        )
+        for part in ("ExpressionAttributeNames", "ExpressionAttributeValues"):
+            assert counted[part].items() >= dated[part].items()
+        assert counted["ExpressionAttributeNames"].items() >= {
+            ("#document", "last_document"),
+            ("#date", "date"),
+            ("#day", "day 1"),
+            ("#hour", "hour 1"),
+            ("#old", "old"),
+        }
+        assert counted["ConditionExpression"] == dated["ConditionExpression"]
+
     def test_a_counters_fields(self) -> None:
         """A counter holds its last value twice, who wrote it, and when."""
         item = expressions.put_counter("counters", KEY, ROW, seen=None, read={})["Item"]
