@@ -137,12 +137,22 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     changes.freeze("texts", scope="ABC", period="2025", **SIGNED)
     put_next("highest", {}, scope="OTHER")
     switches.switch("highest", to="TransactionalCounter", scope="OTHER", **SIGNED)
+    for name in ("texts", "beside"):
+        switch_both_ways(name)
     give_each_scope_its_place(patch)
     kept = KeptAudits(strategies["highest"])
     report = audit(strategies["highest"], "OTHER")
     kept.keep(AuditResult.of(report, by="ann", at=datetime.now(UTC), seconds=1.0))
     kept.begin("running", "ann")
     kept.stop(kept.begin("stopped", "ann"), "asked to")
+
+
+def switch_both_ways(name: str) -> None:
+    """Switch two scopes from a gapless strategy, and one of them back to it."""
+    for scope in ("FAST", "GAPLESS"):
+        put_next(name, {}, scope=scope)
+        switches.switch(name, to="AtomicCounter", scope=scope, **SIGNED)
+    switches.finish_switch(name, scope="GAPLESS", **SIGNED)
 
 
 def run_the_sample() -> None:

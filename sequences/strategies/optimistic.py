@@ -64,7 +64,7 @@ class _ReadThenWrite(CounterCommitter):
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
         read_units = counter.memory.check_items(scope, deadline.send)
-        state = counter.state(scope, deadline.send)
+        state = self.read(scope, deadline)
         last_value = counter.last_value(state)
         fitting = numbers.fitting(pendings, last_value)
         for pending in fitting:
@@ -73,7 +73,7 @@ class _ReadThenWrite(CounterCommitter):
         row = counter.row(last_value + numbers.step * given, new_token())
         return PreparedWrite(
             operation="put_item" if self._by_put else "update_item",
-            request=expressions.single_write(self._write(scope, state, row, given)),
+            request=expressions.single_write(expressions.unless_gapless(self._write(scope, state, row, given))),
             pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,

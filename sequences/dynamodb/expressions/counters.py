@@ -12,6 +12,8 @@ from .reads import REPORT_UNITS, Wire
 __all__ = [
     "BORN",
     "CHANGED",
+    "GAPLESS_AFTER",
+    "GAPLESS_UNTIL",
     "GIVEN_BACK",
     "LAST_DOCUMENT",
     "OWN_KEYS",
@@ -23,7 +25,9 @@ __all__ = [
     "advance_counter",
     "delete_counter",
     "put_counter",
+    "unless_gapless",
     "with_dates",
+    "with_fewer_own_keys",
     "with_own_keys",
     "with_tally",
 ]
@@ -69,6 +73,11 @@ LAST_DOCUMENT = "last_document"
 
 BORN = "born"
 """The attribute with the token of the first write of a counter, which tells it from a later one with the same key."""
+
+GAPLESS_AFTER = "gapless_after"
+"""The attribute with the value after which no number is left out: only a gapless strategy moves such a counter."""
+GAPLESS_UNTIL = "gapless_until"
+"""The attribute with the value up to which a gapless strategy moved a counter, and what OWN_KEYS was there."""
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
@@ -174,6 +183,16 @@ def with_dates(advance: Wire, first: str, last: str) -> dict[str, Any]:
     }
 
 
+def with_fewer_own_keys(change: Wire, count: int) -> dict[str, Any]:
+    """A change of a counter that counts so many of these values no longer."""
+    return {
+        **change,
+        "UpdateExpression": change["UpdateExpression"].replace("SET ", "SET #own_keys = #own_keys - :own_keys, ", 1),
+        "ExpressionAttributeNames": {**change["ExpressionAttributeNames"], "#own_keys": OWN_KEYS},
+        "ExpressionAttributeValues": {**change["ExpressionAttributeValues"], ":own_keys": {"N": str(count)}},
+    }
+
+
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
     """The condition that the counter has not changed since it was read."""
     if seen is None:
@@ -231,6 +250,15 @@ def put_counter(
         "ExpressionAttributeNames": {"#last_value": "last_value", "#highest": "highest", "#token": "token"},
         **({"ExpressionAttributeValues": values} if values else {}),
         **OLD_ITEM,
+    }
+
+
+def unless_gapless(request: Wire) -> dict[str, Any]:
+    """A write of a counter that a switch to a gapless strategy refuses."""
+    return {
+        **request,
+        "ConditionExpression": f"{request['ConditionExpression']} AND attribute_not_exists(#gapless_after)",
+        "ExpressionAttributeNames": {**request["ExpressionAttributeNames"], "#gapless_after": GAPLESS_AFTER},
     }
 
 
