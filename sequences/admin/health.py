@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence
-from ..ops.doctor import READS, Verdict, findings_of, read_facts
+from ..ops.doctor import READS, Verdict, diagnose
 
 __all__ = ["health_content"]
 
@@ -26,20 +26,19 @@ def health_content() -> Mapping[str, Any]:
     """
     with dynamodb.at_most(MOST_REQUESTS, seconds=MOST_SECONDS) as budget:
         try:
-            facts = read_facts(most_tables=MOST_TABLES)
+            found = diagnose(most_tables=MOST_TABLES)
         except InvalidSequence as error:
             return {"trouble": str(error)}
-    findings = findings_of(facts)
-    counts = Counter(finding.verdict for finding in findings)
-    uses = {table.name: table.uses for table in facts.tables}
+    counts = Counter(finding.verdict for finding in found.findings)
+    uses = {table.name: list(table.uses.items()) for table in found.tables}
     return {
         "subjects": [
-            {"name": name, "uses": uses.get(name, ()), "findings": list(found)}
-            for name, found in groupby(findings, key=lambda finding: finding.subject)
+            {"name": name, "uses": uses.get(name, ()), "findings": list(of_one)}
+            for name, of_one in groupby(found.findings, key=lambda finding: finding.subject)
         ],
         "counts": [(verdict.value, counts[verdict]) for verdict in Verdict],
-        "away": facts.away,
-        "left_out": facts.left_out,
+        "away": found.away,
+        "left_out": found.left_out,
         "budget": budget,
-        "status": 503 if facts.away else 200,
+        "status": 503 if found.away else 200,
     }

@@ -40,7 +40,7 @@ from ..ops.audit.background import start_audit
 from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
 from ..ops.audit.results import KeptAudits
-from ..ops.doctor import SequenceFacts, facts_of, of_scope
+from ..ops.doctor import of_scope
 from ..ops.overview import scope_figures
 from ..ops.request_trace import REQUESTS_OF_A_REQUEST, trace
 from ..ops.scope_report import REQUESTS_OF_A_SCOPE, look_at, settings_of
@@ -147,14 +147,11 @@ class ScopePages:
         with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
             report = look_at(place.strategy, place.counted)
             (figures,) = scope_figures(place.strategy, [report.counter], by_hour=True)
-            facts = facts_of(report.seen, lambda: figures.usage.ends_on)
             content |= {
                 "report": report,
                 "scope": shown_scope(figures),
                 "charts": [("Hour", by_hour(figures.rates)), ("Day", by_day(figures.rates))],
-                "needs": with_buttons(
-                    request, of_scope(SequenceFacts(sequence=alias, now=place.strategy.wall()), facts)
-                ),
+                "needs": with_buttons(request, of_scope(report.seen, lambda: figures.usage.ends_on)),
                 "settings": settings_of(place.strategy),
                 "actions": list(_actions(request, place, frozen=bool(report.frozen))),
                 "may_audit": may(request, "audit"),

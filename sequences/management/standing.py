@@ -14,7 +14,7 @@ from sequences.exceptions import SequenceError
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit.results import AuditResult
-from sequences.ops.doctor import Verdict, findings_of, read_facts
+from sequences.ops.doctor import Verdict, diagnose
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
 from sequences.ops.prices import cost_of_thousand
 from sequences.ops.register import register
@@ -80,7 +80,7 @@ class Standing:
 
     def examined(self, options: Options) -> Iterator[Row]:
         """A row for each finding about sequences, their scopes, clients and tables."""
-        findings = findings_of(read_facts(thorough=True, most_scopes=options["scopes"]))
+        findings = diagnose(thorough=True, most_scopes=options["scopes"]).findings
         if unsound := sum(finding.verdict is Verdict.UNSOUND for finding in findings):
             self.problems.append(f"Unsound: {unsound}.")
         unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason

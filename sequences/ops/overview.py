@@ -30,6 +30,7 @@ __all__ = [
     "Figures",
     "ScopeFigures",
     "figures_of",
+    "is_away",
     "last_audit",
     "overview",
     "present_period",
@@ -163,7 +164,7 @@ def figures_of(
         return replace(figures, unlisted=str(error))
     except SequenceError as error:
         logger.error("the figures of %s cannot be read: %s", alias, error)
-        return replace(figures, trouble=f"The scopes cannot be read. {error}", away=_is_away(error))
+        return replace(figures, trouble=f"The scopes cannot be read. {error}", away=is_away(error))
     return replace(figures, scopes=scopes, read=counters, following=following)
 
 
@@ -180,7 +181,7 @@ def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int) -> li
     return sorted(figures, key=lambda one: one.rates.month or 0, reverse=True)[:most]
 
 
-def _is_away(error: SequenceError) -> bool:
+def is_away(error: SequenceError) -> bool:
     """Whether DynamoDB did not answer, or there is no way to it."""
     return isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow)
 
