@@ -22,9 +22,8 @@ from sequences.ops.audit import AuditReport, audit, findings_in_words
 from sequences.ops.audit.column_check import audit_columns
 from sequences.ops.audit.columns import Column, Where
 from sequences.ops.audit.listing import COLUMNS, Line, cells
-from sequences.ops.audit.report import ColumnReport
+from sequences.ops.audit.report import ColumnReport, title_in_words
 from sequences.ops.audit.results import AuditResult, KeptAudits
-from sequences.ops.audit.words import title_in_words
 from sequences.ops.terminal import progress
 from sequences.registry import strategies
 from sequences.services.arguments import check_scope

@@ -26,7 +26,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
-from .audit.series import Series, explained
+from .audit.values import Series, explained
 
 __all__ = [
     "REQUESTS_OF_A_SCOPE",

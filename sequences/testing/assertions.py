@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 from ..ops.audit import AuditReport
-from ..ops.audit.one_scope import reports_on
+from ..ops.audit.column_check import reports_on
 from ..ops.audit.report import ColumnReport
 from ..registry import strategies
 from ..types import Scope, parted

@@ -26,8 +26,7 @@ from ...exceptions import AuditRefused, TableMissing, WriteCancelled
 from ...registry import strategies
 from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
-from .report import AuditReport
-from .words import findings_in_words
+from .report import AuditReport, findings_in_words
 
 __all__ = ["EVERY", "AuditResult", "AuditRun", "KeptAudits", "latest_audits"]
 
