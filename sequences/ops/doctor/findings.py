@@ -36,7 +36,7 @@ class Hand(NamedTuple):
     scope: Scope
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that was looked at: of a table, a client or a sequence, what was found, why it matters, what helps.
 
@@ -64,25 +64,12 @@ class Finding:
         otherwise: Verdict = Verdict.CAREFUL,
     ) -> Finding:
         """A finding that is good, with the first of the reasons, or needs the remedy, with the second."""
-        return cls(
-            subject=subject,
-            about=about,
-            verdict=Verdict.GOOD if is_good else otherwise,
-            found=found,
-            reason=reasons[0 if is_good else 1],
-            remedy="" if is_good else remedy,
-        )
+        if is_good:
+            return cls(subject, about, Verdict.GOOD, found, reasons[0])
+        return cls(subject, about, otherwise, found, reasons[1], remedy)
 
     @classmethod
     def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Finding:
         """A finding about a fact that could not be read."""
         told = fact or Unknown("It was not read.")
-        return cls(
-            subject=subject,
-            about=about,
-            verdict=Verdict.UNKNOWN,
-            found="not known",
-            reason=told.reason,
-            remedy=told.remedy,
-            failure=told.failure,
-        )
+        return cls(subject, about, Verdict.UNKNOWN, "not known", told.reason, told.remedy, told.failure)

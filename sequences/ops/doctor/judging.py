@@ -89,15 +89,8 @@ def of_limits(client: str, limits: Fact) -> Finding:
 def of_regions(needs: TableRequirements, tables: Mapping[str, Fact]) -> Finding:
     """Whether the strategy of a sequence holds on its tables, by the answers to DescribeTable."""
     copies = {name: dynamodb.copies_in(told) for name, told in tables.items() if isinstance(told, Mapping)}
-    soundness = judge(needs, copies)
-    return Finding(
-        subject=f"sequence {needs.sequence}",
-        about="Regions",
-        verdict=soundness.verdict,
-        found=soundness.found,
-        reason=soundness.reason,
-        remedy=soundness.remedy,
-    )
+    held = judge(needs, copies)
+    return Finding(f"sequence {needs.sequence}", "Regions", held.verdict, held.found, held.reason, held.remedy)
 
 
 def of_settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Finding:

@@ -78,16 +78,9 @@ def _made() -> tuple[list[Strategy], list[Finding]]:
             strategy = strategies[alias]
             schemas_of(strategy)
         except InvalidSequence as error:
-            wrong.append(
-                Finding(
-                    subject=f"sequence {alias}",
-                    about="settings",
-                    verdict=Verdict.UNSOUND,
-                    found=str(error),
-                    reason="The sequence cannot be used.",
-                    remedy="Mend the setting; `manage.py check` says whether it is right.",
-                )
-            )
+            reason = "The sequence cannot be used."
+            remedy = "Mend the setting; `manage.py check` says whether it is right."
+            wrong.append(Finding(f"sequence {alias}", "settings", Verdict.UNSOUND, str(error), reason, remedy))
         else:
             made.append(strategy)
     return made, wrong
