@@ -43,8 +43,7 @@ from ..strategies import Strategy
 from ..types import Scope, parted
 from .charts import by_day, by_hour
 from .forms import CHANGES, ChangeForm, RequestForm, ScopeForm
-from .needs import address_of, may, with_buttons
-from .overview import shown_scope
+from .overview import address_of, may, shown_scope, with_buttons
 
 __all__ = ["about_scope", "audit_page", "change_page", "export_page", "request_page", "scope_page", "strategy_or_404"]
 
@@ -130,11 +129,12 @@ def scope_page(request: HttpRequest, place: _Place, content: Content) -> None:
     with dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
         report = look_at(place.strategy, place.counted)
         (figures,) = scope_figures(place.strategy, [report["counter"]], by_hour=True)
+        needs = with_buttons(request, of_scope(report["seen"], lambda: figures.usage.ends_on))
     content |= {
         "report": report,
         "scope": shown_scope(figures),
         "charts": [("Hour", by_hour(figures.rates)), ("Day", by_day(figures.rates))],
-        "needs": with_buttons(request, of_scope(report["seen"], lambda: figures.usage.ends_on)),
+        "needs": needs,
         "settings": settings_of(place.strategy),
         "actions": list(_actions(request, place, frozen=bool(report["frozen"]))),
         "may_audit": may(request, "audit"),

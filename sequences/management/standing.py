@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit.results import AuditResult
+from sequences.ops.costs import cost_of_thousand
 from sequences.ops.doctor import Verdict, diagnose
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
-from sequences.ops.prices import cost_of_thousand
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.services.arguments import check_scope

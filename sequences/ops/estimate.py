@@ -13,7 +13,7 @@ from typing import Any
 from ..commit.waiters import UNITS_PER_SECOND
 from ..strategies import BlockAllocator, Strategy, TransactionalCounter
 from ..strategies.sort_key import TAIL_SECONDS
-from .costs import MOST_ITEM_BYTES, Units, WritePattern, most_together, pattern_of, read_units, units
+from .costs import MOST_ITEM_BYTES, Units, Use, WritePattern, most_together, pattern_of, read_units, units
 from .queueing import Group, grouped, taking_turns
 
 __all__ = ["Estimate", "Traffic", "Verdict", "estimate"]
@@ -162,21 +162,12 @@ def _at(pattern: WritePattern, traffic: Traffic, rate: float, block_size: int) -
     if not pattern.shares_writes:
         return group, shared
     share = group.alone / group.size  # of the numbers that are alone in their write
-    taken = _mixed(lone, shared, share, 1 / group.size)
-    return group, _with_tail(taken, traffic, rate, group) if pattern is WritePattern.TAIL else taken
-
-
-def _mixed(lone: Units, shared: Units, share: float, requests: float) -> Units:
-    """The units of numbers, where this share is alone in its write."""
-    mix = share * lone.item.write + (1 - share) * shared.item.write
-    return Units(requests, type(lone.item)(mix, lone.item.read), lone.marker, shared.counter)
-
-
-def _with_tail(taken: Units, traffic: Traffic, rate: float, group: Group) -> Units:
-    """With the reads of the highest item: by a caller who comes when it is not remembered any more."""
-    read = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
-    item = type(taken.item)(taken.item.write, read * read_units(traffic.item_bytes))
-    return Units(taken.requests + read, item, taken.marker, taken.counter)
+    write = share * lone.item.write + (1 - share) * shared.item.write
+    reads = 0.0  # of the highest item, by a caller who comes when it is not remembered any more
+    if pattern is WritePattern.TAIL:
+        reads = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
+    item = Use(write, reads * read_units(traffic.item_bytes))
+    return group, replace(shared, requests=1 / group.size + reads, item=item, marker=lone.marker)
 
 
 def _wait(pattern: WritePattern, traffic: Traffic, group: Group, taken: Units) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
 from .audit.values import Series, explained
 
-__all__ = ["REQUESTS_OF_A_SCOPE", "Line", "look_at", "settings_of", "trouble_of"]
+__all__ = ["REQUESTS_OF_A_SCOPE", "look_at", "settings_of", "trouble_of"]
 
 REQUESTS_OF_A_SCOPE = 8
 LAST_NUMBERS = 100
@@ -36,23 +36,12 @@ NEXT_NUMBERS = 3
 LATEST_CHANGES = 200
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
+Line = Mapping[str, Any]
+"""A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
 
-    `key` is the item's. `by`, `at` and `about` say who made it void, or has skipped it, when and why; without
-    `by`, `about` says what the gap means.
-    """
-
-    kind: str
-    first: int
-    last: int
-    count: int = 1
-    text: str = ""
-    key: str = ""
-    by: str = ""
-    at: datetime.datetime | None = None
-    about: str = ""
+`key` is the item's. `by`, `at` and `about` say who made it void, or has skipped it, when and why; without `by`, `about`
+says what the gap means.
+"""
 
 
 def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
@@ -192,29 +181,15 @@ def _by_keys(strategy: Strategy, scope: Scope, values: Sequence[int]) -> dict[in
 def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:
     name, void = strategy.layout.text_name, signed_void(row)
     by, at, reason = (str(void.get(part, "")) for part in SIGNATURE)
-    return Line(
-        kind="void" if void else "stored",
-        first=value,
-        last=value,
-        text=str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope),
-        key=strategy.layout.key_text(scope, value),
-        by=(by or "somebody") if void else "",
-        at=_moment(at),
-        about=(reason or "no reason given") if void else "",
-    )
+    told = {"by": by or "somebody", "at": _moment(at), "about": reason or "no reason given"} if void else {}
+    text = str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope)
+    key = strategy.layout.key_text(scope, value)
+    return {"kind": "void" if void else "stored", "first": value, "count": 1, "text": text, "key": key, **told}
 
 
 def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
-    return Line(
-        kind="gap",
-        first=gap.first,
-        last=gap.last,
-        count=gap.count,
-        text=strategy.naming.text_or_number(gap.first, scope),
-        by=gap.by,
-        at=_moment(gap.at),
-        about=gap.reason if gap.by else why,
-    )
+    text, about = strategy.naming.text_or_number(gap.first, scope), gap.reason if gap.by else why
+    return {**asdict(gap), "kind": "gap", "text": text, "at": _moment(gap.at), "about": about}
 
 
 def _moment(text: str) -> datetime.datetime | None:

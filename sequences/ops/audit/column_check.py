@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
 from typing import Any
@@ -90,22 +90,18 @@ def reports_on(
         )
 
 
+@dataclass
 class _Run:
     """One audit of columns. It reports on some rows at a time: those of `names`, or of all scopes for None."""
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        columns: Sequence[Column],
-        period: str | None,
-        prefix: str,
-        progress: Callable[[int], None],
-        found: Callable[[Scope, ColumnFinding], None],
-    ) -> None:
-        self.strategy, self.columns, self.period, self.prefix = strategy, columns, period, prefix
-        self.progress, self.found = progress, found
-        self.names: set[str | None] | None = None
-        self.done = 0
+    strategy: Strategy
+    columns: Sequence[Column]
+    period: str | None
+    prefix: str
+    progress: Callable[[int], None]
+    found: Callable[[Scope, ColumnFinding], None]
+    names: set[str | None] | None = None
+    done: int = 0
 
     def reports(self, parts: Sequence[Rows], known: Iterable[Scope]) -> Iterator[ColumnReport]:
         """Read the rows, a part for each column, and report on each scope and period of theirs."""
