@@ -94,11 +94,6 @@ class Kind:
     default: int | None = None
     moves: bool = False
 
-    @property
-    def permission(self) -> str:
-        """The permission that it takes."""
-        return f"sequences.{self.name}_sequence"
-
     def unavailable(self, strategy: Strategy, *, frozen: bool) -> str:
         """Why it cannot be made of a scope now; empty if it can."""
         try:

@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from .. import dynamodb
+from ..capabilities import in_words
 from ..changes import history
 from ..exceptions import InvalidSequence, SequenceError
 from ..ops.costs import cost_of_thousand, units_alone
@@ -127,7 +128,7 @@ def _shown(figures: Figures) -> dict[str, Any]:
     return {
         "figures": figures,
         "name": type(strategy).__name__ if strategy else "",
-        "words": figures.words,
+        "words": in_words(type(strategy)) if strategy else [],
         "units": units and {"write": f"{units[0]:g}", "read": f"{units[1]:g}"},
         "write_units_with_tokens": with_tokens and f"{with_tokens[0]:g}",
         "cost": strategy and _money(cost_of_thousand(strategy)),
