@@ -188,7 +188,7 @@ class _Reading:
         names = []
         for operation, request in _tries(schema).items():
             try:
-                _send(operation, request, schema.client)
+                _patience(schema.client).send(operation, request)
             except AccessRefused:
                 names.append(_title(operation))
             except SequenceError:
@@ -252,10 +252,6 @@ def _title(operation: str) -> str:
 
 def _read(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
     return read(operation, request, deadline=_patience(client))
-
-
-def _send(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
-    return _patience(client).send(operation, request)
 
 
 def _patience(client: str) -> Deadline:
