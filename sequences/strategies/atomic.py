@@ -74,6 +74,7 @@ class Addition(CounterCommitter):
             now=now,
         )
         request = expressions.with_tally(expressions.unless_gapless(request), counter.tallies.next(scope, now, given))
+        request = counter.guarded(request)
         return PreparedWrite(
             operation="update_item", request=request, pendings=tuple(fitting), values=(), token=token, life=life
         )

@@ -39,7 +39,7 @@ __all__ = [
 
 def new_counter(strategy: Strategy) -> StoredCounter:
     """The counters of a strategy that has COUNTER_OPTIONS."""
-    return StoredCounter(
+    counter = StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
         strategy.layout,
         strategy.numbers,
@@ -49,6 +49,9 @@ def new_counter(strategy: Strategy) -> StoredCounter:
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )
+    if strategy.config.series or strategy.config.line is not None:
+        counter.version = strategy.config.version
+    return counter
 
 
 def counter_of(strategy: Strategy) -> StoredCounter:

@@ -71,9 +71,10 @@ class _ReadThenWrite(CounterCommitter):
             pending.charge(read_units=(read_units + state.read_units) / len(fitting))
         given = sum(pending.request.count for pending in fitting)
         row = counter.row(last_value + numbers.step * given, new_token())
+        write = counter.guarded(expressions.unless_gapless(self._write(scope, state, row, given)))
         return PreparedWrite(
             operation="put_item" if self._by_put else "update_item",
-            request=expressions.single_write(expressions.unless_gapless(self._write(scope, state, row, given))),
+            request=expressions.single_write(write),
             pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,

@@ -14,6 +14,7 @@ from .counters import (
     OWN_KEYS,
     OWN_KEYS_AFTER,
     SINCE,
+    VERSION,
     CounterRow,
     Tally,
     add_to_counter,
@@ -23,6 +24,7 @@ from .counters import (
     unless_gapless,
     with_dates,
     with_fewer_own_keys,
+    with_lines,
     with_own_keys,
     with_tally,
 )
@@ -66,6 +68,7 @@ __all__ = [
     "OWN_KEYS",
     "OWN_KEYS_AFTER",
     "SINCE",
+    "VERSION",
     "CounterRow",
     "KeySchema",
     "KeyType",
@@ -97,6 +100,7 @@ __all__ = [
     "whole_items",
     "with_dates",
     "with_fewer_own_keys",
+    "with_lines",
     "with_own_keys",
     "with_tally",
 ]

@@ -19,6 +19,7 @@ __all__ = [
     "OWN_KEYS",
     "OWN_KEYS_AFTER",
     "SINCE",
+    "VERSION",
     "CounterRow",
     "Tally",
     "add_to_counter",
@@ -28,6 +29,7 @@ __all__ = [
     "unless_gapless",
     "with_dates",
     "with_fewer_own_keys",
+    "with_lines",
     "with_own_keys",
     "with_tally",
 ]
@@ -73,6 +75,8 @@ LAST_DOCUMENT = "last_document"
 
 BORN = "born"
 """The attribute with the token of the first write of a counter, which tells it from a later one with the same key."""
+VERSION = "lines"
+"""The attribute with the version of the lines of the counter's scope."""
 
 GAPLESS_AFTER = "gapless_after"
 """The attribute with the value after which no number is left out: only a gapless strategy moves such a counter."""
@@ -190,6 +194,17 @@ def with_fewer_own_keys(change: Wire, count: int) -> dict[str, Any]:
         "UpdateExpression": change["UpdateExpression"].replace("SET ", "SET #own_keys = #own_keys - :own_keys, ", 1),
         "ExpressionAttributeNames": {**change["ExpressionAttributeNames"], "#own_keys": OWN_KEYS},
         "ExpressionAttributeValues": {**change["ExpressionAttributeValues"], ":own_keys": {"N": str(count)}},
+    }
+
+
+def with_lines(write: Wire, version: int) -> dict[str, Any]:
+    """A write of a counter on the condition, too, that the lines of its scope have no later version."""
+    is_last = "(attribute_not_exists(#lines) OR #lines <= :lines)"
+    return {
+        **write,
+        "ConditionExpression": f"({write['ConditionExpression']}) AND {is_last}",
+        "ExpressionAttributeNames": {**write["ExpressionAttributeNames"], "#lines": VERSION},
+        "ExpressionAttributeValues": {**write.get("ExpressionAttributeValues", {}), ":lines": {"N": str(version)}},
     }
 
 
