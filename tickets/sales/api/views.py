@@ -24,14 +24,7 @@ from tickets.sales.api.serializers import (
     OrderSerializer,
     YearQuery,
 )
-from tickets.sales.permissions import (
-    ADD_INVOICE,
-    ADD_ORDER,
-    ISSUE_INVOICE,
-    VIEW_INVOICE,
-    VIEW_ORDER,
-    VOID_INVOICE,
-)
+from tickets.sales.permissions import ADD_INVOICE, ADD_ORDER, ISSUE_INVOICE, VIEW_INVOICE, VIEW_ORDER, VOID_INVOICE
 from tickets.types import Stored
 
 
