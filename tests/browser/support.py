@@ -139,7 +139,7 @@ def overflow(page: Any) -> int:
 
 
 def misplaced(page: Any, widths: Sequence[int]) -> list[str]:
-    """The texts and fields that lie on others, are cut off, or are outside the window, at these widths of it."""
+    """The texts and fields that lie on others, are cut off, broken or outside the window, at these widths of it."""
     found = list[str]()
     for width in widths:
         page.set_viewport_size({"width": width, "height": HEIGHT})
