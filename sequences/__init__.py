@@ -34,6 +34,7 @@ Public are the functions here, and these modules; everything else may change:
     registry              the strategies that SEQUENCES configures
     rest.answers, rest.cursors, rest.fields, rest.idempotency, rest.pages, rest.problems, rest.views
                           parts of a REST API, for Django REST framework
+    series                rules for single scopes, made and changed while numbers are given
     signals               what an application may count or record
     start                 what a web process asks before it serves
     storage               an application's own rows beside its numbers

@@ -8,6 +8,7 @@ The strategies are imported when the first sequence is used.
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import os
 import re
@@ -23,24 +24,28 @@ from django.utils.module_loading import import_string
 
 from . import dynamodb
 from .commit.retries import DEADLINE_SECONDS
-from .exceptions import InvalidSequence, SequenceUnavailable
+from .exceptions import InvalidSequence, SequenceError, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
 from .rows.options import Option, boolean, checked, is_indexes, is_names, one_of
-from .types import SequenceConfig
+from .types import Scope, SequenceConfig, parted
 
 if TYPE_CHECKING:
     from .strategies.base import Strategy
+    from .strategies.lines import ScopeLines
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "made_of", "parse_config", "strategies"]
 
 DEFAULT_TABLE = "sequence_items"
+_A_TABLE = "a table's name: 3 to 255 letters, digits, '_', '-' or '.'"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", value) is not None
+
+
 _CHECKED = {
-    "TABLE": Option(
-        DEFAULT_TABLE,
-        lambda v: isinstance(v, str) and re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", v) is not None,
-        "a table's name: 3 to 255 letters, digits, '_', '-' or '.'",
-    ),
+    "TABLE": Option(DEFAULT_TABLE, _is_table, _A_TABLE),
     "OPTIONS": Option({}, lambda v: isinstance(v, Mapping), "a dict"),
     "GIVEN": boolean(False),
     "INDEXES": Option(
@@ -51,6 +56,7 @@ _CHECKED = {
     "FORMAT": Option(None, lambda v: v is None or isinstance(v, str), "a text such as 'INV-{period}-{value:06d}'"),
     "ALSO_READ": Option((), is_names, "a list of former texts of FORMAT"),
     "DATE_ORDER": one_of("any", "refuse"),
+    "SERIES": Option(None, lambda v: v is None or _is_table(v), _A_TABLE),
 }
 _KEYS = {
     *_CHECKED,
@@ -92,6 +98,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         period=Period.of_config(where, entry),
         format=plain["FORMAT"],
         also_read=tuple(plain["ALSO_READ"]),
+        series=plain["SERIES"] or "",
         options=dict(plain["OPTIONS"]),
         region=region,
         home_region=home,
@@ -143,7 +150,8 @@ def made_of(alias: str, entry: Mapping[str, Any], *, lenient: bool = False) -> S
     if lenient:
         known = {name: told for name, told in config.options.items() if name in strategy.options}
         config = replace(config, options=known)
-    return strategy(config)
+    made: Strategy = strategy(config)
+    return made
 
 
 class Registry:
@@ -154,6 +162,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._made: dict[str, Strategy] = {}
+        self._lines: dict[str, ScopeLines] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -165,8 +174,11 @@ class Registry:
         """Drop every strategy with all that it remembers. The next call makes a new one from the settings."""
         self._lock, self._imports = threading.RLock(), False
         dropped, self._made = self._made, {}
+        lines, self._lines = self._lines, {}
         for strategy in dropped.values():
             strategy.stop()
+        for each in lines.values():
+            each.stop()
 
     def forget(self) -> None:
         """Make every strategy forget what it remembers of its tables, because this process made new ones."""
@@ -175,6 +187,32 @@ class Registry:
 
     def __getitem__(self, alias: str) -> Strategy:
         return self._made.get(alias) or self._first(alias)
+
+    def of(
+        self, alias: str, scope: str | None, date: datetime.date | None = None, period: str | None = None
+    ) -> Strategy:
+        """The strategy of a scope: the sequence's, or the one by the scope's own lines (SERIES) for a date or a period.
+
+        Lines cost one read, once in a process for each scope. Raises SequenceExhausted for a date after the last line.
+        """
+        strategy = self[alias]
+        if scope is not None and (lines := self._lines.get(alias)):
+            return lines.strategy(scope, date, period) or strategy
+        return strategy
+
+    def counted(self, alias: str, scope: Scope) -> Strategy:
+        """The strategy of a scope in its period (see `of`)."""
+        plain, period = parted(scope)
+        return self.of(alias, plain, period=period or None)
+
+    def lines(self, alias: str) -> ScopeLines | None:
+        """The rules of single scopes; None for a sequence without SERIES."""
+        return self._lines.get(self[alias].alias)
+
+    def go_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
+        """Whether a call that raised this is to be repeated with the strategy that its scope has now (see `of`)."""
+        lines = self._lines.get(used.alias)
+        return lines is not None and lines.goes_on(used, counted, error)
 
     def has(self, alias: str) -> bool:
         """Whether the strategy is made already."""
@@ -212,7 +250,12 @@ class Registry:
         if alias not in sequences:
             known = ", ".join(map(repr, sequences)) or "none"
             raise InvalidSequence(f"There is no sequence {alias!r} in the setting SEQUENCES; there is {known}.")
-        return made_of(alias, sequences[alias])
+        from .strategies.lines import ScopeLines
+
+        made = made_of(alias, sequences[alias])
+        if made.config.series:
+            self._lines[alias] = ScopeLines(made)
+        return made
 
 
 def configured() -> Mapping[str, Any]:

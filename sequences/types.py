@@ -161,9 +161,9 @@ class Counter:
 class Change:
     """A guarded change of one scope: who made it, when and why, and the last value before and after it.
 
-    `kind` is "advance", "seed", "recover", "freeze", "thaw", "switch", "adopt", "give" or "void"; a void has its value
-    in both `before` and `after`. Where the two are equal, no number was skipped. The values above `before`, up to
-    `after`, are not handed out any more.
+    `kind` is "advance", "seed", "recover", "freeze", "thaw", "switch", "adopt", "give", "series" or "void"; a void has
+    its value in both `before` and `after`. Where the two are equal, no number was skipped. The values above `before`,
+    up to `after`, are not handed out any more.
     """
 
     sequence: str
@@ -185,6 +185,9 @@ class SequenceConfig:
 
     `region` is the client's; it is known if `home_region` is set, or if START names Regions. Then `starts` has
     the START of each, and `start` is this Region's.
+
+    `series` is the table of the rules of single scopes, empty without SERIES. A strategy by such rules has the number
+    of their `line`, counted from 0, and their `version`.
     """
 
     alias: str
@@ -205,6 +208,10 @@ class SequenceConfig:
     indexes: Mapping[str, Mapping[str, Literal["S", "N"]]] = field(default_factory=dict)
     also_read: tuple[str, ...] = ()
     date_order: Literal["any", "refuse"] = "any"
+    series: str = ""
+    version: int = 0
+    line: int | None = None
+    warn_at: int | None = None
 
     @property
     def stripe(self) -> str:

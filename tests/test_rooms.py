@@ -27,10 +27,9 @@ FOREIGN = {
 # Modules and folders that may import more, and why.
 EXCEPTIONS = {
     "sequences/dynamodb/": {"boto3", "botocore", "mypy_boto3_dynamodb", "orjson", "urllib3"},  # the gate to DynamoDB
-    "project/lab/": {"boto3", "mypy_boto3_dynamodb"},  # the published recipes
+    "project/lab/": {"boto3", "mypy_boto3_dynamodb", "rich"},  # the published recipes, and tables in colours
     "sequences/metrics/prometheus.py": {"prometheus_client"},  # the optional recorders of metrics
     "sequences/metrics/opentelemetry.py": {"opentelemetry"},
-    "sequences/ops/terminal.py": {"rich"},  # progress bars and tables
     "sequences/formats/digits.py": {"stdnum"},  # check digits
     "sequences/testing/": {"moto", "pytest"},  # fixtures and tests for applications
     "sequences/rest/": {"rest_framework"},  # the optional part for REST

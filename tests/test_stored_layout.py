@@ -16,7 +16,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from project.paths import ROOT
-from sequences import changes, dynamodb, get_next_values, put_next
+from sequences import changes, dynamodb, get_next_values, put_next, series
 from sequences.changes import switches
 from sequences.ops.audit import audit
 from sequences.ops.audit.results import AuditResult, KeptAudits
@@ -44,11 +44,13 @@ COUNTED: dict[str, dict[str, Any]] = {
         "PERIOD": "year",
         "FORMAT": "{scope}-{period}-{value}",
         "DATE_ORDER": "refuse",
+        "SERIES": "sequences",
         "OPTIONS": {"text_name": "text"},
     },
     "beside": {
         "STRATEGY": f"{STRATEGIES}.transactional.TransactionalCounter",
         "DATE_ORDER": "refuse",
+        "SERIES": "sequences",
         "OPTIONS": {"counter_table": "sequence_items", "history_table": "sequences"},
     },
     "blocks": {"STRATEGY": f"{STRATEGIES}.block.BlockAllocator"},
@@ -130,6 +132,9 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
         changes.advance(name, to=20, scope="ABC", **SIGNED)
         changes.seed(name, 30, scope="ABC", **SIGNED)
     changes.void("highest", 1, scope="ABC", **SIGNED)
+    for name in ("texts", "beside"):
+        series.create(name, "B7", series.Line(format="B7-{value}", period="never"), **SIGNED)
+        put_next(name, {}, scope="B7")
     for name in ("plain", "beside", "highest"):
         changes.freeze(name, scope="ABC", **SIGNED)
         changes.thaw(name, scope="ABC", **SIGNED)
@@ -137,12 +142,22 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     changes.freeze("texts", scope="ABC", period="2025", **SIGNED)
     put_next("highest", {}, scope="OTHER")
     switches.switch("highest", to="TransactionalCounter", scope="OTHER", **SIGNED)
+    for name in ("texts", "beside"):
+        switch_both_ways(name)
     give_each_scope_its_place(patch)
     kept = KeptAudits(strategies["highest"])
     report = audit(strategies["highest"], "OTHER")
     kept.keep(AuditResult.of(report, by="ann", at=datetime.now(UTC), seconds=1.0))
     kept.begin("running", "ann")
     kept.stop(kept.begin("stopped", "ann"), "asked to")
+
+
+def switch_both_ways(name: str) -> None:
+    """Switch two scopes from a gapless strategy, and one of them back to it."""
+    for scope in ("FAST", "GAPLESS"):
+        put_next(name, {}, scope=scope)
+        switches.switch(name, to="AtomicCounter", scope=scope, **SIGNED)
+    switches.finish_switch(name, scope="GAPLESS", **SIGNED)
 
 
 def run_the_sample() -> None:

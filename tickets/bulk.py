@@ -39,7 +39,7 @@ def file_together(
     project = validators.project_key(project)
     _check_count(tickets, MOST_TOGETHER)
     fields = _all_cleaned(tickets, reporter)
-    token = token_of(reporter, idempotency_token, "together")
+    token = token_of(reporter, idempotency_token)
     rows = [to_row(one) for one in fields]
 
     def put(partition: str) -> list[TicketStored]:

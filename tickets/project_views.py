@@ -9,14 +9,7 @@ from sequences.storage import new_token
 from tickets import project_services, selectors, validators
 from tickets.access import members
 from tickets.access.actions import Action
-from tickets.access.checks import (
-    ADD_PROJECT,
-    actions_of,
-    has_permission,
-    in_sight,
-    require_project_in_sight,
-    seen_by,
-)
+from tickets.access.checks import ADD_PROJECT, actions_of, has_permission, in_sight, require_project_in_sight, seen_by
 from tickets.doors import door
 from tickets.forms import ServiceForm
 from tickets.lists.filters import TicketFilter

@@ -21,14 +21,7 @@ from sequences import put_next
 from sequences.exceptions import ScopeNotFound
 from sequences.types import Allocation
 from tickets import selectors, store, validators
-from tickets.exceptions import (
-    ContentGone,
-    NotAllowed,
-    ProjectNotFound,
-    StaleVersion,
-    TicketMoved,
-    TicketVoided,
-)
+from tickets.exceptions import ContentGone, NotAllowed, ProjectNotFound, StaleVersion, TicketMoved, TicketVoided
 from tickets.repeats import fingerprint, stored_already, token_of
 from tickets.tables import Row, to_row
 from tickets.timeline.recording import Recorded, Step, record

@@ -29,14 +29,7 @@ from tickets.access.checks import (
 from tickets.costs import measured, tell
 from tickets.cursors import LARGEST_PAGE
 from tickets.doors import door, in_sight_of
-from tickets.forms import (
-    STEPS,
-    MoveForm,
-    NewTicketForm,
-    ProgressForm,
-    TicketForm,
-    VoidForm,
-)
+from tickets.forms import STEPS, MoveForm, NewTicketForm, ProgressForm, TicketForm, VoidForm
 from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
 from tickets.pages import FORM_METHODS, author, by_present_key, form_page, query_of, sent

@@ -6,6 +6,7 @@ where its lines and bars are, and the template `comparison.html` draws them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,17 @@ from typing import Any
 
 from django.template import Context, Template
 from django.utils.safestring import SafeString
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from project.lab import charts
 from project.lab.plan import OURS, Prices, Row, is_ours
 from sequences.capabilities import capabilities
-from sequences.ops import terminal
 
 __all__ = ["CAPTION", "COLUMNS", "Column", "cells", "drawn", "html", "markdown", "table"]
+
+PIPE_WIDTH = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +112,17 @@ def _rule(column: Column) -> str:
 
 def table(rows: Sequence[Row], prices: Prices) -> str:
     """A table for the terminal: our strategies in bold and faults in red, if it has colours."""
-    headings = [column.heading for column in COLUMNS]
-    return terminal.table(headings, [_styled(row, prices) for row in rows], CAPTION)
-
-
-def _styled(row: Row, prices: Prices) -> list[terminal.Cell]:
-    weight = "bold" if is_ours(row["strategy"]) else ""
-    return [(text, f"{weight} red" if is_bad else weight) for text, is_bad in _texts(row, prices)]
+    result = Table(caption=CAPTION)
+    for index, column in enumerate(COLUMNS):
+        result.add_column(column.heading, justify="right" if index else "left", no_wrap=not index)
+    for row in rows:
+        weight = "bold" if is_ours(row["strategy"]) else ""
+        result.add_row(*(Text(text, f"{weight} red" if is_bad else weight) for text, is_bad in _texts(row, prices)))
+    is_terminal = sys.stdout.isatty()
+    console = Console(width=None if is_terminal else PIPE_WIDTH, force_terminal=is_terminal)
+    with console.capture() as captured:
+        console.print(result)
+    return captured.get().rstrip("\n")
 
 
 def _texts(row: Row, prices: Prices) -> list[tuple[str, bool]]:

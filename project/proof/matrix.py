@@ -29,7 +29,6 @@ DJANGOS = ("5.2", "6.0", "6.1")
 FIRST_OF_DJANGO_6 = "3.12"
 EXTRAS = {
     "check": "stdnum",
-    "cli": "rich",
     "fast": "orjson",
     "metrics": "sequences.metrics.prometheus",
     "otel": "sequences.metrics.opentelemetry",

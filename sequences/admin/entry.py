@@ -17,9 +17,9 @@ class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no arg
 
     def get_urls(self) -> list[URLPattern]:
         """The addresses of the pages. Every other one is a 404."""
-        from .pages import SequencePages
+        from .pages import urls
 
-        return SequencePages(self).urls()
+        return urls(self)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Always False: sequences are added in the settings."""

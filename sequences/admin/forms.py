@@ -87,17 +87,12 @@ class Kind:
 
     name: str
     does: str
-    make: Callable[..., Change]
+    make: Callable[..., Change | list[Change]]
     argument: str = ""
     label: str = ""
     help: str = ""
     default: int | None = None
     moves: bool = False
-
-    @property
-    def permission(self) -> str:
-        """The permission that it takes."""
-        return f"sequences.{self.name}_sequence"
 
     def unavailable(self, strategy: Strategy, *, frozen: bool) -> str:
         """Why it cannot be made of a scope now; empty if it can."""
@@ -113,16 +108,6 @@ class Kind:
         if self.name == "void" and len(layout.key(None, strategy.numbers.start)) < len(layout.key_names):
             return "The items of this sequence have keys of their own: withdraw an item in your application."
         return ""
-
-
-def _only(make: Callable[..., list[Change]], *source: str) -> Callable[..., Change]:
-    """A function that makes a list of changes, for one scope."""
-
-    def make_one(alias: str, **given: Any) -> Change:
-        (change,) = make(alias, *([given.pop(source[0])] if source else []), **given)
-        return change
-
-    return make_one
 
 
 CHANGES: Mapping[str, Kind] = {
@@ -141,7 +126,7 @@ CHANGES: Mapping[str, Kind] = {
             name="seed",
             does="Begin above the numbers that are there already, for example after an import. "
             "A sequence that is further stays where it is.",
-            make=_only(changes.seed, "source"),
+            make=changes.seed,
             argument="source",
             label="The highest number that is there",
             moves=True,
@@ -149,7 +134,7 @@ CHANGES: Mapping[str, Kind] = {
         Kind(
             name="recover",
             does="After a restore or a fail-over: begin above all that is stored or remembered, by a margin.",
-            make=_only(changes.recover),
+            make=changes.recover,
             argument="margin",
             label="Margin",
             help="How many numbers to leave out beyond the evidence: at least what was handed out since the backup.",
@@ -176,7 +161,7 @@ CHANGES: Mapping[str, Kind] = {
 
 
 class ChangeForm(forms.Form):
-    """One kind of change of one scope, and why. `preview` tells what it would do, and `make` does it."""
+    """One kind of change of one scope, and why."""
 
     number = forms.IntegerField(
         min_value=0,
@@ -201,13 +186,19 @@ class ChangeForm(forms.Form):
         else:
             del self.fields["number"]
 
-    def preview(self) -> Change | None:
-        """What the change would do; None if that is an error, which is in the form."""
-        return self._make(dry_run=True)
-
-    def make(self) -> Change | None:
-        """Make the change; None if that was an error, which is in the form."""
-        return self._make(dry_run=False)
+    def make(self, *, dry_run: bool) -> Change | None:
+        """Make the change, or say what it would do; None if that is an error, which is in the form."""
+        cleaned, kind = self.cleaned_data, self.kind
+        number = {kind.argument: cleaned["number"]} if kind.argument else {}
+        plain, period = parted(self.scope)
+        given = {"scope": plain, "period": period or None, "by": self.by, "reason": cleaned["reason"]}
+        try:
+            made = kind.make(self.alias, **given, **number, dry_run=dry_run)
+        except (SequenceError, ValueError) as error:
+            self.failure = error if isinstance(error, SequenceError) else None
+            self.add_error(None, str(error))
+            return None
+        return made[0] if isinstance(made, list) else made
 
     def confirms(self, change: Change) -> bool:
         """Whether what was shown before is still what the change would do."""
@@ -222,15 +213,3 @@ class ChangeForm(forms.Form):
         """The same form for confirming what is shown now."""
         given = {**{name: self.data.get(name, "") for name in self.fields}, "shown": self.sight(change)}
         return type(self)(self.kind, self.alias, self.scope, self.by, given)
-
-    def _make(self, *, dry_run: bool) -> Change | None:
-        cleaned, kind = self.cleaned_data, self.kind
-        number = {kind.argument: cleaned["number"]} if kind.argument else {}
-        plain, period = parted(self.scope)
-        given = {"scope": plain, "period": period or None, "by": self.by, "reason": cleaned["reason"]}
-        try:
-            return kind.make(self.alias, **given, **number, dry_run=dry_run)
-        except (SequenceError, ValueError) as error:
-            self.failure = error if isinstance(error, SequenceError) else None
-            self.add_error(None, str(error))
-            return None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
+from django.urls import reverse
 
 from .. import dynamodb
+from ..capabilities import in_words
 from ..changes import history
 from ..exceptions import InvalidSequence, SequenceError
-from ..ops.costs import units_alone
-from ..ops.doctor import EXAMINED_SCOPES, needs_a_hand
+from ..ops.costs import cost_of_thousand, units_alone
+from ..ops.doctor import EXAMINED_SCOPES, Finding, Hand, Verdict, needs_a_hand
 from ..ops.overview import (
     MOST_REQUESTS,
     MOST_SECONDS,
@@ -27,16 +30,17 @@ from ..ops.overview import (
     overview,
     present_period,
 )
-from ..ops.prices import cost_of_thousand, cost_of_units, prices
+from ..ops.prices import cost_of_units, prices
 from ..rates import Rates
 from ..registry import configured, strategies
 from ..rows.spent import Spent
 from ..services.arguments import LONGEST_SCOPE
-from ..types import Change
+from ..types import Change, Scope, parted
 from .charts import by_day
-from .needs import address_of, with_buttons
 
-__all__ = ["overview_content", "scopes_content", "shown_scope"]
+__all__ = ["address_of", "may", "overview_content", "scopes_content", "shown_scope", "with_buttons"]
+
+LABELS = {"recover": "Recover", "thaw": "Thaw", "audit": "Audit", "scope": "Look at it"}
 
 LATEST_AUDITS = 5
 LATEST_CHANGES = 25
@@ -124,7 +128,7 @@ def _shown(figures: Figures) -> dict[str, Any]:
     return {
         "figures": figures,
         "name": type(strategy).__name__ if strategy else "",
-        "words": figures.words,
+        "words": in_words(type(strategy)) if strategy else [],
         "units": units and {"write": f"{units[0]:g}", "read": f"{units[1]:g}"},
         "write_units_with_tokens": with_tokens and f"{with_tokens[0]:g}",
         "cost": strategy and _money(cost_of_thousand(strategy)),
@@ -172,3 +176,34 @@ def _used(share: float) -> str:
     if 0 < percent < 0.01:
         return "< 0.01 %"
     return f"{percent:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def may(request: HttpRequest, what: str) -> bool:
+    """Whether somebody may do this, such as "advance". Who may change sequences may do all of it."""
+    return request.user.has_perm(f"sequences.{what}_sequence") or request.user.has_perm("sequences.change_sequence")
+
+
+def address_of(page: str, alias: str, counted: Scope, *more: str) -> str:
+    """The address of one of the pages about a scope."""
+    scope, period = parted(counted)
+    query = urlencode({name: text for name, text in {"scope": scope, "period": period}.items() if text})
+    plain = reverse(f"admin:sequences_sequence_{page}", args=[alias, *more])
+    return f"{plain}?{query}" if query else plain
+
+
+def with_buttons(request: HttpRequest, findings: Iterable[Finding]) -> list[Mapping[str, Any]]:
+    """The findings, the worst first, each with a button.
+
+    It leads to what helps for who may do it, and to the page of the scope for everybody else.
+    """
+    worst_first = sorted(findings, key=lambda one: one.verdict is not Verdict.UNSOUND)
+    return [{"finding": one, **(_button(request, one.hand) if one.hand else {})} for one in worst_first]
+
+
+def _button(request: HttpRequest, hand: Hand) -> Mapping[str, str]:
+    page = hand.page if may(request, hand.page) else "scope"
+    if page in ("audit", "scope"):
+        address = address_of(page, hand.sequence, hand.scope)
+    else:
+        address = address_of("change_scope", hand.sequence, hand.scope, page)
+    return {"address": address, "label": LABELS[page]}

@@ -10,21 +10,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
-from django.utils.decorators import method_decorator
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_http_methods, require_safe
 
 from .. import dynamodb
 from ..exceptions import (
@@ -40,7 +34,7 @@ from ..ops.audit.background import start_audit
 from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
 from ..ops.audit.results import KeptAudits
-from ..ops.doctor import SequenceFacts, facts_of, of_scope
+from ..ops.doctor import of_scope
 from ..ops.overview import scope_figures
 from ..ops.request_trace import REQUESTS_OF_A_REQUEST, trace
 from ..ops.scope_report import REQUESTS_OF_A_SCOPE, look_at, settings_of
@@ -48,16 +42,17 @@ from ..registry import configured, strategies
 from ..strategies import Strategy
 from ..types import Scope, parted
 from .charts import by_day, by_hour
-from .forms import CHANGES, ChangeForm, Kind, RequestForm, ScopeForm
-from .needs import address_of, may, with_buttons
-from .overview import shown_scope
+from .forms import CHANGES, ChangeForm, RequestForm, ScopeForm
+from .overview import address_of, may, shown_scope, with_buttons
 
-__all__ = ["ScopePages"]
+__all__ = ["about_scope", "audit_page", "change_page", "export_page", "request_page", "scope_page", "strategy_or_404"]
 
 SECONDS = 10.0  # for all requests of a page
 REPEATS = 4  # of requests that failed, which a page may send besides
 
 logger = logging.getLogger(__name__)
+
+Content = dict[str, Any]
 
 
 class _Place:
@@ -65,7 +60,7 @@ class _Place:
 
     def __init__(self, request: HttpRequest, alias: str) -> None:
         self.alias = alias
-        self.strategy = _strategy_or_404(alias)
+        self.strategy = strategy_or_404(alias)
         self.form = ScopeForm(self.strategy, request.GET)
         self.problem = (
             "" if self.form.is_valid() else " ".join(map(str, chain.from_iterable(self.form.errors.values())))
@@ -84,11 +79,17 @@ class _Place:
 
     def shown(self, title: str) -> dict[str, Any]:
         """What every page about it shows."""
-        pages = {name: self.address(name) for name in ("scope", "audit", "export", "request")}
-        return {"title": title, "alias": self.alias, "name": self.name, "pages": pages, "repeats": REPEATS}
+        return {
+            "title": title,
+            "alias": self.alias,
+            "name": self.name,
+            "pages": {name: self.address(name) for name in ("scope", "audit", "export", "request")},
+            "repeats": REPEATS,
+            "request_form": RequestForm(),
+        }
 
 
-def _strategy_or_404(alias: str) -> Strategy:
+def strategy_or_404(alias: str) -> Strategy:
     """The strategy of a sequence. Raises Http404, also for one whose settings are wrong: its own page says how."""
     try:
         if alias in configured():
@@ -98,169 +99,114 @@ def _strategy_or_404(alias: str) -> Strategy:
     raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
 
 
-@contextmanager
-def _told(content: dict[str, Any]) -> Iterator[None]:
-    """What goes wrong in the body becomes the `trouble` of a page, with its status."""
-    try:
-        yield
-    except ScopeNotFound as error:
-        content |= {"trouble": str(error), "status": 404}
-    except (GaveUp, StorageError) as error:
-        logger.error("a page of %s cannot be shown: %s", content.get("alias"), error)
-        content |= {"trouble": f"DynamoDB did not serve this. {error}", "status": 503}
-    except SequenceError as error:
-        content |= {"trouble": str(error), "status": 400}
+def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Callable[..., Content | HttpResponseBase]:
+    """A view of a page about one scope, which adds to the content, or answers by itself.
 
+    What goes wrong becomes the `trouble` of the content, with its status. `title` may name the alias and the kind.
+    """
 
-class ScopePages:
-    """The pages about one scope, for the administration of sequences, which has `_page` and `_require_permission`."""
-
-    admin_site: AdminSite
-
-    def _require_permission(self, request: HttpRequest) -> None:
-        """Raise PermissionDenied for somebody who may not see sequences."""
-        raise NotImplementedError
-
-    def _page(self, request: HttpRequest, name: str, content: dict[str, Any]) -> TemplateResponse:
-        """The page that a template makes of this."""
-        raise NotImplementedError
-
-    def scope_urls(self) -> Iterator[URLPattern]:
-        """The addresses of the pages."""
-        view: Callable[..., Any] = self.admin_site.admin_view
-        pages = {"scope": self.scope_view, "request": self.request_view, "audit": self.audit_view}
-        for name, page in {**pages, "export": self.export_view}.items():
-            where = "scope/" if name == "scope" else f"scope/{name}/"
-            yield path(f"<str:alias>/{where}", view(page), name=f"sequences_sequence_{name}")
-        yield path(
-            "<str:alias>/scope/<str:kind>/", view(self.change_scope_view), name="sequences_sequence_change_scope"
-        )
-
-    @method_decorator(require_safe)
-    def scope_view(self, request: HttpRequest, alias: str) -> HttpResponse:
-        """One scope: its state, its last numbers, its history, its settings, and what can be done."""
-        self._require_permission(request)
+    def view(request: HttpRequest, alias: str, **given: Any) -> Content | HttpResponseBase:
         place = _Place(request, alias)
-        content = {**place.shown(f"Scope of {alias}"), "request_form": RequestForm()}
+        named = title.format(alias=alias, **given)
+        content = place.shown(named[0].upper() + named[1:])
         if place.problem:
-            return self._page(request, "scope", {**content, "trouble": place.problem, "status": 400})
-        with _told(content), dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
-            report = look_at(place.strategy, place.counted)
-            (figures,) = scope_figures(place.strategy, [report.counter], by_hour=True)
-            facts = facts_of(report.seen, lambda: figures.usage.ends_on)
-            content |= {
-                "report": report,
-                "scope": shown_scope(figures),
-                "charts": [("Hour", by_hour(figures.rates)), ("Day", by_day(figures.rates))],
-                "needs": with_buttons(
-                    request, of_scope(SequenceFacts(sequence=alias, now=place.strategy.wall()), facts)
-                ),
-                "settings": settings_of(place.strategy),
-                "actions": list(_actions(request, place, frozen=bool(report.frozen))),
-                "may_audit": may(request, "audit"),
-                "may_export": may(request, "export"),
-                "unlisted": _unlisted(place.strategy),
-                "budget": budget,
-            }
-        return self._page(request, "scope", content)
+            return {**content, "trouble": place.problem, "status": 400}
+        try:
+            return page(request, place, content, **given) or content
+        except ScopeNotFound as error:
+            return {**content, "trouble": str(error), "status": 404}
+        except (GaveUp, StorageError) as error:
+            logger.error("a page of %s cannot be shown: %s", alias, error)
+            return {**content, "trouble": f"DynamoDB did not serve this. {error}", "status": 503}
+        except SequenceError as error:
+            return {**content, "trouble": str(error), "status": 400}
 
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
-    def request_view(self, request: HttpRequest, alias: str) -> HttpResponse:
-        """What became of a request, by its idempotency token. It comes by POST, so that it is in no log and address."""
-        self._require_permission(request)
-        place = _Place(request, alias)
-        form = RequestForm(request.POST if request.method == "POST" else None)
-        content = {**place.shown(f"A request of {alias}"), "request_form": form}
-        if place.problem:
-            content |= {"trouble": place.problem, "status": 400}
-        elif form.is_bound and not form.is_valid():
-            content["status"] = 400
-        elif form.is_bound:
-            with _told(content), dynamodb.at_most(REQUESTS_OF_A_REQUEST + REPEATS, seconds=SECONDS) as budget:
-                content |= {
-                    "trace": trace(place.strategy, place.scope, form.cleaned_data["stored"]),
-                    "marker_days": place.strategy.option["marker_seconds"] / 86_400,
-                    "budget": budget,
-                }
-        return self._page(request, "request", content)
-
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
-    def change_scope_view(self, request: HttpRequest, alias: str, kind: str) -> HttpResponse:
-        """Ask for a guarded change, show what it would do, and make it when exactly that is confirmed."""
-        chosen = _allowed(request, kind)
-        self._require_permission(request)
-        place = _Place(request, alias)
-        content = {**place.shown(f"{kind.capitalize()} a scope of {alias}"), "kind": chosen}
-        if place.problem:
-            return self._page(request, "change", {**content, "trouble": place.problem, "status": 400})
-        by = request.user.get_username()
-        form = ChangeForm(chosen, alias, place.counted, by, request.POST if request.method == "POST" else None)
-        if form.is_bound and form.is_valid() and (change := form.preview()):
-            confirmed = "confirmed" in request.POST
-            if confirmed and form.confirms(change) and (made := form.make()):
-                messages.success(request, f"Done: {kind}, from {_value(made.before)} to {_value(made.after)}.")
-                return redirect(place.address("scope"))
-            if not form.failure:
-                asked = form.asked(change)
-                return self._page(request, "change", {**content, "form": asked, "change": change, "moved": confirmed})
-        away = isinstance(form.failure, GaveUp | StorageError)
-        unknown = getattr(form.failure, "outcome_unknown", False)
-        return self._page(
-            request, "change", {**content, "form": form, "unknown": unknown, "status": 503 if away else 200}
-        )
-
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
-    def audit_view(self, request: HttpRequest, alias: str) -> HttpResponse:
-        """The audit of a scope that began last, and the last result. A POST begins one in the background."""
-        self._require_permission(request)
-        if request.method == "POST" and not may(request, "audit"):
-            raise PermissionDenied
-        place = _Place(request, alias)
-        content = {**place.shown(f"Audit of a scope of {alias}"), "may_audit": may(request, "audit")}
-        content |= {"unlisted": _unlisted(place.strategy)}
-        if place.problem:
-            return self._page(request, "audit", {**content, "trouble": place.problem, "status": 400})
-        if request.method == "POST":
-            return self._begin_audit(request, place, content)
-        with _told(content), dynamodb.at_most(1 + REPEATS, seconds=SECONDS) as budget:
-            run, result = KeptAudits(place.strategy).look(place.counted)
-            content |= {"run": run, "result": result, "budget": budget}
-        return self._page(request, "audit", content)
-
-    def _begin_audit(self, request: HttpRequest, place: _Place, content: dict[str, Any]) -> HttpResponse:
-        with _told(content):
-            try:
-                start_audit(place.strategy, place.counted, request.user.get_username())
-            except AuditRefused as refused:
-                messages.warning(request, str(refused))
-            return redirect(place.address("audit"))
-        return self._page(request, "audit", content)
-
-    @method_decorator(require_safe)
-    def export_view(self, request: HttpRequest, alias: str) -> HttpResponseBase:
-        """Every number of a scope as CSV, page by page as it is read."""
-        self._require_permission(request)
-        if not may(request, "export"):
-            raise PermissionDenied
-        place = _Place(request, alias)
-        content = place.shown(f"Export of a scope of {alias}")
-        if place.problem:
-            return self._page(request, "trouble", {**content, "trouble": place.problem, "status": 400})
-        with _told(content):
-            parts = export_numbers(place.strategy, place.counted)
-            named = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{alias} {place.name}")[:100].strip("-")
-            headers = {"Content-Disposition": content_disposition_header(True, f"{named}.csv") or "attachment"}
-            return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=headers)
-        return self._page(request, "trouble", content)
+    return view
 
 
-def _allowed(request: HttpRequest, kind: str) -> Kind:
-    """The kind of a change. Raises Http404 for another one, and PermissionDenied for who may not make it."""
+def scope_page(request: HttpRequest, place: _Place, content: Content) -> None:
+    """One scope: its state, its last numbers, its history, its settings, and what can be done."""
+    with dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
+        report = look_at(place.strategy, place.counted)
+        (figures,) = scope_figures(place.strategy, [report["counter"]], by_hour=True)
+        needs = with_buttons(request, of_scope(report["seen"], lambda: figures.usage.ends_on))
+    content |= {
+        "report": report,
+        "scope": shown_scope(figures),
+        "charts": [("Hour", by_hour(figures.rates)), ("Day", by_day(figures.rates))],
+        "needs": needs,
+        "settings": settings_of(place.strategy),
+        "actions": list(_actions(request, place, frozen=bool(report["frozen"]))),
+        "may_audit": may(request, "audit"),
+        "may_export": may(request, "export"),
+        "unlisted": _unlisted(place.strategy),
+        "budget": budget,
+    }
+
+
+def request_page(request: HttpRequest, place: _Place, content: Content) -> None:
+    """What became of a request, by its idempotency token. It comes by POST, so that it is in no log and address."""
+    form = RequestForm(request.POST if request.method == "POST" else None)
+    content["request_form"] = form
+    if not form.is_bound:
+        return
+    if not form.is_valid():
+        content["status"] = 400
+        return
+    with dynamodb.at_most(REQUESTS_OF_A_REQUEST + REPEATS, seconds=SECONDS) as budget:
+        content |= {
+            "trace": trace(place.strategy, place.scope, form.cleaned_data["stored"]),
+            "marker_days": place.strategy.option["marker_seconds"] / 86_400,
+            "budget": budget,
+        }
+
+
+def change_page(request: HttpRequest, place: _Place, content: Content, kind: str) -> HttpResponseBase | None:
+    """Ask for a guarded change, show what it would do, and make it when exactly that is confirmed."""
     if kind not in CHANGES:
         raise Http404(f"There is no change {kind!r}.")
     if not may(request, kind):
         raise PermissionDenied
-    return CHANGES[kind]
+    by = request.user.get_username()
+    form = ChangeForm(CHANGES[kind], place.alias, place.counted, by, request.POST if request.method == "POST" else None)
+    content |= {"kind": CHANGES[kind], "form": form}
+    if form.is_bound and form.is_valid() and (change := form.make(dry_run=True)):
+        confirmed = "confirmed" in request.POST
+        if confirmed and form.confirms(change) and (made := form.make(dry_run=False)):
+            messages.success(request, f"Done: {kind}, from {_value(made.before)} to {_value(made.after)}.")
+            return redirect(place.address("scope"))
+        if not form.failure:
+            content |= {"form": form.asked(change), "change": change, "moved": confirmed}
+    content["unknown"] = getattr(form.failure, "outcome_unknown", False)
+    content["status"] = 503 if isinstance(form.failure, GaveUp | StorageError) else 200
+    return None
+
+
+def audit_page(request: HttpRequest, place: _Place, content: Content) -> HttpResponseBase | None:
+    """The audit of a scope that began last, and the last result. A POST begins one in the background."""
+    content |= {"may_audit": may(request, "audit"), "unlisted": _unlisted(place.strategy)}
+    if request.method == "POST":
+        if not content["may_audit"]:
+            raise PermissionDenied
+        try:
+            start_audit(place.strategy, place.counted, request.user.get_username())
+        except AuditRefused as refused:
+            messages.warning(request, str(refused))
+        return redirect(place.address("audit"))
+    with dynamodb.at_most(1 + REPEATS, seconds=SECONDS) as budget:
+        run, result = KeptAudits(place.strategy).look(place.counted)
+    content |= {"run": run, "result": result, "budget": budget}
+    return None
+
+
+def export_page(request: HttpRequest, place: _Place, content: Content) -> HttpResponseBase:
+    """Every number of a scope as CSV, page by page as it is read."""
+    if not may(request, "export"):
+        raise PermissionDenied
+    parts = export_numbers(place.strategy, place.counted)
+    named = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{place.alias} {place.name}")[:100].strip("-")
+    headers = {"Content-Disposition": content_disposition_header(True, f"{named}.csv") or "attachment"}
+    return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _actions(request: HttpRequest, place: _Place, *, frozen: bool) -> Iterator[Mapping[str, Any]]:

@@ -44,7 +44,7 @@ async def afind(
     """Await `find`."""
     strategy, places = strategies[sequence], found_places(text, sequence, scope, date, period)
     place, _ = next(iter(places))
-    return await _read(strategy, place, partial(meant, strategy, places))
+    return await _read(strategy, place, partial(meant, sequence, places))
 
 
 async def aitems(

@@ -11,7 +11,8 @@ stopped before. Costs, and errors besides those named, are as in `changes`, for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
+from ..dynamodb.expressions import GAPLESS_AFTER
 from ..exceptions import InvalidSequence, OperationNotSupported, TableMissing
 from ..registry import configured, made_of, strategies
 from ..rows.rules import RESTORED, RULES, Difference, Told
@@ -29,6 +31,7 @@ from ..types import Change, Scope
 from .apply import write
 from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
 from .freezes import closed, thawed
+from .gapless import opened
 from .moves import moved_to
 from .plans import ChangeNote, ChangeRequest, Plan
 
@@ -81,6 +84,8 @@ def adopt(
     scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
     request = ChangeRequest("adopt", by, reason, dry_run)
     taken = [_taken_over(former, present, each, request) for each in scopes]
+    for each in () if request.dry_run else _reopened(former, present, scope, period):
+        _open(present, each, request)
     return [*taken, _stored(present, request, here=here)]
 
 
@@ -156,6 +161,24 @@ def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None)
             f"A table of its former settings is not there any more ({error}). Name every scope that it has: each goes "
             "on above what the present tables hold. Then `recover` it before its first write, --past what is known."
         ) from error
+
+
+def _reopened(former: Strategy, present: Strategy, scope: Any, period: str | None) -> Iterator[Scope]:
+    """The scopes whose counters a switch may have closed to the present strategy, as far as they are listed."""
+    if present.counter and former.gapless and not present.gapless:
+        with suppress(OperationNotSupported):
+            yield from _scopes(former, present, scope, period)
+
+
+def _open(present: Strategy, scope: Scope, request: ChangeRequest) -> None:
+    deadline = present.deadline()
+    send = partial(read, deadline=deadline)
+
+    def plan(note: ChangeNote) -> Plan:
+        seen = ScopeSnapshot(present, scope, send)
+        return opened(False, seen, note) if GAPLESS_AFTER in seen.row else Plan(before=seen.last, after=seen.last)
+
+    write(present, scope, request, plan, deadline)
 
 
 def _taken_over(former: Strategy, present: Strategy, scope: Scope, request: ChangeRequest) -> Change:

@@ -45,7 +45,7 @@ Scopes = str | None | EveryScope
 def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
     """The scope in the given period; in the one of today without it."""
     check_scope(scope)
-    return strategies[sequence].naming.dated(scope, None, period)[0]
+    return strategies.of(sequence, scope, period=period).naming.dated(scope, None, period)[0]
 
 
 def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator[Scope]:

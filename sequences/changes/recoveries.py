@@ -21,7 +21,7 @@ __all__ = ["recover"]
 
 ROWS_A_PAGE = 1000
 MARGIN = 100
-MOVES = ("advance", "seed", "recover", "switch", "adopt", "give")
+MOVES = ("advance", "seed", "recover", "switch", "adopt", "give", "series")
 
 
 def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name

@@ -1,18 +1,22 @@
-"""Switches a sequence between SortKeyMaximum and TransactionalCounter while writers of both are running.
+"""Switches a sequence between TransactionalCounter and another strategy while writers of both are running.
 
-    1. `switch(sequence, to="TransactionalCounter", ...)`, or to "SortKeyMaximum"
+    1. `switch(sequence, to="TransactionalCounter", ...)`, or to the name of the other strategy
     2. the sequence gets its new STRATEGY, process by process
     3. `finish_switch(sequence, ...)` when no process of the old strategy is left
 
-Both strategies store an item under its number, on the condition that the key is free. So no number comes twice. Both
-take a number only when the one before it is stored. So none is left out. What a counter does not know are the items of
-the other strategy: during a switch it follows them, where otherwise it would be refused (SequenceWentBack).
+SortKeyMaximum and TransactionalCounter store an item under its number, on the condition that the key is free. So no
+number comes twice. Both take a number only when the one before it is stored. So none is left out. What a counter does
+not know are the items of the other strategy: during a switch it follows them, where otherwise it would be refused
+(SequenceWentBack).
 
     SortKeyMaximum         --stores 8--|               |--8 is stored: stores 9--
     TransactionalCounter               |--9 is free: counter from 7 to 9, and item 9: refused, looks again, stores 10--
 
-Switch no sequence whose items have keys of their own. All processes need a version that has this module. Costs, and
-errors besides those named, are as in `changes`; a switch itself costs one more change, and looks at each scope twice.
+The other strategies move the counter of TransactionalCounter: see `gapless`.
+
+Switch no sequence to or from SortKeyMaximum whose items have keys of their own. All processes need a version that has
+this module. Costs, and errors besides those named, are as in `changes`; a switch itself costs one more change, and
+looks at each scope twice.
 """
 
 from __future__ import annotations
@@ -27,11 +31,13 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
+from ..rows.rules import COUNT_ALIKE
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
+from . import gapless
 from .apply import apply_change, write
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
 from .moves import counter_to, passed
@@ -39,7 +45,9 @@ from .plans import ChangeNote, ChangeRequest, Plan
 
 __all__ = ["DEFAULT_TABLE", "SWITCHED", "finish_switch", "switch"]
 
-SWITCHED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
+FOLLOWED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
+SWITCHED = (*FOLLOWED, *sorted(COUNT_ALIKE))
+"""The names of the strategies."""
 DEFAULT_TABLE: str = COUNTER_OPTIONS["counter_table"].default
 
 
@@ -54,23 +62,27 @@ def switch(
     reason: str,
     dry_run: bool = False,
 ) -> list[Change]:
-    """Let writers of both strategies number the same items, until `finish_switch`.
+    """Let writers of both strategies number the same items, until `finish_switch`. One of them is TransactionalCounter.
 
-    From now on counters follow the stored items. Where a counter is past its items, void rows explain the numbers
-    between: name each scope before it is numbered by SortKeyMaximum if the sequence cannot list them. To
-    TransactionalCounter a scope that is not named or listed follows at its first number.
+    If the other one is SortKeyMaximum, counters follow the stored items from now on. Where a counter is past its
+    items, void rows explain the numbers between: name each scope before it is numbered by SortKeyMaximum if the
+    sequence cannot list them. To TransactionalCounter a scope that is not named or listed follows at its first number.
     `to` is the name of the new strategy. `counter_table` is the new configuration's; a sequence with a counter
-    has its own.
+    has its own. To a strategy that may leave gaps the line of each scope says up to which value there is none.
     Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
     collections, tables that would be others) or cannot list its scopes; and SequenceFrozen for a scope that is frozen.
     All scopes are looked at before the switch begins, and again when they are changed. If it fails midway, repeat it:
     what is done stays as it is.
     """
-    strategy, counter = _switchable(sequence, counter_table)
     if to not in SWITCHED:
         raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
-    with strategy.rules.besides("STRATEGY", partial(read, client=strategy.config.client)):
-        return _begun(strategy, counter, to, scope, period, ChangeRequest("switch", by, reason, dry_run))
+    strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
+    send = partial(read, client=strategy.config.client)
+    if gapless.moves_counters(strategy, to, send):
+        return gapless.begun(strategy, to, scope, period, request)
+    counter = _switchable(strategy, counter_table)
+    with strategy.rules.besides("STRATEGY", send):
+        return _begun(strategy, counter, to, scope, period, request)
 
 
 def _begun(
@@ -103,13 +115,17 @@ def finish_switch(
 ) -> list[Change]:
     """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
 
+    From a strategy that may leave gaps each counter is closed to it: the line of its scope explains the numbers that
+    are missing up to its `after`, and above it none is.
     The strategy of the present settings stays: another one is refused at its next start.
     Within a minute counters that are behind their items are refused again. A scope that is not named or listed may be
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
-    strategy, counter = _switchable(sequence, counter_table)
-    request = ChangeRequest("switch", by, reason, dry_run)
+    strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
     send, changes = partial(read, client=strategy.config.client), []
+    if gapless.moves_counters(strategy, "", send):
+        return gapless.finished(strategy, scope, period, request)
+    counter = _switchable(strategy, counter_table)
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.besides("STRATEGY", send):
         if to == "TransactionalCounter":
@@ -120,19 +136,18 @@ def finish_switch(
     return [*changes, *_noted(strategy, None, request)]
 
 
-def _switchable(sequence: str, counter_table: str) -> tuple[Strategy, StoredCounter]:
-    """The strategy and its counters, in this configuration or in the other one. Raises OperationNotSupported."""
-    strategy = strategies[sequence]
+def _switchable(strategy: Strategy, counter_table: str) -> StoredCounter:
+    """The counters, in this configuration or in the other one. Raises OperationNotSupported."""
     problem = next(_problems(strategy, counter_table), None)
     if problem:
         name = type(strategy).__name__
         raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
-    return strategy, counter_of(strategy if strategy.counter else _other(strategy, counter_table))
+    return counter_of(strategy if strategy.counter else _other(strategy, counter_table))
 
 
 def _problems(strategy: Strategy, counter_table: str) -> Iterator[str]:
-    if not isinstance(strategy, tuple(SWITCHED.values())):
-        yield f"only {' and '.join(SWITCHED)} number the same items"
+    if not isinstance(strategy, tuple(FOLLOWED.values())):
+        yield f"only {' and '.join(FOLLOWED)} number the same items"
     if strategy.numbers.step != 1:
         yield "STEP must be 1"
     if not strategy.layout.in_collections:
@@ -149,7 +164,7 @@ def _problems(strategy: Strategy, counter_table: str) -> Iterator[str]:
 
 def _other(strategy: Strategy, counter_table: str) -> Strategy:
     """The sequence in its other configuration."""
-    kind = next(kind for kind in SWITCHED.values() if not isinstance(strategy, kind))
+    kind = next(kind for kind in FOLLOWED.values() if not isinstance(strategy, kind))
     given = {**strategy.config.options, "counter_table": counter_table}
     options = {name: value for name, value in given.items() if name in kind.options}
     return kind(replace(strategy.config, options=options))
@@ -195,7 +210,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
             sets={"token": note.token, **note.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )
-        both, now = tuple(SWITCHED) if to else (), strategy.rules.now()
+        both, now = tuple(FOLLOWED) if to else (), strategy.rules.now()
         kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
         return Plan(before=None, after=None, actions=(action, *kept))
 

@@ -4,8 +4,8 @@ Here is the key FORMAT of a sequence, and `Format` is the class to use. Two valu
 `Format.clash` shows two that have. This package computes alone: it knows neither the store nor the settings.
 
 `template` takes FORMAT apart, into the value's `digits`, the fields of the document's `dates`, and the rest; `writing`
-puts it together again, `reading` is for what people type, and `clashes` for two values with one text. `inserts` writes
-other texts with the same fields.
+puts it together again, `reading` is for what people type, `clashes` for two values with one text, and `apart` for two
+FORMATs. `inserts` writes other texts with the same fields.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from functools import cached_property
 from unicodedata import normalize
 
 from ..exceptions import InvalidScope, InvalidSequence
+from .apart import meet, places_of
 from .clashes import Clash, Numbered, SideBySide, clash_of_periods
 from .periods import Period
 from .reading import Parsed, Reader
 from .template import FIELDS, Template, problems
 from .writing import Writer
 
-__all__ = ["FIELDS", "Clash", "Format", "Numbered", "Parsed"]
+__all__ = ["FIELDS", "Clash", "Format", "Numbered", "Parsed", "may_meet"]
 
 _NEVER = Period()
 
@@ -149,3 +150,14 @@ class Format:
     @cached_property
     def _reader(self) -> Reader:
         return Reader(self._writer, needs_zeros=self._beside is not None and self._beside.touch)
+
+
+def may_meet(one: Format, other: Format, scope: str | None, other_scope: str | None) -> bool:
+    """Whether a text of one scope may be one of another scope by another FORMAT; None stands for any scope.
+
+    Two that are alike do not meet if no value is in both. "No" is certain, "yes" may be too careful.
+    """
+    are_alike = one.template == other.template and (not one.uses_scope or scope == other_scope)
+    if are_alike and (one.maximum < other.start or other.maximum < one.start):
+        return False
+    return meet(places_of(one._writer, scope), places_of(other._writer, other_scope))

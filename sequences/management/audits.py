@@ -9,31 +9,32 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.color import Style
 from django.db import DatabaseError, connections
 
-from sequences.exceptions import OperationNotSupported, SequenceError
+from sequences.exceptions import OperationNotSupported
 from sequences.management.changes import login
 from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit import AuditReport, audit, findings_in_words
 from sequences.ops.audit.column_check import audit_columns
 from sequences.ops.audit.columns import Column, Where
 from sequences.ops.audit.listing import COLUMNS, Line, cells
-from sequences.ops.audit.report import ColumnReport
+from sequences.ops.audit.report import ColumnReport, title_in_words
 from sequences.ops.audit.results import AuditResult, KeptAudits
-from sequences.ops.audit.words import title_in_words
 from sequences.ops.terminal import progress
 from sequences.registry import strategies
 from sequences.services.arguments import check_scope
 from sequences.strategies.base import Strategy
 from sequences.types import Dated, Scope, named_scope, parted, scope_text
 
-__all__ = ["Audits", "add_audit", "chosen"]
+__all__ = ["add_audit", "chosen", "run_audit"]
 
 CHOICES = ("scope", "period", "prefix")
+
+Options = Mapping[str, Any]
 
 
 def add_audit(parser: ArgumentParser) -> None:
@@ -57,61 +58,50 @@ def add_audit(parser: ArgumentParser) -> None:
     parser.add_argument("--by", default=login(), help="who audits, for --keep; your login name")
 
 
-class Audits:
-    """The audits of one run of the command."""
-
-    def __init__(self, command: BaseCommand) -> None:
-        self.command = command
-        self.unlisted: list[str] = []
-
-    def run(self, options: Mapping[str, Any]) -> None:
-        """Audit, and write the reports. Raises CommandError if something is unexplained."""
-        alias, given = options["alias"], [name for name in CHOICES if options[name]]
-        if alias is None and given:
-            raise CommandError(f"--{given[0]} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
-        unexplained = 0
-        show = FORMATS[options["format"]](self.command.stdout.write, self.command.style)
-        every_scope = not options["scope"] and not options["prefix"]
-        kept = _Results(options["by"], options["period"] or "", every_scope=every_scope) if options["keep"] else None
-        try:
-            for report in self._reports([alias] if alias else list(strategies), options, show):
-                unexplained += report.unexplained
-                show.report(report)
-                if kept:
-                    kept.add(report)
+def run_audit(command: BaseCommand, options: Options) -> None:
+    """Audit, and write the reports. Raises SequenceError, and CommandError if something is unexplained."""
+    alias, given = options["alias"], [name for name in CHOICES if options[name]]
+    if alias is None and given:
+        raise CommandError(f"--{given[0]} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
+    unexplained, unlisted = 0, list[str]()
+    show = FORMATS[options["format"]](command.stdout.write, command.style)
+    kept = _Results(options) if options["keep"] else None
+    try:
+        for report in _reports([alias] if alias else list(strategies), options, show, unlisted):
+            unexplained += report.unexplained
+            show.report(report)
             if kept:
-                kept.keep()
-        except (SequenceError, DatabaseError) as error:
-            raise CommandError(str(error)) from error
-        except KeyboardInterrupt:
-            raise CommandError("Stopped before the end: the rest was not audited.") from None
-        show.end()
-        if unexplained or self.unlisted:
-            raise CommandError(" ".join([*self.unlisted, f"Unexplained findings: {unexplained}."]))
+                kept.add(report)
+        if kept:
+            kept.keep()
+    except DatabaseError as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        raise CommandError("Stopped before the end: the rest was not audited.") from None
+    show.end()
+    if unexplained or unlisted:
+        raise CommandError(" ".join([*unlisted, f"Unexplained findings: {unexplained}."]))
 
-    def _reports(self, aliases: list[str], options: Mapping[str, Any], show: _Format) -> Iterator[AuditReport]:
-        """One report after another. A sequence that cannot list its scopes is named at the end."""
-        for alias in aliases:
-            strategy = strategies[alias]
-            where = Where(strategy, options["database"])
-            for line in where.in_words():
-                show.begin(line)
-            if where.in_items:
-                yield from self._of_items(strategy, options, show)
-            if where.columns:
-                yield from _of_columns(strategy, where.columns, options, show)
 
-    def _of_items(self, strategy: Strategy, options: Mapping[str, Any], show: _Format) -> Iterator[AuditReport]:
+def _reports(aliases: list[str], options: Options, show: _Format, unlisted: list[str]) -> Iterator[AuditReport]:
+    """One report after another. A sequence that cannot list its scopes is named in `unlisted`."""
+    for alias in aliases:
+        strategy = strategies[alias]
+        where = Where(strategy, options["database"])
+        for line in where.in_words():
+            show.begin(line)
         try:
-            for each in chosen(strategy, options):
+            for each in chosen(strategy, options) if where.in_items else ():
                 yield _audited(strategy, each, show)
         except OperationNotSupported as error:
             which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
-            self.unlisted.append(f"{error} For the audit: `sequences audit {strategy.alias} {which}`.")
+            unlisted.append(f"{error} For the audit: `sequences audit {alias} {which}`.")
+        if where.columns:
+            yield from _of_columns(strategy, where.columns, options, show)
 
 
 def _of_columns(
-    strategy: Strategy, columns: Sequence[Column], options: Mapping[str, Any], show: _Format
+    strategy: Strategy, columns: Sequence[Column], options: Options, show: _Format
 ) -> Iterator[AuditReport]:
     """The reports on the scopes that the columns have, and that the sequence lists if it can."""
     try:
@@ -132,10 +122,9 @@ def _of_columns(
 class _Results:
     """The results of one run, to be kept: of each scope that was named, or one of every scope of each sequence."""
 
-    def __init__(self, by: str, period: str, *, every_scope: bool) -> None:
-        self._by = by
-        self._period = period
-        self._every_scope = every_scope
+    def __init__(self, options: Options) -> None:
+        self._by, self._period = options["by"], options["period"] or ""
+        self._every_scope = not options["scope"] and not options["prefix"]
         self._began = time.monotonic()
         self._results: dict[object, AuditResult] = {}
 
@@ -159,7 +148,7 @@ class _Results:
             KeptAudits(strategies[result.sequence]).keep(result)
 
 
-def chosen(strategy: Strategy, options: Mapping[str, Any]) -> Iterator[Scope]:
+def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:
     """The scopes and periods that arguments name, or every one that the sequence can list.
 
     Raises InvalidScope and InvalidPeriod.
@@ -189,10 +178,11 @@ def _audited(strategy: Strategy, scope: Scope, show: _Format) -> AuditReport:
         )
 
 
-class _Format(Protocol):
-    """How reports are written."""
+class _Format:
+    """How reports are written. A format does nothing where it has nothing to say."""
 
-    def __init__(self, write: Callable[[str], Any], style: Style) -> None: ...
+    def __init__(self, write: Callable[[str], Any], style: Style) -> None:
+        self.write, self.style = write, style
 
     def begin(self, where: str) -> None:
         """The audit of a sequence begins whose numbers are in rows: a line says where."""
@@ -201,51 +191,28 @@ class _Format(Protocol):
         """A gap, a void, or what is wrong in a column, as soon as it is found."""
 
     def report(self, report: AuditReport) -> None:
-        """The report on one scope."""
+        """The report on one scope, with the first thousand findings."""
 
     def end(self) -> None:
         """There are no more."""
 
 
-class _Csv:
+class _Csv(_Format):
     """Writes a line for each void, each gap, and what is wrong in columns. `text` is the text of `first`."""
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
-        self._lines = csv.writer(_Lined(write), lineterminator="")
+        super().__init__(write, style)
+        self._lines = csv.writer(self, lineterminator="")  # which calls `write` for each line
         self._lines.writerow(COLUMNS)
-
-    def begin(self, where: str) -> None:
-        """Nothing: a list has columns of its own."""
 
     def finding(self, alias: str, scope: Scope, finding: Line) -> None:
         self._lines.writerow(cells(strategies[alias], scope, finding))
 
-    def report(self, report: AuditReport) -> None:
-        """Nothing more: the findings are written."""
 
-    def end(self) -> None:
-        """Nothing: a list has no end."""
-
-
-class _Lined:
-    """A file for `csv`, from a function that writes one line."""
-
-    def __init__(self, write: Callable[[str], Any]) -> None:
-        self.write = write
-
-
-class _JsonList:
+class _JsonList(_Format):
     """Writes reports as one JSON list, each as soon as it is there."""
 
-    def __init__(self, write: Callable[[str], Any], style: Style) -> None:
-        self.write = write
-        self.before = "["
-
-    def begin(self, where: str) -> None:
-        """Nothing: each report says where its rows are."""
-
-    def finding(self, alias: str, scope: Scope, finding: Line) -> None:
-        """Nothing: the report has the first thousand."""
+    before = "["
 
     def report(self, report: AuditReport) -> None:
         self.write(self.before + json.dumps({**asdict(report), "unexplained": report.unexplained}))
@@ -255,19 +222,16 @@ class _JsonList:
         self.write("[]" if self.before == "[" else "]")
 
 
-class _Lines:
+class _Lines(_Format):
     """Writes reports as lines of text: one for each scope, and below it one for each finding."""
 
     def __init__(self, write: Callable[[str], Any], style: Style) -> None:
-        self.write, self.style = write, style
+        super().__init__(write, style)
         self.items, self.rows = [0, 0], [0, 0]  # how many scopes, and how many of each in them
         self.notes: dict[str, None] = {}  # an ordered set
 
     def begin(self, where: str) -> None:
         self.write(where)
-
-    def finding(self, alias: str, scope: Scope, finding: Line) -> None:
-        """Nothing: the report has the first thousand."""
 
     def report(self, report: AuditReport) -> None:
         sums = self.rows if isinstance(report, ColumnReport) else self.items

@@ -6,9 +6,8 @@ import getpass
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.apps import apps
@@ -20,27 +19,29 @@ from sequences import changes
 from sequences.changes import EVERY_SCOPE
 from sequences.changes.recoveries import MARGIN
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
-from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope, one_scope, scopes
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
-__all__ = ["CHANGES", "Changes", "Subcommand", "login", "told"]
+__all__ = ["CHANGES", "Subcommand", "add_history", "login", "run_history", "told"]
 
 COLUMNS = ("at", "kind", "sequence", "scope", "period", "before", "after", "by", "reason")
 
 Options = Mapping[str, Any]
+Arguments = Mapping[str, Mapping[str, Any]]
+"""Flags, each with what argparse wants to know of it."""
 
 
 @dataclass(frozen=True)
 class Subcommand:
-    """One guarded change as a command: what it is for, its own arguments, and the function behind it."""
+    """One guarded change as a command: what it is for, how it is made, and its own arguments, some of them `one_of`."""
 
     about: str
-    make: Callable[[Options], Sequence[Change]]
-    arguments: Callable[[ArgumentParser], object] = lambda parser: None
+    make: Callable[[Options], Change | list[Change]]
+    arguments: Arguments = field(default_factory=dict)
+    one_of: Arguments = field(default_factory=dict)
     every_scope: bool = False
     all_scopes: bool = False
     many_scopes: bool = False
@@ -49,69 +50,64 @@ class Subcommand:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What every change has, and what this one has."""
-        parser.add_argument("alias", help="a key of the setting SEQUENCES")
-        default = "every scope that can be listed" if self.every_scope else "the sequence without scope"
-        group = parser.add_mutually_exclusive_group()
-        add_scope(group, default, action="append" if self.many_scopes else "store")
-        if self.all_scopes:
-            group.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
-            add_prefix(group)
-        parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
-        self.arguments(parser)
-        is_history = self.about == CHANGES["history"].about
-        if not is_history:
-            parser.add_argument("--by", default=login(), help="who makes the change; your login name")
-            parser.add_argument("--dry-run", action="store_true", help="tell what would change, and write nothing")
-            parser.add_argument("--reason", required=True, help="why; it is kept in the history")
-        parser.add_argument("--format", choices=FORMATS if is_history else FORMATS[:2], default="text")
+        _add_places(parser, self)
+        own = parser.add_mutually_exclusive_group(required=True) if self.one_of else parser
+        for group, arguments in ((own, self.one_of), (parser, self.arguments)):
+            for flag, about in arguments.items():
+                group.add_argument(flag, **about)
+        parser.add_argument("--by", default=login(), help="who makes the change; your login name")
+        parser.add_argument("--dry-run", action="store_true", help="tell what would change, and write nothing")
+        parser.add_argument("--reason", required=True, help="why; it is kept in the history")
+        parser.add_argument("--format", choices=FORMATS[:2], default="text")
 
-
-class Changes:
-    """One run of the command."""
-
-    def __init__(self, command: BaseCommand) -> None:
-        self.command = command
-
-    def run(self, name: str, options: Options) -> None:
-        """Make a change and tell what it did. Raises CommandError."""
-        try:
-            if name == "history":
-                self._history(options)
-            else:
-                for note in CHANGES[name].notes(options):
-                    self.command.stderr.write(note)
-                self._show(CHANGES[name].make(options), options)
-        except SequenceError as error:
-            raise CommandError(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
-
-    def _show(self, made: Sequence[Change], options: Options) -> None:
-        dry, check = options.get("dry_run", False), options.get("check", False)
+    def run(self, command: BaseCommand, options: Options) -> None:
+        """Make the change and tell what it did. Raises SequenceError, and CommandError for a check that fails."""
+        for note in self.notes(options):
+            command.stderr.write(note)
+        made = self.make(options)
+        made = made if isinstance(made, list) else [made]
+        check = options.get("check", False)
         if options["format"] == "json":
-            self.command.stdout.write(json.dumps([_plain(change) for change in made]))
+            command.stdout.write(json.dumps([_plain(change) for change in made]))
         else:
             for change in made:
-                line = ("would be: " if dry or check else "") + told(change)
-                self.command.stdout.write(f"{line}; {_following(change)}" if check else line)
+                line = ("would be: " if options["dry_run"] or check else "") + told(change)
+                command.stdout.write(f"{line}; {_following(change)}" if check else line)
         behind = sum(change.before != change.after for change in made)
         if check and behind:
             raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")
 
-    def _history(self, options: Options) -> None:
-        lines, cursor = changes.history(
-            options["alias"],
-            scope=scopes(options),
-            period=options["period"],
-            limit=options["limit"],
-            cursor=options["cursor"],
-        )
-        if options["format"] == "json":
-            self.command.stdout.write(
-                json.dumps({"changes": [_plain(change) for change in lines], "next_cursor": cursor})
-            )
-            return
-        write_rows(self.command, map(_line, lines), options["format"], f"Changes of {options['alias']}", left=9)
-        if cursor:
-            self.command.stderr.write(f"older ones: --cursor {cursor}")
+
+def _add_places(parser: ArgumentParser, change: Subcommand) -> None:
+    """The sequence, the scopes and the period that a change is about."""
+    parser.add_argument("alias", help="a key of the setting SEQUENCES")
+    default = "every scope that can be listed" if change.every_scope else "the sequence without scope"
+    group = parser.add_mutually_exclusive_group()
+    add_scope(group, default, action="append" if change.many_scopes else "store")
+    if change.all_scopes:
+        group.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
+        add_prefix(group)
+    parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
+
+
+def add_history(parser: ArgumentParser) -> None:
+    """The arguments of the history."""
+    _add_places(parser, Subcommand("", lambda options: [], every_scope=True))
+    parser.add_argument("--limit", type=int, default=100, help="how many lines to read")
+    parser.add_argument("--cursor", help="where the last page ended")
+    parser.add_argument("--format", choices=FORMATS, default="text")
+
+
+def run_history(command: BaseCommand, options: Options) -> None:
+    """Write a page of the history, and where the next one begins."""
+    named = {name: options[name] for name in ("period", "limit", "cursor")}
+    lines, cursor = changes.history(options["alias"], scope=scopes(options), **named)
+    if options["format"] == "json":
+        command.stdout.write(json.dumps({"changes": [_plain(change) for change in lines], "next_cursor": cursor}))
+        return
+    write_rows(command, map(_line, lines), options["format"], f"Changes of {options['alias']}", left=9)
+    if cursor:
+        command.stderr.write(f"older ones: --cursor {cursor}")
 
 
 def told(change: Change) -> str:
@@ -154,21 +150,17 @@ def _signed(options: Options) -> dict[str, Any]:
     return {name: options[name] for name in ("period", "by", "reason", "dry_run")}
 
 
-def _add_advance(parser: ArgumentParser) -> None:
-    parser.add_argument("--to", type=int, required=True, help="every later number is above this")
+def _by(
+    change: Callable[..., Change | list[Change]], *names: str, every_scope: bool = False
+) -> Callable[[Options], Any]:
+    """What makes a change by a function that takes the options of these names."""
 
+    def make(options: Options) -> Change | list[Change]:
+        several = every_scope or options.get("all_scopes") or options.get("prefix")
+        scope = (scopes if several else one_scope)(options)
+        return change(options["alias"], scope=scope, **{name: options[name] for name in names}, **_signed(options))
 
-def _advance(options: Options) -> list[Change]:
-    return [changes.advance(options["alias"], to=options["to"], scope=one_scope(options), **_signed(options))]
-
-
-def _add_seed(parser: ArgumentParser) -> None:
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--number", type=int, help="above this number")
-    source.add_argument("--items", action="store_true", help="above what the sequence's own table holds")
-    source.add_argument("--column", help="above a column that is a SequenceField, such as shop.Order.number")
-    parser.add_argument("--database", default=DEFAULT_DB_ALIAS, help="the alias of the column's database")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a next number is too low")
+    return make
 
 
 def _seed(options: Options) -> list[Change]:
@@ -199,51 +191,11 @@ def _sequence_field(column: str, alias: str) -> SequenceField:
     return field
 
 
-def _add_recover(parser: ArgumentParser) -> None:
-    parser.add_argument("--margin", type=int, default=MARGIN, help="how many numbers to leave out beyond that")
-    parser.add_argument("--past", type=int, help="a number that is known to have been handed out")
-    parser.add_argument("--since", type=_moment, help="go on after a failure: leave what was recovered since then")
-
-
 def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r}; give a moment such as 2026-03-05T12:00:00+00:00") from None
-
-
-def _recover(options: Options) -> list[Change]:
-    return changes.recover(
-        options["alias"],
-        scope=scopes(options),
-        margin=options["margin"],
-        past=options["past"],
-        since=options["since"],
-        **_signed(options),
-    )
-
-
-def _stop_or_go(change: Callable[..., Change | list[Change]], options: Options) -> list[Change]:
-    several = options["all_scopes"] or options["prefix"]
-    made = change(options["alias"], scope=(scopes if several else one_scope)(options), **_signed(options))
-    return made if isinstance(made, list) else [made]
-
-
-def _add_void(parser: ArgumentParser) -> None:
-    parser.add_argument("--value", type=int, required=True, help="the number that is withdrawn")
-
-
-def _void(options: Options) -> list[Change]:
-    return [changes.void(options["alias"], options["value"], scope=one_scope(options), **_signed(options))]
-
-
-def _add_switch(parser: ArgumentParser) -> None:
-    step = parser.add_mutually_exclusive_group(required=True)
-    step.add_argument("--to", choices=list(SWITCHED), help="begin: the new strategy")
-    step.add_argument("--finish", action="store_true", help="end: no process of the old strategy is left")
-    parser.add_argument(
-        "--counter-table", default=DEFAULT_TABLE, help="the table of counters of the other configuration"
-    )
 
 
 def _switch(options: Options) -> list[Change]:
@@ -262,36 +214,59 @@ def _adopt(options: Options) -> list[Change]:
     return changes.adopt(options["alias"], scope=named, copied=options["copied"], **_signed(options))
 
 
-def _add_adopt(parser: ArgumentParser) -> None:
-    parser.add_argument("--copied", action="store_true", help="its table is a copy, whose numbers meet nobody")
-
-
-def _add_history(parser: ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=100, help="how many lines to read")
-    parser.add_argument("--cursor", help="where the last page ended")
-
-
 CHANGES: Mapping[str, Subcommand] = {
-    "advance": Subcommand("begin the next numbers above a given one", _advance, _add_advance),
-    "seed": Subcommand("begin the next numbers above those that are there already", _seed, _add_seed),
+    "advance": Subcommand(
+        "begin the next numbers above a given one",
+        _by(changes.advance, "to"),
+        {"--to": {"type": int, "required": True, "help": "every later number is above this"}},
+    ),
+    "seed": Subcommand(
+        "begin the next numbers above those that are there already",
+        _seed,
+        {
+            "--database": {"default": DEFAULT_DB_ALIAS, "help": "the alias of the column's database"},
+            "--check": {"action": "store_true", "help": "write nothing; exit 1 if a next number is too low"},
+        },
+        {
+            "--number": {"type": int, "help": "above this number"},
+            "--items": {"action": "store_true", "help": "above what the sequence's own table holds"},
+            "--column": {"help": "above a column that is a SequenceField, such as shop.Order.number"},
+        },
+    ),
     "recover": Subcommand(
         "after a restore: above all that is stored or remembered",
-        _recover,
-        _add_recover,
+        _by(changes.recover, "margin", "past", "since", every_scope=True),
+        {
+            "--margin": {"type": int, "default": MARGIN, "help": "how many numbers to leave out beyond that"},
+            "--past": {"type": int, "help": "a number that is known to have been handed out"},
+            "--since": {"type": _moment, "help": "go on after a failure: leave what was recovered since then"},
+        },
         every_scope=True,
         all_scopes=True,
     ),
-    "freeze": Subcommand("refuse every write, until `thaw`", partial(_stop_or_go, changes.freeze), all_scopes=True),
-    "thaw": Subcommand("let what is frozen go on", partial(_stop_or_go, changes.thaw), all_scopes=True),
-    "switch": Subcommand("let writers of two strategies number the same items", _switch, _add_switch, True),
+    "freeze": Subcommand("refuse every write, until `thaw`", _by(changes.freeze), all_scopes=True),
+    "thaw": Subcommand("let what is frozen go on", _by(changes.thaw), all_scopes=True),
+    "switch": Subcommand(
+        "let writers of two strategies number the same items",
+        _switch,
+        {"--counter-table": {"default": DEFAULT_TABLE, "help": "the table of counters of the other configuration"}},
+        {
+            "--to": {"choices": list(SWITCHED), "help": "begin: the new strategy"},
+            "--finish": {"action": "store_true", "help": "end: no process of the old strategy is left"},
+        },
+        every_scope=True,
+    ),
     "adopt": Subcommand(
         "go on by the present settings where rows are written by others",
         _adopt,
-        _add_adopt,
+        {"--copied": {"action": "store_true", "help": "its table is a copy, whose numbers meet nobody"}},
         every_scope=True,
         many_scopes=True,
         notes=_changed,
     ),
-    "void": Subcommand("withdraw a number, which keeps its place", _void, _add_void),
-    "history": Subcommand("list the changes, the newest first", lambda options: [], _add_history, True),
+    "void": Subcommand(
+        "withdraw a number, which keeps its place",
+        _by(changes.void, "value"),
+        {"--value": {"type": int, "required": True, "help": "the number that is withdrawn"}},
+    ),
 }

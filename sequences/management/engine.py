@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from sequences.exceptions import SequenceError
 from sequences.ops.tables import create_tables
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def add_engine(parser: ArgumentParser) -> None:
 def run_engine(command: BaseCommand, options: Mapping[str, Any]) -> None:
     """Start the embedded engine, make the tables, say how to reach it, and wait until it ends or for Ctrl-C.
 
-    moto's server replaces an engine that is not installed, and says so. Raises CommandError.
+    moto's server replaces an engine that is not installed, and says so. Raises SequenceError and CommandError.
     """
     from sequences.testing.embedded import FALLBACK_WARNING, Engine, EngineError  # not needed by other commands
 
@@ -44,7 +43,7 @@ def run_engine(command: BaseCommand, options: Mapping[str, Any]) -> None:
         with warnings.catch_warnings(action="ignore"), suppress(KeyboardInterrupt), engine:
             _introduce(command, engine)
             raise CommandError(f"The engine ended by itself, with code {engine.process.wait()}.")
-    except (EngineError, SequenceError) as error:
+    except EngineError as error:
         raise CommandError(str(error)) from error
 
 

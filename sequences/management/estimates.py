@@ -10,7 +10,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences.capabilities import strategy_classes
-from sequences.exceptions import SequenceError
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.ops.costs import PATTERNS
 from sequences.ops.estimate import Estimate, Traffic, estimate
@@ -19,7 +18,7 @@ from sequences.ops.terminal import table
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 
-__all__ = ["Estimates", "add_estimate"]
+__all__ = ["add_estimate", "run_estimate"]
 
 Options = Mapping[str, Any]
 
@@ -27,29 +26,23 @@ Options = Mapping[str, Any]
 CAPTION = "units and requests of a number at the peak, without lost races"
 
 
-class Estimates:
-    """One run of the command."""
-
-    def __init__(self, command: BaseCommand) -> None:
-        self.command = command
-
-    def run(self, options: Options) -> None:
-        """Write a row for each strategy. Raises CommandError for options that no traffic has."""
-        try:
-            rows = list(_estimates(options))
-        except (ValueError, SequenceError) as error:
-            raise CommandError(str(error)) from error
-        if options["format"] == "text" and self.command.stdout.isatty():
-            self.command.stdout.write(_beside(rows, CAPTION))
-        else:
-            write_rows(self.command, rows, options["format"], CAPTION, left=1)
+def run_estimate(command: BaseCommand, options: Options) -> None:
+    """Write a row for each strategy. Raises SequenceError, and CommandError for options that no traffic has."""
+    try:
+        rows = list(_estimates(options))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if options["format"] == "text" and command.stdout.isatty():
+        command.stdout.write(_beside(rows, CAPTION))
+    else:
+        write_rows(command, rows, options["format"], CAPTION, left=1)
 
 
 def _beside(rows: Sequence[Row], caption: str) -> str:
     """The rows as columns of a table, as they have more figures than a terminal is wide."""
     names = [name for name in rows[0] if name != "strategy" and any(row[name] is not None for row in rows)]
     lines = [[name.replace("_", " "), *(_shown(row[name]) for row in rows)] for name in names]
-    return table(["", *(row["strategy"] for row in rows)], [[(cell, "") for cell in line] for line in lines], caption)
+    return table(["", *(row["strategy"] for row in rows)], lines, caption)
 
 
 def _shown(figure: object) -> str:
@@ -71,7 +64,7 @@ def _chosen(options: Options) -> Iterator[tuple[type[Strategy], Mapping[str, Any
 
 
 def _estimates(options: Options) -> Iterator[Row]:
-    asked = Traffic(**{name: options[name] for name in _TRAFFIC})
+    asked = Traffic(**{one.name: options[one.name] for one in fields(Traffic)})
     for strategy, option in _chosen(options):
         traffic = replace(asked, own_keys=asked.own_keys or option["value_in"] != "sort_key")
         found, with_tokens = (
@@ -109,34 +102,17 @@ def _money(write_units: float, read_units: float) -> float:
     return float(round(cost_of_units(write_units, read_units), 2))
 
 
-_TRAFFIC: Mapping[str, tuple[type, str]] = {
-    "per_second": (float, "numbers a second at the peak, in all scopes"),
-    "per_month": (float, "numbers a month, for what they cost"),
-    "scopes": (int, "scopes that share the numbers"),
-    "hottest": (float, "the share of the hottest scope, from 1/scopes to 1"),
-    "item_bytes": (int, "an item as it is stored, with its key, number and token"),
-    "writers": (int, "callers that may ask at the same time, in all"),
-    "processes": (int, "of one host, over which the writers are spread"),
-    "latency_ms": (float, "a request there and back"),
-    "processor_ms": (float, "for which a number keeps its process busy"),
-    "tokens": (bool, "every request has an idempotency token"),
-    "own_keys": (bool, "items have keys of their own (value_in), where the strategy takes them"),
-}
-
-
 def add_estimate(parser: ArgumentParser) -> None:
     """The arguments of the command: a sequence, what is asked of it, and the format."""
     parser.add_argument("alias", nargs="?", help="a key of the setting SEQUENCES; without it, every strategy")
-    defaults = {field.name: None if field.default is MISSING else field.default for field in fields(Traffic)}
-    for name, (kind, about) in _TRAFFIC.items():
-        _add_option(parser, name, kind, about, defaults[name])
+    for asked in fields(Traffic):
+        flag, about = f"--{asked.name.replace('_', '-')}", asked.metadata["about"]
+        if isinstance(asked.default, bool):
+            parser.add_argument(flag, action="store_true", help=about)
+            continue
+        required = asked.default is MISSING
+        default = None if required else asked.default
+        shown = about if default is None else f"{about} ({default:g})"
+        kind = float if default is None else type(default)
+        parser.add_argument(flag, type=kind, default=default, required=required, metavar="N", help=shown)
     parser.add_argument("--format", choices=FORMATS, default="text")
-
-
-def _add_option(parser: ArgumentParser, name: str, kind: type, about: str, default: float | None) -> None:
-    flag = f"--{name.replace('_', '-')}"
-    if kind is bool:
-        parser.add_argument(flag, action="store_true", help=about)
-        return
-    shown = about if default is None else f"{about} ({default:g})"
-    parser.add_argument(flag, type=kind, default=default, required=name == "per_second", metavar="N", help=shown)

@@ -50,7 +50,7 @@ def _table(rows: Sequence[Row], caption: str, left: int, quiet: Collection[str])
     names = list(rows[0]) if rows else []
     texts = set(names[:left])
     kept = [name for name in names if name not in quiet and any(row[name] is not None for row in rows)]
-    cells = [[(_short(row[name]), "") for name in kept] for row in rows]
+    cells = [[_short(row[name]) for name in kept] for row in rows]
     headings = [name.replace("_", " ") for name in kept]
     return table(headings, cells, caption, left=sum(name in texts for name in kept))
 

@@ -10,20 +10,19 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from sequences.exceptions import SequenceError
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit.results import AuditResult
-from sequences.ops.doctor import Verdict, findings_of, read_facts
+from sequences.ops.costs import cost_of_thousand
+from sequences.ops.doctor import Verdict, diagnose
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
-from sequences.ops.prices import cost_of_thousand
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.services.arguments import check_scope
 from sequences.strategies import Strategy
-from sequences.types import named_scope, parted, scope_text
+from sequences.types import Counter, named_scope, parted, scope_text
 
-__all__ = ["STANDING", "Reading", "Standing"]
+__all__ = ["STANDING", "Reading"]
 
 QUIET = ("strategy", "approximate", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
@@ -36,58 +35,39 @@ SCOPES_EXAMINED = 100
 Options = Mapping[str, Any]
 
 
-class Standing:
-    """One run of one of these commands."""
+def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
+    """A row for each of the first scopes of every sequence, as the administration's overview shows them."""
+    for figures in overview(list(configured())):
+        if figures.trouble:
+            problems.append(f"{figures.alias}: {figures.trouble}")
+        yield from _rows_of(figures)
 
-    def __init__(self, command: BaseCommand) -> None:
-        self.command = command
-        self.problems: list[str] = []
-        """What makes the command end with 1, after everything is written."""
 
-    def run(self, name: str, options: Options) -> None:
-        """Write what the command tells. Raises CommandError for what cannot be read, and for what is unsound."""
-        reading = STANDING[name]
-        try:
-            rows = reading.rows(self, options)
-            write_rows(self.command, rows, options["format"], reading.about, left=reading.left, quiet=QUIET)
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
-        except SequenceError as error:
-            raise CommandError(str(error)) from error
-        if self.problems:
-            raise CommandError(" ".join(self.problems))
+def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
+    """A row for each scope of a sequence, or for the one that is named."""
+    strategy = strategies[options["alias"]]
+    audit = last_audit(strategy)
+    counters = _counters(strategy, options) if options["scope"] is None else iter([[_named(strategy, options)]])
+    for page in counters:
+        yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, page))
 
-    def listed(self, options: Options) -> Iterator[Row]:
-        """A row for each of the first scopes of every sequence, as the administration's overview shows them."""
-        for figures in overview(list(configured())):
-            if figures.trouble:
-                self.problems.append(f"{figures.alias}: {figures.trouble}")
-            yield from _rows_of(figures)
 
-    def shown(self, options: Options) -> Iterator[Row]:
-        """A row for each scope of a sequence, or for the one that is named."""
-        strategy = strategies[options["alias"]]
-        if options["scope"] is not None:
-            return iter([_row(strategy, _named(strategy, options), audit=last_audit(strategy))])
-        return _every_row(strategy, options["prefix"] or "", options["period"] or "")
+def _registered(options: Options, problems: list[str]) -> Iterator[Row]:
+    """A row for each scope that is put in the list of its sequence."""
+    named = None if options["scope"] is None else map(named_scope, options["scope"])
+    for listed in register(options["alias"], named, period=options["period"]):
+        scope, period = parted(listed)
+        yield {"sequence": options["alias"], "scope": scope_text(scope), "period": period or None}
 
-    def registered(self, options: Options) -> Iterator[Row]:
-        """A row for each scope that is put in the list of its sequence."""
-        named = None if options["scope"] is None else map(named_scope, options["scope"])
-        for listed in register(options["alias"], named, period=options["period"]):
-            scope, period = parted(listed)
-            yield {"sequence": options["alias"], "scope": scope_text(scope), "period": period or None}
 
-    def examined(self, options: Options) -> Iterator[Row]:
-        """A row for each finding about sequences, their scopes, clients and tables."""
-        findings = findings_of(read_facts(thorough=True, most_scopes=options["scopes"]))
-        if unsound := sum(finding.verdict is Verdict.UNSOUND for finding in findings):
-            self.problems.append(f"Unsound: {unsound}.")
-        unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason
-        self.problems += [
-            f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()
-        ]
-        return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
+def _examined(options: Options, problems: list[str]) -> Iterator[Row]:
+    """A row for each finding about sequences, their scopes, clients and tables."""
+    findings = diagnose(thorough=True, most_scopes=options["scopes"]).findings
+    if unsound := sum(finding.verdict is Verdict.UNSOUND for finding in findings):
+        problems.append(f"Unsound: {unsound}.")
+    unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason
+    problems += [f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()]
+    return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
 
 
 def _rows_of(figures: Figures) -> Iterator[Row]:
@@ -97,23 +77,23 @@ def _rows_of(figures: Figures) -> Iterator[Row]:
         yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 
-def _every_row(strategy: Strategy, prefix: str, period: str) -> Iterator[Row]:
-    audit, cursor = last_audit(strategy), None
+def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
+    """The scopes of a sequence that the options ask for, page by page."""
+    cursor = None
     while True:
-        counters, cursor = strategy.scopes.page(cursor, SCOPES_A_PAGE, prefix=prefix, period=period)
-        yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, counters))
+        counters, cursor = strategy.scopes.page(
+            cursor, SCOPES_A_PAGE, prefix=options["prefix"] or "", period=options["period"] or ""
+        )
+        yield counters
         if cursor is None:
             return
 
 
-def _named(strategy: Strategy, options: Options) -> ScopeFigures:
-    """The figures of one scope. Raises InvalidScope and InvalidPeriod."""
+def _named(strategy: Strategy, options: Options) -> Counter:
+    """The scope that is named. Raises InvalidScope and InvalidPeriod."""
     named = named_scope(options["scope"])
     check_scope(named)
-    scope, _ = strategy.naming.dated(named, None, options["period"])
-    counter = strategy.scopes.one(parted(scope))
-    (figures,) = scope_figures(strategy, [counter])
-    return figures
+    return strategy.scopes.one(parted(strategy.naming.dated(named, None, options["period"])[0]))
 
 
 def _row(
@@ -181,10 +161,14 @@ def _add_doctor(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """One command that reads: what it is for, its rows, its own arguments, and how many columns hold texts."""
+    """One command that reads: what it is for, its rows, its own arguments, and how many columns hold texts.
+
+    Its rows are made from the options; what makes the command end with 1, after everything is written, goes into a
+    list of problems.
+    """
 
     about: str
-    rows: Callable[[Standing, Options], Iterator[Row]]
+    rows: Callable[[Options, list[str]], Iterator[Row]]
     left: int
     arguments: Callable[[ArgumentParser], object] = lambda parser: None
 
@@ -193,12 +177,22 @@ class Reading:
         self.arguments(parser)
         parser.add_argument("--format", choices=FORMATS, default="text")
 
+    def run(self, command: BaseCommand, options: Options) -> None:
+        """Write what it tells. Raises SequenceError, and CommandError for what is wrong or unsound."""
+        problems: list[str] = []
+        try:
+            write_rows(
+                command, self.rows(options, problems), options["format"], self.about, left=self.left, quiet=QUIET
+            )
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        if problems:
+            raise CommandError(" ".join(problems))
+
 
 STANDING: Mapping[str, Reading] = {
-    "list": Reading("how every sequence stands, with its first scopes", Standing.listed, 4),
-    "show": Reading("how the scopes of a sequence stand", Standing.shown, 4, _add_show),
-    "register": Reading(
-        "list the scopes of a sequence from before it kept a list", Standing.registered, 3, _add_register
-    ),
-    "doctor": Reading("all that needs a hand; exit 1 if it is unsound, or not read", Standing.examined, 6, _add_doctor),
+    "list": Reading("how every sequence stands, with its first scopes", _listed, 4),
+    "show": Reading("how the scopes of a sequence stand", _shown, 4, _add_show),
+    "register": Reading("list the scopes of a sequence from before it kept a list", _registered, 3, _add_register),
+    "doctor": Reading("all that needs a hand; exit 1 if it is unsound, or not read", _examined, 6, _add_doctor),
 }

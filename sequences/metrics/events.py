@@ -24,19 +24,8 @@ from ..exceptions import (
     WriteCancelled,
 )
 from ..types import Allocation
-from .instruments import (
-    ANSWERS,
-    CALL,
-    FAILED_ATTEMPTS,
-    GROUP,
-    REQUEST,
-    REQUESTS,
-    UNITS,
-    VALUES,
-    WAIT,
-    Instrument,
-    Recorder,
-)
+from . import instruments
+from .instruments import Instrument, Recorder
 
 __all__ = ["NOTHING", "MeasuredRequest", "Metrics", "metrics", "recorders"]
 
@@ -99,34 +88,34 @@ class Metrics:
 
     def answered(self, sequence: str, answers: Iterable[object], seconds: float, *, replayed: bool = False) -> None:
         """A call has ended. An answer is an allocation, a range or list of values, or an error."""
-        self.tell(CALL, seconds, sequence)
+        self.tell(instruments.CALL, seconds, sequence)
         for answer in answers:
             if isinstance(answer, Allocation):
                 self._answered(sequence, "stored", 1, replayed=answer.replayed)
             elif isinstance(answer, range | list):
                 self._answered(sequence, "taken", len(answer), replayed=replayed)
             else:
-                self.tell(ANSWERS, 1, sequence, type(answer).__name__)
+                self.tell(instruments.ANSWERS, 1, sequence, type(answer).__name__)
 
     def _answered(self, sequence: str, outcome: str, values: int, *, replayed: bool) -> None:
-        self.tell(ANSWERS, 1, sequence, "replayed" if replayed else outcome)
+        self.tell(instruments.ANSWERS, 1, sequence, "replayed" if replayed else outcome)
         if not replayed:
-            self.tell(VALUES, values, sequence)
+            self.tell(instruments.VALUES, values, sequence)
 
     def sending(self, pendings: Iterable[Any]) -> None:
         """A write is sent for these pending requests."""
         for pending in pendings:
             if pending.attempts == 1 and pending.deadline:
-                self.tell(WAIT, pending.deadline.spent, pending.deadline.sequence)
+                self.tell(instruments.WAIT, pending.deadline.spent, pending.deadline.sequence)
 
     def failed(self, sequence: str, error: StorageError) -> None:
         """An attempt failed, and is made again."""
-        self.tell(FAILED_ATTEMPTS, 1, sequence, _outcome(error))
+        self.tell(instruments.FAILED_ATTEMPTS, 1, sequence, _outcome(error))
 
     def wrote(self, sequence: str, of: str, size: int) -> None:
         """A write has stored so many "items", or taken so many "values" from a counter."""
         if size:
-            self.tell(GROUP, size, sequence, of)
+            self.tell(instruments.GROUP, size, sequence, of)
 
     @contextmanager
     def request(self, sequence: str, operation: str) -> Iterator[MeasuredRequest]:
@@ -140,10 +129,10 @@ class Metrics:
             outcome = _outcome(error)
             raise
         finally:
-            self.tell(REQUEST, perf_counter() - began, name)
-            self.tell(REQUESTS, 1, sequence, name, outcome)
+            self.tell(instruments.REQUEST, perf_counter() - began, name)
+            self.tell(instruments.REQUESTS, 1, sequence, name, outcome)
             if request.units:
-                self.tell(UNITS, request.units, sequence, name, "write" if operation in WRITES else "read")
+                self.tell(instruments.UNITS, request.units, sequence, name, "write" if operation in WRITES else "read")
 
     # How recorders get it.
 

@@ -9,6 +9,7 @@ conditional write takes what it would have taken, and a throttled request nothin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 
 from ..dynamodb import write_units
@@ -21,6 +22,7 @@ from ..strategies import (
     Strategy,
     TransactionalCounter,
 )
+from .prices import cost_of_units
 
 __all__ = [
     "MOST_ITEM_BYTES",
@@ -28,6 +30,7 @@ __all__ = [
     "Units",
     "Use",
     "WritePattern",
+    "cost_of_thousand",
     "most_together",
     "pattern_of",
     "read_units",
@@ -160,3 +163,12 @@ def units_alone(strategy: Strategy, *, tokens: bool = False) -> tuple[float, flo
         return None
     taken = units(pattern, 1000, tokens=tokens, block_size=strategy.option.get("block_size", 1))
     return taken.write, taken.read + pattern.shares_writes
+
+
+def cost_of_thousand(strategy: Strategy, *, tokens: bool = False) -> Decimal | None:
+    """The price of a thousand numbers, each with an item of up to 1 KB, for a caller alone; see `units_alone`.
+
+    None where the strategy does not say its units. Raises InvalidSequence for wrong prices.
+    """
+    taken = units_alone(strategy, tokens=tokens)
+    return None if taken is None else cost_of_units(*taken) * 1000

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, field, replace
+from typing import Any
 
 from ..commit.waiters import UNITS_PER_SECOND
 from ..strategies import BlockAllocator, Strategy, TransactionalCounter
 from ..strategies.sort_key import TAIL_SECONDS
-from .costs import MOST_ITEM_BYTES, Units, WritePattern, most_together, pattern_of, read_units, units
+from .costs import MOST_ITEM_BYTES, Units, Use, WritePattern, most_together, pattern_of, read_units, units
 from .queueing import Group, grouped, taking_turns
 
 __all__ = ["Estimate", "Traffic", "Verdict", "estimate"]
@@ -34,28 +35,30 @@ class Verdict:
     OVER = "does not fit"
 
 
+def _asked(about: str, default: Any = MISSING) -> Any:
+    """A field of the traffic, with what it is."""
+    return field(default=default, metadata={"about": about})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
     """What is asked of one sequence. Raises ValueError for what no traffic is, with the name of the option.
 
-    `per_second` numbers at the peak in all `scopes`; the hottest scope gets the share `hottest` of them, an even one by
-    default. `writers` can ask at the same time, over `processes` of one host. A request takes `latency_ms` there and
-    back, and a number keeps a process busy for `processor_ms`. An item has `item_bytes` as it is stored. With `tokens`
-    every request has an idempotency token. With `own_keys` the items have keys of their own (`value_in`), and so each a
-    partition of its own, where the strategy takes them.
+    The hottest scope gets an even share by default. Where the strategy takes items with keys of their own, each has a
+    partition of its own.
     """
 
-    per_second: float
-    per_month: float | None = None
-    scopes: int = 1
-    hottest: float | None = None
-    item_bytes: int = 1000
-    tokens: bool = False
-    writers: int = 64
-    processes: int = 4
-    latency_ms: float = 5.0
-    processor_ms: float = 0.3
-    own_keys: bool = False
+    per_second: float = _asked("numbers a second at the peak, in all scopes")
+    per_month: float | None = _asked("numbers a month, for what they cost", None)
+    scopes: int = _asked("scopes that share the numbers", 1)
+    hottest: float | None = _asked("the share of the hottest scope, from 1/scopes to 1", None)
+    item_bytes: int = _asked("an item as it is stored, with its key, number and token", 1000)
+    writers: int = _asked("callers that may ask at the same time, in all", 64)
+    processes: int = _asked("of one host, over which the writers are spread", 4)
+    latency_ms: float = _asked("a request there and back", 5.0)
+    processor_ms: float = _asked("for which a number keeps its process busy", 0.3)
+    tokens: bool = _asked("every request has an idempotency token", False)
+    own_keys: bool = _asked("items have keys of their own (value_in), where the strategy takes them", False)
 
     def __post_init__(self) -> None:
         for name in ("per_second", "scopes", "writers", "processes", "latency_ms"):
@@ -159,21 +162,12 @@ def _at(pattern: WritePattern, traffic: Traffic, rate: float, block_size: int) -
     if not pattern.shares_writes:
         return group, shared
     share = group.alone / group.size  # of the numbers that are alone in their write
-    taken = _mixed(lone, shared, share, 1 / group.size)
-    return group, _with_tail(taken, traffic, rate, group) if pattern is WritePattern.TAIL else taken
-
-
-def _mixed(lone: Units, shared: Units, share: float, requests: float) -> Units:
-    """The units of numbers, where this share is alone in its write."""
-    mix = share * lone.item.write + (1 - share) * shared.item.write
-    return Units(requests, type(lone.item)(mix, lone.item.read), lone.marker, shared.counter)
-
-
-def _with_tail(taken: Units, traffic: Traffic, rate: float, group: Group) -> Units:
-    """With the reads of the highest item: by a caller who comes when it is not remembered any more."""
-    read = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
-    item = type(taken.item)(taken.item.write, read * read_units(traffic.item_bytes))
-    return Units(taken.requests + read, item, taken.marker, taken.counter)
+    write = share * lone.item.write + (1 - share) * shared.item.write
+    reads = 0.0  # of the highest item, by a caller who comes when it is not remembered any more
+    if pattern is WritePattern.TAIL:
+        reads = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
+    item = Use(write, reads * read_units(traffic.item_bytes))
+    return group, replace(shared, requests=1 / group.size + reads, item=item, marker=lone.marker)
 
 
 def _wait(pattern: WritePattern, traffic: Traffic, group: Group, taken: Units) -> float:

@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 
 from .. import dynamodb
-from ..capabilities import in_words
 from ..exceptions import BudgetSpent, GaveUp, InvalidSequence, NotConfigured, OperationNotSupported, SequenceError
 from ..rates import Rates, Usage, rates_of, usage_of
 from ..registry import strategies
@@ -22,14 +21,13 @@ from ..types import Counter
 from .audit.results import PLACES, AuditResult, latest_audits
 
 __all__ = [
-    "FIRST_SCOPES",
     "MOST_REQUESTS",
-    "READ_SCOPES",
     "SCOPES_A_PAGE",
     "SEQUENCES_A_PAGE",
     "Figures",
     "ScopeFigures",
     "figures_of",
+    "is_away",
     "last_audit",
     "overview",
     "present_period",
@@ -86,11 +84,6 @@ class Figures:
     """Whether DynamoDB did not answer."""
 
     @property
-    def words(self) -> list[str]:
-        """What its strategy does, in plain words."""
-        return in_words(type(self.strategy)) if self.strategy else []
-
-    @property
     def audit(self) -> AuditResult | None:
         """The last audit that left a result."""
         return next(iter(self.audits), None)
@@ -101,7 +94,7 @@ class Figures:
         return bool(self.following) or len(self.read) > len(self.scopes)
 
 
-def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]:
+def overview(aliases: Sequence[str]) -> list[Figures]:
     """The figures of these sequences with the scopes used most; of the present period, if that can be listed.
 
     The most used of the first READ_SCOPES in order of their names, or of the first COUNTERS_AT_ONCE where one query has
@@ -111,14 +104,14 @@ def overview(aliases: Sequence[str], limit: int = FIRST_SCOPES) -> list[Figures]
     found: list[Figures] = []
     silent: dict[str, str] = {}  # by client, the sequence for which it did not answer
     for alias in aliases:
-        figures = _looked_at(alias, limit, silent)
+        figures = _looked_at(alias, silent)
         if figures.away and figures.strategy:
             silent.setdefault(figures.strategy.config.client, alias)
         found.append(figures)
     return found
 
 
-def _looked_at(alias: str, limit: int, silent: dict[str, str]) -> Figures:
+def _looked_at(alias: str, silent: dict[str, str]) -> Figures:
     try:
         strategy = strategies[alias]
     except InvalidSequence as error:
@@ -126,7 +119,7 @@ def _looked_at(alias: str, limit: int, silent: dict[str, str]) -> Figures:
     if first := silent.get(strategy.config.client):
         return Figures(alias=alias, strategy=strategy, trouble=f"Not asked, as for {first}.", away=True)
     with dynamodb.at_most(REQUESTS_A_SEQUENCE, seconds=SECONDS_A_SEQUENCE):
-        return figures_of(alias, None, _read_at_once(strategy), shown=limit, period=present_period(strategy))
+        return figures_of(alias, None, _read_at_once(strategy), shown=FIRST_SCOPES, period=present_period(strategy))
 
 
 def _read_at_once(strategy: Strategy) -> int:
@@ -163,7 +156,7 @@ def figures_of(
         return replace(figures, unlisted=str(error))
     except SequenceError as error:
         logger.error("the figures of %s cannot be read: %s", alias, error)
-        return replace(figures, trouble=f"The scopes cannot be read. {error}", away=_is_away(error))
+        return replace(figures, trouble=f"The scopes cannot be read. {error}", away=is_away(error))
     return replace(figures, scopes=scopes, read=counters, following=following)
 
 
@@ -180,7 +173,7 @@ def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int) -> li
     return sorted(figures, key=lambda one: one.rates.month or 0, reverse=True)[:most]
 
 
-def _is_away(error: SequenceError) -> bool:
+def is_away(error: SequenceError) -> bool:
     """Whether DynamoDB did not answer, or there is no way to it."""
     return isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow)
 
@@ -197,10 +190,6 @@ def _audits(strategy: Strategy) -> Sequence[AuditResult]:
 def scope_figures(strategy: Strategy, counters: Sequence[Counter], *, by_hour: bool = False) -> list[ScopeFigures]:
     """The figures of some scopes. Cost: as `rates_of`."""
     return [
-        ScopeFigures(
-            counter=counter,
-            rates=rates,
-            usage=usage_of(strategy.alias, counter, rates),
-        )
+        ScopeFigures(counter=counter, rates=rates, usage=usage_of(strategy.alias, counter, rates))
         for counter, rates in zip(counters, rates_of(strategy.alias, counters, by_hour=by_hour), strict=True)
     ]

@@ -1,19 +1,16 @@
-"""What numbers cost: the units of a strategy, in money, by the setting SEQUENCES_PRICES."""
+"""What units cost, by the setting SEQUENCES_PRICES."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
 from ..exceptions import InvalidSequence
 
-if TYPE_CHECKING:
-    from ..strategies import Strategy
-
-__all__ = ["DEFAULTS", "cost_of_thousand", "cost_of_units", "prices"]
+__all__ = ["DEFAULTS", "cost_of_units", "prices"]
 
 DEFAULTS = {"WRITE": "0.625", "READ": "0.125", "CURRENCY": "USD"}
 """Of a million units on demand in us-east-1 since 2024-11-01, from https://aws.amazon.com/dynamodb/pricing/on-demand/."""
@@ -38,17 +35,6 @@ def _price(name: str, given: object) -> Decimal:
     if not price.is_finite() or price < 0:
         raise InvalidSequence(f"SEQUENCES_PRICES[{name!r}] is {given!r}; it must be a number from 0, such as '0.625'.")
     return price
-
-
-def cost_of_thousand(strategy: Strategy, *, tokens: bool = False) -> Decimal | None:
-    """The price of a thousand numbers, each with an item of up to 1 KB, for a caller alone; see `units_alone`.
-
-    None where the strategy does not say its units. Raises InvalidSequence for wrong prices.
-    """
-    from .costs import units_alone  # which needs all strategies
-
-    units = units_alone(strategy, tokens=tokens)
-    return None if units is None else cost_of_units(*units) * 1000
 
 
 def cost_of_units(write: float, read: float) -> Decimal:

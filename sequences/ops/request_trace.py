@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,58 +15,39 @@ from ..rows.layout import signed_void
 from ..strategies import Strategy
 from ..types import Dated, Scope
 
-__all__ = ["REQUESTS_OF_A_REQUEST", "Trace", "trace"]
+__all__ = ["REQUESTS_OF_A_REQUEST", "trace"]
 
 REQUESTS_OF_A_REQUEST = 2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trace:
-    """What is known of the request with an idempotency token: its marker, and the item under the marker's value.
+def trace(strategy: Strategy, scope: str | None, token: str) -> dict[str, Any]:
+    """What became of a request of a scope, in any period: its marker, and the item under the marker's value.
 
-    Without a `value` nothing is known. `stored_at` is when the marker was stored, as far as its expiry tells.
+    `value` is None if nothing is known. `stored_at` is when the marker was stored, as far as its expiry tells.
     `is_expired`: a repeat would be a new request by now. `item` says what is under the value now.
-    """
-
-    scope: str | None
-    value: int | None = None
-    count: int = 1
-    period: str = ""
-    texts: Sequence[str] = ()
-    stored_at: datetime.datetime | None = None
-    until: datetime.datetime | None = None
-    is_expired: bool = False
-    key: str = ""
-    item: str = ""
-
-
-def trace(strategy: Strategy, scope: str | None, token: str) -> Trace:
-    """What became of a request of a scope, in any period. Cost: at most REQUESTS_OF_A_REQUEST reads.
-
-    Raises SequenceUnavailable and StorageRefused.
+    Cost: at most REQUESTS_OF_A_REQUEST reads. Raises SequenceUnavailable and StorageRefused.
     """
     send = partial(read, deadline=strategy.deadline())
     answer = send("get_item", expressions.read_item(strategy.markers.schema.table, strategy.markers.key(scope, token)))
     marker = dynamodb.unmarshal(answer.get("Item", {}))
     value, expires = marker.get("value"), marker.get(MARKER_EXPIRY)
     if not isinstance(value, int) or not isinstance(expires, int) or marker.get("token") != token:
-        return Trace(scope=scope)
+        return {"value": None}
     counted, count = Dated.of(scope, marker.get("period", "")), marker.get("count", 1)
     until = datetime.datetime.fromtimestamp(expires, datetime.UTC)
     last = value + strategy.numbers.step * (count - 1)
     day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else None
-    return Trace(
-        scope=scope,
-        value=value,
-        count=count,
-        period=marker.get("period", ""),
-        texts=[strategy.naming.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
-        stored_at=until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
-        until=until,
-        is_expired=expires <= strategy.wall(),
-        key=strategy.layout.key_text(counted, value),
-        item=_item_of(strategy, counted, marker, send),
-    )
+    return {
+        "value": value,
+        "count": count,
+        "period": marker.get("period", ""),
+        "texts": [strategy.naming.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
+        "stored_at": until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
+        "until": until,
+        "is_expired": expires <= strategy.wall(),
+        "key": strategy.layout.key_text(counted, value),
+        "item": _item_of(strategy, counted, marker, send),
+    }
 
 
 def _item_of(strategy: Strategy, scope: Scope, marker: Mapping[str, Any], send: Any) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dynamodb
 from ..commit.retries import read
@@ -26,17 +26,9 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
-from .audit.series import Series, explained
+from .audit.values import Series, explained
 
-__all__ = [
-    "REQUESTS_OF_A_SCOPE",
-    "Line",
-    "ScopeReport",
-    "Setting",
-    "look_at",
-    "settings_of",
-    "trouble_of",
-]
+__all__ = ["REQUESTS_OF_A_SCOPE", "look_at", "settings_of", "trouble_of"]
 
 REQUESTS_OF_A_SCOPE = 8
 LAST_NUMBERS = 100
@@ -44,62 +36,20 @@ NEXT_NUMBERS = 3
 LATEST_CHANGES = 200
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
+Line = Mapping[str, Any]
+"""A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
 
-    `key` is the item's. `by`, `at` and `about` say who made it void, or has skipped it, when and why; without
-    `by`, `about` says what the gap means.
-    """
-
-    kind: str
-    first: int
-    last: int
-    count: int = 1
-    text: str = ""
-    key: str = ""
-    by: str = ""
-    at: datetime.datetime | None = None
-    about: str = ""
+`key` is the item's. `by`, `at` and `about` say who made it void, or has skipped it, when and why; without `by`, `about`
+says what the gap means.
+"""
 
 
-class Setting(NamedTuple):
-    """A setting in force, and whether it is the default."""
+def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
+    """Look at one scope of a sequence: what was `seen`, and its `counter`, as lists show it.
 
-    name: str
-    value: Any
-    is_default: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScopeReport:
-    """One scope, as a few reads find it.
-
-    `trouble` says why the next number is refused, and `frozen` by whom it is frozen. `held` counts the reserved values
-    that this process still serves from memory; None if the strategy reserves none. `lines` are the latest numbers, the
-    highest first; `unlisted` says why there are none. `changes` are the latest of this scope. `seen` and `counter` are
-    what was looked at.
-    """
-
-    seen: ScopeSnapshot
-    counter: Counter
-    scope: str | None
-    period: str
-    last_value: int | None
-    last_text: str
-    upcoming: Sequence[str]
-    frozen: str
-    trouble: str
-    held: int | None
-    lines: Sequence[Line]
-    unlisted: str
-    changes: Sequence[Change]
-    run: AuditRun | None
-    result: AuditResult | None
-
-
-def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
-    """Look at one scope of a sequence.
+    `frozen` says by whom it is frozen. `held` counts the reserved values that this process still serves from memory;
+    None if the strategy reserves none. `lines` are the latest numbers, the highest first; `unlisted` says why there are
+    none. `changes` are the latest of this scope.
 
     Cost: at most REQUESTS_OF_A_SCOPE requests without repeats: the counter, the highest item, perhaps the note of
     a switch, the last LAST_NUMBERS items, one page of the history, and the audit that is kept; two more for its rates.
@@ -108,25 +58,21 @@ def look_at(strategy: Strategy, scope: Scope) -> ScopeReport:
     seen = ScopeSnapshot(strategy, scope, partial(read, deadline=strategy.deadline()))
     changes, complete = _changes(strategy, scope)
     unlisted = _unlisted(strategy)
-    plain, period = parted(scope)
     run, result = _kept(strategy, scope)
-    return ScopeReport(
-        seen=seen,
-        counter=_counter(seen),
-        scope=plain,
-        period=period,
-        last_value=seen.last,
-        last_text="" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
-        upcoming=following(strategy, scope, seen.last, NEXT_NUMBERS),
-        frozen=operator_errors.signature(seen.frozen) if seen.frozen else "",
-        trouble=trouble_of(seen),
-        held=strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
-        lines=[] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
-        unlisted=unlisted,
-        changes=changes,
-        run=run,
-        result=result,
-    )
+    return {
+        "seen": seen,
+        "counter": _counter(seen),
+        "last_value": seen.last,
+        "last_text": "" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
+        "upcoming": following(strategy, scope, seen.last, NEXT_NUMBERS),
+        "frozen": operator_errors.signature(seen.frozen) if seen.frozen else "",
+        "held": strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
+        "lines": [] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
+        "unlisted": unlisted,
+        "changes": changes,
+        "run": run,
+        "result": result,
+    }
 
 
 def _counter(seen: ScopeSnapshot) -> Counter:
@@ -235,29 +181,15 @@ def _by_keys(strategy: Strategy, scope: Scope, values: Sequence[int]) -> dict[in
 def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:
     name, void = strategy.layout.text_name, signed_void(row)
     by, at, reason = (str(void.get(part, "")) for part in SIGNATURE)
-    return Line(
-        kind="void" if void else "stored",
-        first=value,
-        last=value,
-        text=str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope),
-        key=strategy.layout.key_text(scope, value),
-        by=(by or "somebody") if void else "",
-        at=_moment(at),
-        about=(reason or "no reason given") if void else "",
-    )
+    told = {"by": by or "somebody", "at": _moment(at), "about": reason or "no reason given"} if void else {}
+    text = str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope)
+    key = strategy.layout.key_text(scope, value)
+    return {"kind": "void" if void else "stored", "first": value, "count": 1, "text": text, "key": key, **told}
 
 
 def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
-    return Line(
-        kind="gap",
-        first=gap.first,
-        last=gap.last,
-        count=gap.count,
-        text=strategy.naming.text_or_number(gap.first, scope),
-        by=gap.by,
-        at=_moment(gap.at),
-        about=gap.reason if gap.by else why,
-    )
+    text, about = strategy.naming.text_or_number(gap.first, scope), gap.reason if gap.by else why
+    return {**asdict(gap), "kind": "gap", "text": text, "at": _moment(gap.at), "about": about}
 
 
 def _moment(text: str) -> datetime.datetime | None:
@@ -279,8 +211,8 @@ def _why(strategy: Strategy, *, complete: bool) -> str:
     return f"By design: a value is taken before its item is stored, and nobody stored one under it{own}."
 
 
-def settings_of(strategy: Strategy) -> list[Setting]:
-    """The settings in force, those of OPTIONS last, in the order of their names."""
+def settings_of(strategy: Strategy) -> list[tuple[str, Any, bool]]:
+    """The settings in force, and whether each is the default; those of OPTIONS last, in the order of their names."""
     config, given = strategy.config, configured()[strategy.alias]
     keys = {
         "STRATEGY": config.strategy,
@@ -293,6 +225,6 @@ def settings_of(strategy: Strategy) -> list[Setting]:
         "CLIENT": config.client,
     }
     return [
-        *(Setting(name, value, name not in given) for name, value in keys.items()),
-        *(Setting(name, value, name not in config.options) for name, value in sorted(strategy.option.items())),
+        *((name, value, name not in given) for name, value in keys.items()),
+        *((name, value, name not in config.options) for name, value in sorted(strategy.option.items())),
     ]

@@ -51,10 +51,11 @@ def _place(table: str, client: str) -> str:
 
 
 def schemas_of(strategy: Strategy) -> list[KeySchema]:
-    """The tables of a sequence, each once: of its items, its counters, its markers and its history."""
+    """The tables of a sequence, each once: of its items, its counters, its markers, its history and its SERIES."""
     counter, history = strategy.counter, strategy.history
     schemas = [counter.rows.schema] if counter else []
     schemas += [history.schema] if history.is_apart else []
+    schemas += [lines.rows.schema] if (lines := strategies.lines(strategy.alias)) else []
     return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
 
 

@@ -49,12 +49,16 @@ class NextValuesView(APIView):
 
     asked: type[serializers.Serializer[Any]] = NextValues
 
+    def token(self, request: Request) -> str | None:
+        """The idempotency token of a request: other people's are others. An application may make it as its own are."""
+        return personal_token(request.user.get_username(), idempotency_key(request))
+
     def post(self, request: Request, name: str) -> Response:
         """Take values; each is handed out once. A repeat with the same `Idempotency-Key` gets the same ones."""
         require_sequence(name)
         asked = self.asked(data=request.data)
         asked.is_valid(raise_exception=True)
-        wanted, token = asked.validated_data, personal_token(request.user.get_username(), idempotency_key(request))
+        wanted, token = asked.validated_data, self.token(request)
         place = {"scope": wanted["scope"], "date": wanted["date"]}
         with _dates_of(name, wanted["date"]):
             taken = reserve_values(wanted["count"], name, **place, idempotency_token=token)

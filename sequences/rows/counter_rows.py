@@ -10,7 +10,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, GIVEN_BACK, LAST_DOCUMENT, KeySchema, Wire
+from ..dynamodb.expressions import BORN, GIVEN_BACK, LAST_DOCUMENT, VERSION, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
@@ -20,7 +20,7 @@ from .tallies import RULERS, SINCE, tallies_in
 
 __all__ = ["CounterRows", "CounterState", "counter_schema"]
 
-_COUNTING = ("last_value", "highest", "frozen", LAST_DOCUMENT)
+_COUNTING = ("last_value", "highest", "frozen", LAST_DOCUMENT, VERSION)
 
 
 def counter_schema(table: str, client: str) -> KeySchema:
@@ -35,7 +35,7 @@ class CounterState:
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
     `row` is the counter as it is stored, if it was read. `document` has the date and the value of the last document,
-    where DATE_ORDER keeps them, and they are known.
+    where DATE_ORDER keeps them, and they are known. `version` is the one of the lines of its scope.
     """
 
     last_value: int | None
@@ -44,6 +44,7 @@ class CounterState:
     at: float = 0.0
     stored: int | None = None
     frozen: Mapping[str, Any] | None = None
+    version: int = 0
     row: Wire | None = field(default=None, repr=False)
     document: Mapping[str, Any] | None = None
 
@@ -61,7 +62,8 @@ class CounterState:
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
         document = item.get(LAST_DOCUMENT)
-        return cls(last_value, highest, read_units, frozen=frozen, row=row, document=document)
+        version = item.get(VERSION, 0)
+        return cls(last_value, highest, read_units, frozen=frozen, version=version, row=row, document=document)
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.

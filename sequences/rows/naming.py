@@ -33,6 +33,9 @@ class Naming:
         self.is_plain = config.period.kind == "never" and config.format is None
         """Whether a scope alone says where a value counts and how it is written."""
         self._has_format = config.format is not None
+        self._tells_scopes = config.format is None or self.format.uses_scope or config.line is not None
+        """Whether no two scopes have the same texts. Lines are compared with those of all other scopes."""
+        self._by_line = config.line is not None
         self._wall = wall
 
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
@@ -46,6 +49,11 @@ class Naming:
             return self.text(value, scope, day)
         except ValueError:
             return str(value)
+
+    @property
+    def forms(self) -> tuple[Format, ...]:
+        """FORMAT, and those of ALSO_READ; none for a sequence without FORMAT."""
+        return (self.format, *self._also_read) if self._has_format else self._also_read
 
     def readings(self, text: str) -> list[Parsed]:
         """What a text may say: by FORMAT, and by each of ALSO_READ. Raises InvalidText where none reads it."""
@@ -69,7 +77,7 @@ class Naming:
         ValueError for a date that the sequence does not use or cannot read.
         """
         alias = self.numbers.alias
-        if scope is not None and self._has_format and not self.format.uses_scope:
+        if scope is not None and not self._tells_scopes:
             raise InvalidScope(
                 f"The scope is {scope!r}; the FORMAT of {alias!r} has no {{scope}}, so two scopes would have the "
                 "same texts: add it to FORMAT, or leave the scope out."
@@ -79,7 +87,7 @@ class Naming:
             self.period.check(period)
             return Dated.of(scope, period), None
         if not self.takes_dates:
-            if date is not None:
+            if date is not None and not self._by_line:
                 raise ValueError(f"{alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
             return scope, None
         day = self.period.date_of(date, self._wall())
@@ -95,6 +103,7 @@ def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:
         maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
         padded=padded_width > 0,
         others=tuple(start for region, start in config.starts.items() if region != config.stripe),
+        warn_at=config.warn_at,
     )
 
 

@@ -40,6 +40,7 @@ class Numbers:
     padded: bool = False
     widest: int | None = None
     others: tuple[int, ...] = ()
+    warn_at: int | None = None
 
     @property
     def limit(self) -> int:
@@ -48,7 +49,9 @@ class Numbers:
 
     @cached_property
     def nearly_used_up(self) -> int:
-        """From this value on, NEARLY_PERCENT of the values up to the limit are used."""
+        """From this value on, NEARLY_PERCENT of the values up to the limit are used; or the one of `warn_at`."""
+        if self.warn_at is not None:
+            return self.warn_at
         return self.before_start - (self.before_start - self.limit) * NEARLY_PERCENT // 100
 
     def percent_used(self, value: int | None) -> int:

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..exceptions import SequenceFrozen, SequenceWentBack
+from ..exceptions import RulesChanged, SequenceFrozen, SequenceWentBack
 from ..types import Scope, parted, scope_text
 
-__all__ = ["command", "frozen", "items_went_back", "offered_again", "signature", "went_back"]
+__all__ = ["command", "frozen", "gapless", "items_went_back", "offered_again", "signature", "went_back"]
 
 
 def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
@@ -33,6 +33,15 @@ def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen
     return SequenceFrozen(
         f"The sequence {alias!r}, scope {scope!r}, is frozen {signature(about)}. To go on: "
         f"{command('thaw', alias, scope)}."
+    )
+
+
+def gapless(alias: str, scope: Scope, *, after: str) -> RulesChanged:
+    """The error of every write by a strategy that may leave gaps, in a scope that was switched to a gapless one."""
+    return RulesChanged(
+        f"The sequence {alias!r}, scope {scope!r}, leaves no number out after {after}: it was switched to a gapless "
+        "strategy, and this process has another one. Nothing was written. Start this process again with the present "
+        f"settings. To switch back: {command('switch', alias, scope, '--to', 'BlockAllocator')}."
     )
 
 

@@ -116,6 +116,11 @@ RULES: Mapping[str, Rule] = {
         UNSOUND, "what was issued could not be found by its text: name the former FORMAT in ALSO_READ", _still_read
     ),
     "ALSO_READ": Rule(UNSOUND, "what was issued could not be found by its text", _more_are_read),
+    "SERIES": Rule(
+        UNSOUND,
+        "the rules of single scopes stay in the former table",
+        lambda former, now: None if former["SERIES"] else GOOD,
+    ),
     "token_name": Rule(CAREFUL, "an audit takes the markers of former items for orphans until they expire"),
     "value_name": Rule(CAREFUL, "items with own keys keep their value under the former name"),
     "text_name": Rule(GOOD, "former items keep their text under the former name"),
@@ -159,6 +164,7 @@ def rules_of(
         "PERIOD": period.kind,
         "FORMAT": config.format,
         "ALSO_READ": [*config.also_read],
+        "SERIES": config.series or None,
         "partition": layout.template,
         "key_names": list(schema.names),
         "key_types": list(schema.types),

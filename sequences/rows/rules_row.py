@@ -73,6 +73,11 @@ class StoredRules:
         return bool(self.written_in and self.read_in) and self.written_in != self.read_in
 
     @property
+    def strategies(self) -> Sequence[str]:
+        """The names of the strategies that may write."""
+        return self.switching or ([class_name(self.rules)] if self.rules else [])
+
+    @property
     def lacks_table(self) -> bool:
         """Whether the row is there, and does not say in which table, as earlier versions stored it."""
         return bool(self.rules and self.read_in and not self.written_in)
@@ -189,7 +194,7 @@ class RulesRow:
             raise RulesChanged(
                 f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
                 f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
-                "ones. Between SortKeyMaximum and TransactionalCounter `manage.py sequences switch` does it while "
+                "ones. Between TransactionalCounter and another strategy `manage.py sequences switch` does it while "
                 "writers are running."
             )
         if unsound:

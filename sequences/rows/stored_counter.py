@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from .. import dynamodb
 from ..commit.retries import Deadline, new_token, read, write_once
@@ -21,6 +22,7 @@ from . import operator_errors
 from .counter_memory import CounterMemory
 from .counter_rows import CounterRows, CounterState
 from .layout import ItemLayout, Send
+from .lines import LinesChanged
 from .lives import TableLives
 from .numbers import Numbers
 from .options import Option, boolean
@@ -47,6 +49,9 @@ class StoredCounter:
     together with `highest`, begins again if there is no other evidence.
     """
 
+    version: int | None = None
+    """The version of the lines by which it counts, 0 for the settings; None in a sequence without SERIES."""
+
     def __init__(
         self,
         table: str,
@@ -67,7 +72,8 @@ class StoredCounter:
         self.lives = lives
         self.switch_note = switch_note
         self.wall = wall
-        lives.schemas = [self.rows.schema, *(lives.schemas if check_items else [])]
+        if self.rows.schema not in lives.schemas or not check_items:
+            lives.schemas = [self.rows.schema, *(lives.schemas if check_items else [])]
         self.memory = CounterMemory(self.rows, layout, numbers, lives, check_items=check_items)
         self.evidence, self.tallies = self.memory.evidence, self.memory.tallies
 
@@ -80,6 +86,10 @@ class StoredCounter:
         state = self.rows.state(scope, send)
         if state.frozen and not even_frozen:
             raise operator_errors.frozen(self.alias, scope, state.frozen)
+        if self.is_outdated(state) and not even_frozen:
+            raise LinesChanged(
+                f"The lines of {scope!r} in {self.alias!r} have changed. Nothing was written: repeat it."
+            )
         known = state.should_be(seen)
         if known is None:
             return state
@@ -93,6 +103,14 @@ class StoredCounter:
         if even_behind:
             return state
         raise operator_errors.went_back(self.alias, scope, found=state.last_value, known=known)
+
+    def is_outdated(self, state: CounterState) -> bool:
+        """Whether the lines of the scope have changed since this counter was made."""
+        return self.version is not None and state.version > self.version
+
+    def guarded(self, write: dict[str, Any]) -> dict[str, Any]:
+        """A write of a counter on the condition that the lines of its scope are still those of this version."""
+        return write if self.version is None else expressions.with_lines(write, self.version)
 
     def _may_follow(self, state: CounterState, send: Send) -> bool:
         """Whether items that the counter does not know may come from the other strategy of a switch."""
@@ -159,8 +177,10 @@ class StoredCounter:
         state = self.standing(scope, send)
         reached = self.last_value(state)
         if reached != self.last_value(replace(state, stored=None)):
-            request = expressions.advance_counter(
-                self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
+            request = self.guarded(
+                expressions.advance_counter(
+                    self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
+                )
             )
             try:
                 send("update_item", request)

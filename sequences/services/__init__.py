@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..actions import Action
@@ -52,7 +53,7 @@ def get_next_value(
     IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
     SequenceContention, SequenceUnavailable and StorageRefused.
     """
-    if idempotency_token is not None or metrics.on or not strategies.has(sequence):
+    if idempotency_token is not None or metrics.on or not strategies.has(sequence) or strategies.lines(sequence):
         return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date)[0]
     if scope is not None:
         check_scope(scope)
@@ -102,7 +103,18 @@ def reserve_values(
     check_count(count)
     check_scope(scope)
     check_token(idempotency_token, sequence)
-    strategy = strategies[sequence]
+    return _reserved(count, sequence, scope, idempotency_token, date, began)
+
+
+def _reserved(
+    count: int,
+    sequence: str,
+    scope: str | None,
+    idempotency_token: str | None,
+    date: datetime.date | None,
+    began: float,
+) -> Reservation:
+    strategy = strategies.of(sequence, scope, date)
     counted, day = strategy.naming.dated(scope, date)
     values: range | list[int]
     replayed, deadline = False, strategy.deadline(began)
@@ -113,6 +125,8 @@ def reserve_values(
             else:
                 values, replayed = reserving(strategy).reserve_once(counted, count, idempotency_token, day, deadline)
     except SequenceError as error:
+        if strategies.go_on(strategy, counted, error):
+            return _reserved(count, sequence, scope, idempotency_token, date, began)
         if metrics.on:
             metrics.answered(sequence, [error], deadline.spent)
         failed(strategy, counted, error, deadline.spent)
@@ -134,7 +148,7 @@ def get_last_value(
     Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
     """
     check_scope(scope)
-    strategy = strategies[sequence]
+    strategy = strategies.of(sequence, scope, date, period)
     return strategy.last_value(strategy.naming.dated(scope, date, period)[0])
 
 
@@ -172,7 +186,7 @@ def put_next(
     SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
     same token.
     """
-    return put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations)[0]
+    return put(partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations)[0]
 
 
 def put_next_many(
@@ -190,7 +204,7 @@ def put_next_many(
     Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
     give tokens if you want to repeat the call.
     """
-    return put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
+    return put(partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
 
 
 def put_next_each(
@@ -206,7 +220,7 @@ def put_next_each(
     After a write gave up on a request, the items after it have this error, too: nothing of them is stored.
     Raises what `put_next` raises about its arguments; then no item is stored.
     """
-    return put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
+    return put(partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
 
 
 def put_next_together(
@@ -228,4 +242,4 @@ def put_next_together(
     """
     if not items:
         return []
-    return put(PutCall.together(sequence, items, scope, idempotency_token, date), PutCall.allocations)
+    return put(partial(PutCall.together, sequence, items, scope, idempotency_token, date), PutCall.allocations)

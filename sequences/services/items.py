@@ -38,7 +38,7 @@ def get_item(
     Raises OperationNotSupported for items under keys of their own, ValueError for a value that is never given,
     InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
-    return one(strategies[sequence], place_of(sequence, scope, date, period), value)
+    return one(strategies.of(sequence, scope, date, period), place_of(sequence, scope, date, period), value)
 
 
 def find(
@@ -56,7 +56,7 @@ def find(
     Raises InvalidText for a text of another form, InvalidPeriod where neither the text nor the call says which period,
     and what `get_item` raises.
     """
-    return meant(strategies[sequence], found_places(text, sequence, scope, date, period))
+    return meant(sequence, found_places(text, sequence, scope, date, period))
 
 
 def items(
@@ -77,14 +77,14 @@ def items(
     Raises OperationNotSupported for items that are not in the order of their values (those under keys of their own, or
     whose partition key is the value), and what `get_item` raises.
     """
-    place = place_of(sequence, scope, date, period)
-    return chain.from_iterable(pages_of(strategies[sequence], place, after, newest_first=newest_first))
+    place, strategy = place_of(sequence, scope, date, period), strategies.of(sequence, scope, date, period)
+    return chain.from_iterable(pages_of(strategy, place, after, newest_first=newest_first))
 
 
 def place_of(sequence: str, scope: str | None, date: datetime.date | None, period: str | None) -> Scope:
     """The scope in its period, checked."""
     check_scope(scope)
-    return strategies[sequence].naming.dated(scope, date, period)[0]
+    return strategies.of(sequence, scope, date, period).naming.dated(scope, date, period)[0]
 
 
 def found_places(
@@ -92,7 +92,7 @@ def found_places(
 ) -> dict[tuple[Scope, int], str]:
     """The scopes and values that a text may tell, together with what the caller names, each with its text."""
     found = {}
-    for parsed in readings(text, sequence):
+    for parsed in readings(text, sequence, scope):
         told = period if parsed.period is None else parsed.period
         if told is None and date is None:
             raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
@@ -101,11 +101,11 @@ def found_places(
     return found
 
 
-def meant(strategy: Strategy, places: Mapping[tuple[Scope, int], str]) -> StoredItem | None:
+def meant(sequence: str, places: Mapping[tuple[Scope, int], str]) -> StoredItem | None:
     """The item that was stored with the text of its place, or else the first that is stored in one of them."""
     first = None
     for (scope, value), text in places.items():
-        found = one(strategy, scope, value)
+        found = one(strategies.counted(sequence, scope), scope, value)
         if found and found.text == text:
             return found
         first = first or found

@@ -58,7 +58,7 @@ class PutCall:
         check_scope(scope)
         for token in tokens:
             check_token(token, sequence)
-        strategy = strategies[sequence]
+        strategy = strategies.of(sequence, scope, date)
         counted, day = strategy.naming.dated(scope, date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
         pendings = [
@@ -79,11 +79,33 @@ class PutCall:
         began = time.monotonic()
         check_scope(scope)
         check_token(idempotency_token, sequence)
-        strategy = strategies[sequence]
+        strategy = strategies.of(sequence, scope, date)
         counted, day = strategy.naming.dated(scope, date)
         request = strategy.item_writer.request(items[0], idempotency_token, (), day, items[1:])
         deadline = strategy.deadline(began)
         return cls(strategy=strategy, scope=counted, pendings=[Pending(request, deadline)], deadline=deadline)
+
+    @property
+    def unanswered(self) -> list[Pending[PutRequest]]:
+        """The requests that have no answer yet."""
+        return [pending for pending in self.pendings if pending.answer is None]
+
+    def again(self, make: Callable[[], PutCall]) -> PutCall | None:
+        """The same call by the rules that its scope has now, for what failed by its former ones; None if nothing did.
+
+        `make` makes it anew.
+        """
+        failed = [
+            one
+            for one in self.pendings
+            if isinstance(error := one.answer, SequenceError) and strategies.go_on(self.strategy, self.scope, error)
+        ]
+        if not failed:
+            return None
+        call = make()
+        call.deadline.began = self.deadline.began
+        call.pendings = [new if old in failed else old for old, new in zip(self.pendings, call.pendings, strict=True)]
+        return call
 
     def allocations(self) -> list[Allocation]:
         """The allocations of its items. Raises the error of the first request that failed."""
@@ -94,17 +116,20 @@ class PutCall:
         return [pending.answer for pending in self.pendings if isinstance(pending.answer, Allocation | SequenceError)]
 
 
-def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
+def put(make: Callable[[], PutCall], answers: Callable[[PutCall], list[A]]) -> list[A]:
     """Store the items of one call, and report how it ended; return its answers, or raise the error that they raise."""
-    pendings = call.pendings
+    call = make()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         try:
-            store(call.strategy, call.scope, pendings, call.deadline)
+            store(call.strategy, call.scope, call.pendings, call.deadline)
+            while following := call.again(make):
+                call = following
+                store(call.strategy, call.scope, call.unanswered, call.deadline)
         except SequenceError as error:
-            _settle(pendings, error)
+            _settle(call.pendings, error)
             raise
         finally:
-            report(call.strategy, call.scope, pendings)
+            report(call.strategy, call.scope, call.pendings)
         return answers(call)
 
 

@@ -36,23 +36,26 @@ def format_value(
     never gives.
     """
     check_scope(scope)
-    strategy = strategies[sequence]
+    strategy = strategies.of(sequence, scope, date, period)
     return strategy.naming.text(strategy.numbers.checked(value), *strategy.naming.dated(scope, date, period))
 
 
-def parse(text: str, sequence: str) -> Parsed:
+def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
     """Read a text as people type it: in any case, with white space, without the zeros before the value. No request.
 
-    It is read by FORMAT, and otherwise by the first of ALSO_READ that reads it. That says nothing about whether the
-    value was handed out. Raises InvalidSequence, and InvalidText, which says what is wrong: another form, a scope that
-    cannot be, a date that does not exist, a value that the sequence never gives, or a wrong check digit.
+    It is read by FORMAT, and otherwise by the first of ALSO_READ that reads it. In a sequence with SERIES it is read by
+    the lines of the `scope`, and without one by all lines: one query for a hundred scopes. That says nothing about
+    whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is wrong: another form, a
+    scope that cannot be, a date that does not exist, a value that the sequence never gives, or a wrong check digit.
     """
-    return readings(text, sequence)[0]
+    return readings(text, sequence, scope)[0]
 
 
-def readings(text: str, sequence: str) -> list[Parsed]:
+def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]:
     """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Raises as `parse`. No request."""
-    found = strategies[sequence].naming.readings(text)
+    lines = strategies.lines(sequence)
+    found = list(lines.readings(text, scope)) if lines else []
+    found = found or strategies[sequence].naming.readings(text)
     try:
         for parsed in found:
             check_scope(parsed.scope)
@@ -70,7 +73,7 @@ def preview(count: int, sequence: str, *, scope: str | None = None, date: dateti
     """
     check_count(count)
     check_scope(scope)
-    strategy = strategies[sequence]
+    strategy = strategies.of(sequence, scope, date)
     counted, day = strategy.naming.dated(scope, date)
     return following(strategy, counted, strategy.last_value(counted), count, day)
 

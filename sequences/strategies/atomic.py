@@ -73,7 +73,8 @@ class Addition(CounterCommitter):
             token=token,
             now=now,
         )
-        request = expressions.with_tally(request, counter.tallies.next(scope, now, given))
+        request = expressions.with_tally(expressions.unless_gapless(request), counter.tallies.next(scope, now, given))
+        request = counter.guarded(request)
         return PreparedWrite(
             operation="update_item", request=request, pendings=tuple(fitting), values=(), token=token, life=life
         )
@@ -96,6 +97,6 @@ class Addition(CounterCommitter):
         if old.get("token") == write.token:
             self._settle(scope, write, CounterState.of(old), old.get(BORN))
             return
-        last_value = counter.last_value(counter.state(scope, refusal.deadline.send))
+        last_value = counter.last_value(self.read(scope, refusal.deadline))
         if len(counter.numbers.fitting(write.pendings, last_value)) < len(write.pendings):
             write.pendings[-1].settle(counter.numbers.exhausted())

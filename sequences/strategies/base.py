@@ -128,9 +128,17 @@ class Strategy(ABC):
     """What this host remembers of the scopes, for a strategy that refuses one that went back."""
 
     def __init__(
-        self, config: SequenceConfig, *, timing: Timing | None = None, wall: Callable[[], float] | None = None
+        self,
+        config: SequenceConfig,
+        *,
+        timing: Timing | None = None,
+        wall: Callable[[], float] | None = None,
+        parent: Strategy | None = None,
     ) -> None:
+        """`parent` is the strategy of the whole sequence, for one by the rules of a single scope."""
         self.config, self.alias = config, config.alias
+        self.forget_too: list[Callable[[], None]] = []
+        """What is called when it forgets: other memories of the same tables."""
         self.option = checked_options(self.options, config)
         _check_region(self)
         _check_date_order(self)
@@ -147,16 +155,14 @@ class Strategy(ABC):
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)
         self.switch_note = SwitchNote(self.history, self.timing.clock)
-        self.rules = _rules_row(self, places)
-        self.lives = TableLives(
-            places.written, self.forget, config, self.rules, needs_transactions=self.needs_transactions
-        )
+        self.rules: RulesRow = parent.rules if parent else _rules_row(self, places)
+        self.lives: TableLives = parent.lives if parent else _lives(self, places)
         joins = self.writes_together and self.option["group"]
         self.item_writer = _item_writer(self, _host_queue(self) if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
         list_scopes = listing(self.alias, self.option["scopes"], self.scope_list)
         self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes=list_scopes)
-        self.spent = Spent()
+        self.spent: Spent = parent.spent if parent else Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
 
@@ -221,6 +227,8 @@ class Strategy(ABC):
         self.scope_list.forget()
         if self.counter:
             self.counter.memory.forget()
+        for forget in self.forget_too:
+            forget()
 
     def stop(self) -> None:
         """End what runs on its own: this process makes a new strategy. Never waits, as a forked child calls it too."""
@@ -271,6 +279,11 @@ def _rules_row(strategy: Strategy, places: Places) -> RulesRow:
     items = places.items if places.items.partition_type == "S" else places.markers
     numbering = () if strategy.config.stripe else places.numbering
     return RulesRow(strategy.alias, items, strategy.history, numbering, now, strategy.timing.clock)
+
+
+def _lives(strategy: Strategy, places: Places) -> TableLives:
+    needs = strategy.needs_transactions
+    return TableLives(places.written, strategy.forget, strategy.config, strategy.rules, needs_transactions=needs)
 
 
 def _item_writer(strategy: Strategy, line: HostQueue | None) -> ItemWriter:

@@ -15,9 +15,12 @@ from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline, read
+from ..dynamodb.expressions import GAPLESS_AFTER
 from ..exceptions import OperationNotSupported, SequenceError
 from ..metrics import metrics
+from ..rows import operator_errors
 from ..rows.assignments import Assignment
+from ..rows.counter_rows import CounterState
 from ..rows.options import Option
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Scope, SequenceConfig
@@ -36,7 +39,7 @@ __all__ = [
 
 def new_counter(strategy: Strategy) -> StoredCounter:
     """The counters of a strategy that has COUNTER_OPTIONS."""
-    return StoredCounter(
+    counter = StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
         strategy.layout,
         strategy.numbers,
@@ -46,6 +49,9 @@ def new_counter(strategy: Strategy) -> StoredCounter:
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )
+    if strategy.config.series or strategy.config.line is not None:
+        counter.version = strategy.config.version
+    return counter
 
 
 def counter_of(strategy: Strategy) -> StoredCounter:
@@ -186,12 +192,22 @@ def _share(taken: Pending[ReserveRequest], pendings: Sequence[Pending[PutRequest
 
 
 class CounterCommitter(Committer):
-    """Takes values from one counter for a group of callers, by one write of the counter."""
+    """Takes values from one counter for a group of callers, by one write of the counter.
+
+    No write moves a counter that was switched to a gapless strategy (`unless_gapless`).
+    """
 
     most_actions = 10_000
 
     def __init__(self, counter: StoredCounter) -> None:
         self.counter = counter
+
+    def read(self, scope: Scope, deadline: Deadline) -> CounterState:
+        """The counter now. Raises RulesChanged if a gapless strategy moves it, and what `state` raises."""
+        state = self.counter.state(scope, deadline.send)
+        if after := (state.row or {}).get(GAPLESS_AFTER):
+            raise operator_errors.gapless(self.counter.alias, scope, after=after["N"])
+        return state
 
     def taken(self, scope: Scope, write: PreparedWrite, last_value: int) -> None:
         """Give each request its share of the values up to `last_value`, in the order in which they came."""

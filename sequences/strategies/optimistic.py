@@ -64,16 +64,17 @@ class _ReadThenWrite(CounterCommitter):
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
         read_units = counter.memory.check_items(scope, deadline.send)
-        state = counter.state(scope, deadline.send)
+        state = self.read(scope, deadline)
         last_value = counter.last_value(state)
         fitting = numbers.fitting(pendings, last_value)
         for pending in fitting:
             pending.charge(read_units=(read_units + state.read_units) / len(fitting))
         given = sum(pending.request.count for pending in fitting)
         row = counter.row(last_value + numbers.step * given, new_token())
+        write = counter.guarded(expressions.unless_gapless(self._write(scope, state, row, given)))
         return PreparedWrite(
             operation="put_item" if self._by_put else "update_item",
-            request=expressions.single_write(self._write(scope, state, row, given)),
+            request=expressions.single_write(write),
             pendings=tuple(fitting),
             values=(row.last_value,),
             token=row.token,

@@ -100,7 +100,7 @@ class TransactionalCounter(Strategy):
         if self._date_order:
             first_day, last_day = self._date_order.span(fitting)
             action = expressions.with_dates(action, first_day, last_day)
-        action = expressions.with_tally(action, tally)
+        action = counter.guarded(expressions.with_tally(action, tally))
         return Assignment(fitting, values, read_units + state.read_units, action, row.token, first_day)
 
     def _known(self, scope: Scope, pendings: Sequence[Pending[PutRequest]]) -> CounterState | None:
@@ -139,7 +139,9 @@ class TransactionalCounter(Strategy):
     def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
         """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
-        if state.frozen or state.last_value is None or state.should_be(self.counter.evidence.known(scope)) is not None:
+        known = self.counter.evidence.known(scope)
+        unsure = state.frozen or state.last_value is None or state.should_be(known) is not None
+        if unsure or self.counter.is_outdated(state):
             state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)
 

@@ -3,7 +3,7 @@
 import datetime
 
 from ..ops.audit import AuditReport
-from ..ops.audit.one_scope import reports_on
+from ..ops.audit.column_check import reports_on
 from ..ops.audit.report import ColumnReport
 from ..registry import strategies
 from ..types import Scope, parted

@@ -1,5 +1,6 @@
-// The texts and fields of a page that lie on others, are cut off without a sign, or reach outside the window. Where
-// there is room, no table may have to be scrolled either; only what people write may be as wide as they like.
+// The texts and fields of a page that lie on others, are cut off without a sign, or reach outside the window, and words
+// of a table's headings that are broken. Where there is room, no table may have to be scrolled either; only what people
+// write may be as wide as they like.
 () => {
   const SLACK = 2; // pixels: letters lean out of their boxes, and lines of text touch each other
   const FIELDS = "input:not([type=hidden]), select, textarea";
@@ -58,11 +59,22 @@
     range.selectNodeContents(text);
     for (const box of range.getClientRects()) add(box, text.parentElement, words);
   }
+  const found = new Set();
+  for (const head of document.querySelectorAll("th")) {
+    for (const text of [...head.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)) {
+      for (const word of text.data.matchAll(/\b[A-Za-z]{2,12}\b/g)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const { left, right } = clipped(range.getBoundingClientRect(), head);
+        if (right - left > SLACK && range.getClientRects().length > 1) found.add(`${word[0]} is broken`);
+      }
+    }
+  }
   for (const field of document.querySelectorAll(FIELDS)) {
     if (shown(field)) add(field.getBoundingClientRect(), field, `[${field.name || field.id}]`);
   }
 
-  const found = new Set();
   for (const box of boxes) {
     if (box.cut) found.add(`${box.words} is cut off`);
     if (box.out) found.add(`${box.words} sticks out of its box`);

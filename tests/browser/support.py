@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 
 from project.commands.bootstrap import CHROMIUM
 from tests.project.site import Site
@@ -21,7 +21,7 @@ ARGUMENTS = (
 )  # fmt: skip
 HEIGHT = 900
 SECONDS = 20.0
-AXE = Axe()
+AXE = "async options => (await axe.run(options)).violations"
 COLOURS = ("color-contrast", "link-in-text-block")  # the rules that light and dark may fulfil or not
 MISPLACED = (Path(__file__).parent / "misplaced.js").read_text(encoding="utf-8")
 LOST = 0  # in the place of a status: no answer came
@@ -114,8 +114,10 @@ def path(page: Any) -> str:
 def faults(page: Any, rules: Sequence[str] = ()) -> list[str]:
     """What axe finds on a page, by all or some of its rules: the rule and the place."""
     some = {"runOnly": {"type": "rule", "values": [*rules]}} if rules else {}
-    options = {"preload": False, **some}  # preloading styles is against the policy
-    found = AXE.run(page, options=options).response["violations"]
+    options = {"preload": False, "resultTypes": ["violations"], **some}  # preloading styles is against the policy
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate(AXE, options)
     return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
@@ -137,7 +139,7 @@ def overflow(page: Any) -> int:
 
 
 def misplaced(page: Any, widths: Sequence[int]) -> list[str]:
-    """The texts and fields that lie on others, are cut off, or are outside the window, at these widths of it."""
+    """The texts and fields that lie on others, are cut off, broken or outside the window, at these widths of it."""
     found = list[str]()
     for width in widths:
         page.set_viewport_size({"width": width, "height": HEIGHT})

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,13 @@ from project.lab.comparison import KEYS
 from project.lab.plan import OURS, STRATEGIES, Plan, Prices
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+
+
+class Terminal(StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def rows_of(plan: Plan) -> list[dict[str, Any]]:
@@ -116,6 +123,16 @@ def test_table(ran: list[Plan]) -> None:
     """The table for the terminal names every strategy whole."""
     text = run("--format", "table")
     assert all(strategy in text for strategy in STRATEGIES)
+
+
+def test_a_fault_is_red_at_a_terminal(ran: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal with colours shows our strategies in bold, and faults of theirs in red, too."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
+    rows = [{**row, "strategy": "AtomicCounter", "gaps": 12} for row in rows_of(Plan())[:1]]
+    with redirect_stdout(Terminal()):
+        assert re.search("\033\\[1;31m *12", report.table(rows, Prices()))
 
 
 def test_page_is_self_contained(ran: list[Plan], tmp_path: Path) -> None:

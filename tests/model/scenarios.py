@@ -29,6 +29,9 @@ EVENTS = (
     ("", "back", "", "turn"),
     ("", "back", "", "rival", "turn"),
 )
+DEPENDING = {"check", "grow", "own"}
+RIVALS = ((), ("rival",), ("", "rival"), ("", "", "rival"), ("", "", "", "rival"))
+"""The events that differ where no request is DEPENDING on anything."""
 
 
 def scenarios(strategy: str, *, stride: int = 1, begin: int = 0) -> Iterator[Scenario]:
@@ -47,13 +50,17 @@ def scenarios(strategy: str, *, stride: int = 1, begin: int = 0) -> Iterator[Sce
 
 
 def _parts(strategy: str) -> Iterator[Iterator[Any]]:
-    """The parts of the scenarios of each group of requests."""
+    """The parts of the scenarios of each group of requests, without those that play like another.
+
+    Where values are taken first, all requests are one call: none joins later.
+    """
     for first, others in product(KINDS, OTHERS):
         if first == "own" and strategy not in OWN_KEYS:
             continue
         kinds = (first, *others)
-        joins = range(3 if others else 1)
-        yield product([kinds], _tokens(len(kinds)), joins, (True, False), EVENTS, _fates(strategy))
+        joins = range(3 if others and strategy not in TAKES_FIRST else 1)
+        holds, events = ((True, False), EVENTS) if DEPENDING & {*kinds} else ((True,), RIVALS)
+        yield product([kinds], _tokens(len(kinds)), joins, holds, events, _fates(strategy))
 
 
 def _tokens(count: int) -> Iterator[tuple[bool, ...]]:

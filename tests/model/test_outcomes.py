@@ -1,6 +1,6 @@
 """No answer contradicts what is stored in the end, whatever becomes of the sends of a write.
 
-There are 700,000 to 2,600,000 scenarios of each strategy, and a run looks at every STRIDE-th. `MODEL_STRIDE=1` looks at
+There are 500,000 to 740,000 scenarios of each strategy, and a run looks at every STRIDE-th. `MODEL_STRIDE=1` looks at
 all of them, which takes hours.
 """
 

@@ -22,7 +22,7 @@ from sequences.testing.embedded import Engine
 from tests.outside.programs import run
 from tests.test_docs import FENCED, PACKAGE, PAGES, blocks, section
 
-OPTIONAL = {"djangorestframework", "moto", "orjson", "pytest", "rich"}
+OPTIONAL = {"djangorestframework", "moto", "orjson", "pytest"}
 EXPORT = "export AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
 DOCTEST = "import doctest; print(doctest.testfile('session.txt', module_relative=False))"
 ADMIN = """
@@ -192,7 +192,7 @@ def test_numbers_in_models(reader: Reader) -> None:
 
 
 def test_the_commands_need_no_extra(reader: Reader) -> None:
-    """Without rich and moto a command prints its rows."""
+    """Without moto a command prints its rows."""
     reader.enters(EXPORT)
     reader.does("python", *blocks("docs/install.md", "python"))
     rows = reader.manage("sequences", "estimate", "--per-second", "20").splitlines()

@@ -208,7 +208,11 @@ class Program:
 
     def post(self, path: str, **content: Any) -> Answer:
         """Send a POST request with a JSON object. Raises OSError if there is no answer."""
-        return self._send("POST", path, json.dumps(content).encode())
+        return self.send("POST", path, **content)
+
+    def send(self, method: str, path: str, **content: Any) -> Answer:
+        """Send a request by another method with a JSON object."""
+        return self._send(method, path, json.dumps(content).encode())
 
     def numbers(self, project: str) -> list[int]:
         """The numbers of all tickets of a project, in the order of the list."""

@@ -455,6 +455,11 @@ def _join(meeting: Barrier) -> None:
 
 def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     _join(meeting)
+    begin_process(endpoint, prefix)
+
+
+def begin_process(endpoint: str, prefix: str) -> None:
+    """Let this fresh process be one of the application, on a machine of its own."""
     os.environ.update(
         AWS_ENDPOINT_URL_DYNAMODB=endpoint,
         AWS_ACCESS_KEY_ID="tests",

@@ -447,6 +447,23 @@ def test_who_accepts_problems_or_says_nothing_gets_json(scene: Scene, accept: st
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
 
 
+@pytest.mark.parametrize("accept", ["application/json;q=0", "application/problem+json, */*; q=0.000", "*/*;q=0"])
+def test_a_quality_of_nothing_refuses(scene: Scene, accept: str) -> None:
+    """Who does not want JSON, by a quality of 0, gets no other form: 406."""
+    assert problem_of(scene.api.get(TICKETS, headers={"Accept": accept}))["code"] == "not_acceptable"
+
+
+@pytest.mark.parametrize("absent", ["ABC-99", "XYZ-1"])
+@pytest.mark.parametrize("address", ["", "comments/", "comments/1/", "history/", "move/", "restore/"])
+def test_an_absent_ticket_is_not_found(scene: Scene, absent: str, address: str) -> None:
+    """OPTIONS says so as GET does, and so does a change without a version, whether or not there is the project."""
+    path, content = f"/api/tickets/{absent}/{address}", {"text": "x"} if address else {"title": "x"}
+    answers = [scene.api.options(path), scene.api.get(path), scene.api.patch(path, content), scene.api.delete(path)]
+    for answer in answers:
+        if answer.status_code != 405:
+            assert (problem_of(answer)["code"], f"no ticket {absent}" in answer.json()["detail"]) == ("not_found", True)
+
+
 @pytest.mark.parametrize("query", ["limit=0", "cursor=x"])
 def test_a_wrong_parameter_is_named(scene: Scene, query: str) -> None:
     """What is wrong in an address is named as its parameter."""
@@ -493,17 +510,34 @@ def test_every_creation_is_repeatable(scene: Scene, address: str, body: Any, oth
 
 
 def test_a_key_names_one_request_where_it_is_stored(scene: Scene) -> None:
-    """One key is refused for two requests about the events of a ticket; elsewhere it names another request."""
+    """One key is refused for two requests about a project, a ticket's events, or orders; elsewhere it is another."""
     key = {"Idempotency-Key": "70efdf2e"}
-    ticket = scene.api.post(TICKETS, {"title": "Ink"}, headers=key).json()["key"]
-    answers = [
-        scene.api.post(f"/api/tickets/{ticket}/comments/", {"text": "x"}, headers=key),
-        scene.api.patch(f"/api/tickets/{ticket}/", {"title": "y", "version": 1}, headers=key),
-        scene.api.post("/api/orders/", ORDER, headers=key),
-        scene.api.post("/api/sequences/orders/next/", {}, headers=key),
+    each, together = ({"mode": mode, "tickets": [{"title": "A"}]} for mode in ("each", "all_or_nothing"))
+    scene.api.post("/api/projects/", {"key": "XYZ", "name": "Rest"})
+    ticket = f"/api/tickets/{scene.api.post(TICKETS, {'title': 'Ink'}, headers=key).json()['key']}/"
+    asked: list[tuple[int, str, str, Any]] = [
+        (422, "post", f"{TICKETS}bulk/", together),
+        (200, "post", f"{TICKETS}bulk/", each),  # whose tickets have a name each, by their places
+        (201, "post", TICKETS.replace("ABC", "XYZ"), {"title": "Ink"}),
+        (201, "post", f"{ticket}comments/", {"text": "x"}),
+        (422, "patch", ticket, {"title": "y", "version": 1}),
+        (422, "delete", ticket, {"version": 1}),
+        (200, "post", f"{ticket}move/", {"project": "XYZ"}),  # which the ticket itself remembers, for ever
+        (201, "post", "/api/orders/", ORDER),
+        (422, "post", "/api/sequences/orders/next/", {}),
     ]
-    assert [answer.status_code for answer in answers] == [201, 422, 201, 200]
-    assert answers[2].json()["number"] != answers[3].json()["values"][0]
+    for status, method, path, body in asked:
+        assert getattr(scene.api, method)(path, body, headers=key).status_code == status, (method, path)
+
+
+def test_a_key_of_values_or_of_many_tickets_is_no_other(scene: Scene) -> None:
+    """In the other order too, one key does not take values and store an order, or file many tickets and one."""
+    key = {"Idempotency-Key": "70efdf2e"}
+    many = {"mode": "all_or_nothing", "tickets": [{"title": "A"}, {"title": "B"}]}
+    assert scene.api.post("/api/sequences/orders/next/", {}, headers=key).status_code == 200
+    assert problem_of(scene.api.post("/api/orders/", ORDER, headers=key))["code"] == "idempotency_mismatch"
+    assert scene.api.post(f"{TICKETS}bulk/", many, headers=key).status_code == 201
+    assert problem_of(scene.api.post(TICKETS, {"title": "A"}, headers=key))["code"] == "idempotency_mismatch"
 
 
 def test_the_document_has_the_problems(api: APIClient, tables: str) -> None:

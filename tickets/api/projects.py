@@ -16,11 +16,7 @@ from tickets.api.pagination import Flag, PageQuery, asked, page_response
 from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
-from tickets.api.serializers import (
-    NewProject,
-    ProjectChange,
-    ProjectSerializer,
-)
+from tickets.api.serializers import NewProject, ProjectChange, ProjectSerializer
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.types import Project

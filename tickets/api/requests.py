@@ -11,21 +11,23 @@ from sequences.rest.idempotency import IDEMPOTENCY_KEY, LONGEST_KEY, REPLAYED, i
 from tickets.types import ProjectKey, TicketKey
 
 PRINTABLE = r"^[^\u0000-\u001f,\u007f-\u00a0\u00ad]+$"
+DONE_BEFORE = OpenApiParameter(
+    REPLAYED,
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    response=[200, 201],
+    enum=["true"],
+    description="An earlier request has done it. The answer shows the thing as it is now.",
+)
 REPEATABLE = [
     OpenApiParameter(
         IDEMPOTENCY_KEY,
         {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": PRINTABLE},
         OpenApiParameter.HEADER,
-        description="Your name for this request: 1 to 255 printable characters, no comma. A repeat does nothing twice.",
+        description="Your name for this request alone: 1 to 255 printable characters, no comma, such as a new UUID. "
+        "A repeat does nothing twice.",
     ),
-    OpenApiParameter(
-        REPLAYED,
-        OpenApiTypes.STR,
-        OpenApiParameter.HEADER,
-        response=[200, 201],
-        enum=["true"],
-        description="An earlier request with this key has done it. The answer shows the thing as it is now.",
-    ),
+    DONE_BEFORE,
 ]
 """The headers of every POST that creates or takes something."""
 

@@ -12,9 +12,10 @@ from rest_framework.views import APIView
 from sequences.registry import strategies
 from sequences.rest.views import NextValuesView, ValuesSerializer, require_sequence
 from tickets.api.pagination import NoQuery, Query, asked, page_response
-from tickets.api.requests import REPEATABLE, page_of
+from tickets.api.requests import REPEATABLE, author, key_of, page_of
 from tickets.api.serializers import SequenceSerializer, TakeValues
 from tickets.exceptions import NotAllowed
+from tickets.repeats import token_of
 from tickets.types import Page
 
 VIEW_SEQUENCE = "sequences.view_sequence"
@@ -57,6 +58,10 @@ class SequenceNext(NextValuesView):
 
     needs = {"POST": TAKE_VALUE}
     asked = TakeValues
+
+    def token(self, request: Request) -> str | None:
+        """The token as an order has it, so that one key cannot name an order and values."""
+        return token_of(author(request), key_of(request))
 
     @extend_schema(parameters=REPEATABLE, request=TakeValues, responses=ValuesSerializer)
     def post(self, request: Request, name: str) -> Response:

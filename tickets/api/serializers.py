@@ -103,11 +103,8 @@ class TicketVoiding(RequestBody):
     version = NumberField(min_value=1, required=False)
 
 
-class TicketRestoring(RequestBody):
+class TicketRestoring(TicketVoiding):
     """The reason for restoring a ticket, and optionally the version that the caller has read."""
-
-    reason = Limited(validators.VOID["reason"], required=False)
-    version = NumberField(min_value=1, required=False)
 
 
 class TicketMove(RequestBody):

@@ -196,7 +196,7 @@ class TicketDetail(ProjectView):
         """
         changes, signed = sent(request, TicketChange), signature(request)
         own = only_by(request.user, Action.CHANGE_OWN, key)
-        with expected_version(request, changes) as version:
+        with expected_version(request, changes, of=key) as version:
             changes.pop("version", None)
             changed = services.update_ticket(key, version=version, changes=changes, only_by=own, **signed)
         return stored_response(request, changed)
@@ -213,7 +213,7 @@ class TicketDetail(ProjectView):
         """
         about, signed = sent(request, TicketVoiding), signature(request)
         limits = limits_of_void(request.user, key, now=timezone.now())
-        with expected_version(request, about) as version:
+        with expected_version(request, about, of=key) as version:
             voided = services.void_ticket(key, **{**about, "version": version}, **signed, **limits)
         return stored_response(request, voided)
 

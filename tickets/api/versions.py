@@ -17,8 +17,10 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from tickets import selectors
 from tickets.api.renderers import JSONRenderer
 from tickets.exceptions import StaleTag, StaleVersion, VersionRequired
+from tickets.types import TicketKey
 
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -38,14 +40,19 @@ def tagged(data: Any, version: int, **options: Any) -> Response:
 
 
 @contextmanager
-def expected_version(request: Request, body: Mapping[str, Any], *, required: bool = True) -> Iterator[int | None]:
+def expected_version(
+    request: Request, body: Mapping[str, Any], *, required: bool = True, of: TicketKey | None = None
+) -> Iterator[int | None]:
     """Around a change: the version that it is based on, by `If-Match` or else by `version` in the body; None for any.
 
-    Raises VersionRequired if neither is sent, and StaleTag in the place of StaleVersion for an ETag.
+    Raises VersionRequired if neither is sent, and StaleTag in the place of StaleVersion for an ETag. Before it asks for
+    a version of a ticket, it reads the ticket, and raises what `get_ticket` raises for one that is not there.
     """
     sent = request.headers.get("If-Match", "").strip()
     if not sent:
         if required and "version" not in body:
+            if of is not None:
+                selectors.get_ticket(of)
             raise VersionRequired
         yield body.get("version")
         return

@@ -7,9 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from tickets import addresses
+from tickets import addresses, selectors
 from tickets.access.checks import hiding
 from tickets.api.requests import FormerKey
+from tickets.types import TicketKey
 
 
 class ProjectView(APIView):
@@ -28,6 +29,12 @@ class ProjectView(APIView):
             present = addresses.present(kwargs["key"])
             if present != kwargs["key"]:
                 raise FormerKey(present)
+
+    def options(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        """The methods of the address. A ticket that GET does not find is not found: that costs a read."""
+        if isinstance(kwargs["key"], TicketKey):
+            selectors.get_ticket(kwargs["key"])
+        return super().options(request, *args, **kwargs)
 
     def handle_exception(self, exc: Exception) -> Response:
         """The answer to an error."""

@@ -20,14 +20,7 @@ from typing import Any
 
 from sequences.actions import TEXT, VALUE, Update
 from sequences.exceptions import WriteCancelled
-from sequences.storage import (
-    marshal,
-    new_token,
-    transaction,
-    unmarshal,
-    update_version,
-    write_once,
-)
+from sequences.storage import marshal, new_token, transaction, unmarshal, update_version, write_once
 from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.rows import invoice_from_row, is_invoice, is_order, order_from_row, void_from_row

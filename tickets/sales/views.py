@@ -15,14 +15,7 @@ from tickets.pages import FORM_METHODS, author, form_page, sent
 from tickets.sales import selectors, services
 from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
-from tickets.sales.permissions import (
-    ADD_INVOICE,
-    ADD_ORDER,
-    ISSUE_INVOICE,
-    VIEW_INVOICE,
-    VIEW_ORDER,
-    VOID_INVOICE,
-)
+from tickets.sales.permissions import ADD_INVOICE, ADD_ORDER, ISSUE_INVOICE, VIEW_INVOICE, VIEW_ORDER, VOID_INVOICE
 from tickets.sales.types import State, sum_of
 from tickets.sales.validators import EARLIEST, today
 

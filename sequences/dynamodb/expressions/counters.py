@@ -52,6 +52,13 @@ LAST_DOCUMENT = "last_document"
 
 BORN = "born"
 """The attribute with the token of the first write of a counter, which tells it from a later one with the same key."""
+VERSION = "lines"
+"""The attribute with the version of the lines of the counter's scope."""
+
+GAPLESS_AFTER = "gapless_after"
+"""The attribute with the value after which no number is left out: only a gapless strategy moves such a counter."""
+GAPLESS_UNTIL = "gapless_until"
+"""The attribute with the value up to which a gapless strategy moved a counter, and what OWN_KEYS was there."""
 
 
 # Every write sets `highest` together with `last_value`. If somebody sets only `last_value` back, the next write fails.
@@ -132,6 +139,27 @@ def _setting(
     return {**request, **more, **{name: {**more[name], **request[name]} for name in expressions}}
 
 
+def with_fewer_own_keys(change: Wire, count: int) -> dict[str, Any]:
+    """A change of a counter that counts so many of these values no longer."""
+    return {
+        **change,
+        "UpdateExpression": change["UpdateExpression"].replace("SET ", "SET #own_keys = #own_keys - :own_keys, ", 1),
+        "ExpressionAttributeNames": {**change["ExpressionAttributeNames"], "#own_keys": OWN_KEYS},
+        "ExpressionAttributeValues": {**change["ExpressionAttributeValues"], ":own_keys": {"N": str(count)}},
+    }
+
+
+def with_lines(write: Wire, version: int) -> dict[str, Any]:
+    """A write of a counter on the condition, too, that the lines of its scope have no later version."""
+    is_last = "(attribute_not_exists(#lines) OR #lines <= :lines)"
+    return {
+        **write,
+        "ConditionExpression": f"({write['ConditionExpression']}) AND {is_last}",
+        "ExpressionAttributeNames": {**write["ExpressionAttributeNames"], "#lines": VERSION},
+        "ExpressionAttributeValues": {**write.get("ExpressionAttributeValues", {}), ":lines": {"N": str(version)}},
+    }
+
+
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
     """The condition that the counter has not changed since it was read, and its values."""
     if seen is None:
@@ -175,6 +203,15 @@ def put_counter(
         "Item": {BORN: {"S": row.token}, **read, **key, **(tallies or {}), **marshal(fields)},
         **expressed("", f"{condition} AND {same_token}", values),
         **OLD_ITEM,
+    }
+
+
+def unless_gapless(request: Wire) -> dict[str, Any]:
+    """A write of a counter that a switch to a gapless strategy refuses."""
+    return {
+        **request,
+        "ConditionExpression": f"{request['ConditionExpression']} AND attribute_not_exists(#gapless_after)",
+        "ExpressionAttributeNames": {**request["ExpressionAttributeNames"], "#gapless_after": GAPLESS_AFTER},
     }
 
 

@@ -85,7 +85,7 @@ def change_row(
         "TableName": table,
         "Key": key,
         "UpdateExpression": _update(alias, sets, if_missing, removes),
-        "ConditionExpression": " AND ".join(conditions),
+        **({"ConditionExpression": " AND ".join(conditions)} if conditions else {}),
         "ExpressionAttributeNames": names,
         **({"ExpressionAttributeValues": marshal(values)} if values else {}),
         **OLD_ITEM,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -28,17 +27,8 @@ def _tag(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _table_options(options: Mapping[str, Any]) -> TableOptions:
-    return TableOptions(
-        most_reads=options["most_reads"],
-        most_writes=options["most_writes"],
-        warm_reads=options["warm_reads"],
-        warm_writes=options["warm_writes"],
-        protected=options["protect"],
-        recoverable=options["recoverable"],
-        kms_key=options["kms_key"],
-        tags=dict(options["tag"]),
-    )
+OF_TABLES = ("most_reads", "most_writes", "warm_reads", "warm_writes", "protected", "recoverable", "kms_key")
+"""The options that new tables have as they are."""
 
 
 class Command(BaseCommand):
@@ -56,7 +46,9 @@ class Command(BaseCommand):
         parser.add_argument("--most-writes", type=_units, help="write units a second above which DynamoDB refuses")
         parser.add_argument("--warm-reads", type=_units, help="read units a second that new tables can give at once")
         parser.add_argument("--warm-writes", type=_units, help="write units a second that new tables can give at once")
-        parser.add_argument("--protect", action="store_true", help="new tables cannot be deleted by mistake")
+        parser.add_argument(
+            "--protect", dest="protected", action="store_true", help="new tables cannot be deleted by mistake"
+        )
         parser.add_argument("--recoverable", action="store_true", help="new tables can be restored to any moment")
         parser.add_argument("--kms-key", help="the key of KMS that encrypts new tables")
         parser.add_argument(
@@ -65,7 +57,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            created = create_tables(move_expiry=options["move_expiry"], options=_table_options(options))
+            having = TableOptions(**{name: options[name] for name in OF_TABLES}, tags=dict(options["tag"]))
+            created = create_tables(move_expiry=options["move_expiry"], options=having)
         except SequenceError as error:
             raise CommandError(str(error)) from error
         for name, is_new in created.items() if options["verbosity"] else ():

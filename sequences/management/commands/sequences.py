@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from sequences.capabilities import options_table, rules_table, strategies_table
-from sequences.management.audits import Audits, add_audit
-from sequences.management.changes import CHANGES, Changes
+from sequences.exceptions import SequenceError
+from sequences.management.audits import add_audit, run_audit
+from sequences.management.changes import CHANGES, add_history, run_history
 from sequences.management.engine import add_engine, run_engine
-from sequences.management.estimates import Estimates, add_estimate
-from sequences.management.standing import STANDING, Standing
+from sequences.management.estimates import add_estimate, run_estimate
+from sequences.management.standing import STANDING
 from sequences.ops.deployment import template, text_of
 from sequences.ops.watching import alarms_table, log_tables, metrics_table
 
 __all__ = ["Command"]
+
+Run = Callable[[BaseCommand, Mapping[str, Any]], object]
 
 TABLES = {
     "strategies": ("what each strategy guarantees and costs", strategies_table),
@@ -33,31 +38,35 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True)
+
+        def add(name: str, about: str, run: Run, add_arguments: Callable[[ArgumentParser], object]) -> None:
+            command = commands.add_parser(name, help=about)
+            add_arguments(command)
+            command.set_defaults(run=run)
+
         for name, reading in STANDING.items():
-            reading.add_arguments(commands.add_parser(name, help=reading.about))
-        add_audit(commands.add_parser("audit", help="read every item; exit 1 if something is unexplained"))
+            add(name, reading.about, reading.run, reading.add_arguments)
+        add("audit", "read every item; exit 1 if something is unexplained", run_audit, add_audit)
         for name, change in CHANGES.items():
-            change.add_arguments(commands.add_parser(name, help=change.about))
-        add_estimate(commands.add_parser("estimate", help="units, money, waits and the end of each strategy"))
-        for name, (about, _) in TABLES.items():
-            table = commands.add_parser(name, help=about)
-            table.add_argument("--format", choices=["markdown"], default="markdown")
-        add_engine(commands.add_parser("engine", help="run an engine with the tables of SEQUENCES on this machine"))
-        commands.add_parser("template", help="a CloudFormation template of the tables, policies and alarms")
+            add(name, change.about, change.run, change.add_arguments)
+        add("history", "list the changes, the newest first", run_history, add_history)
+        add("estimate", "units, money, waits and the end of each strategy", run_estimate, add_estimate)
+        for name, (about, table) in TABLES.items():
+            add(name, about, partial(_write, table), _add_markdown)
+        add("engine", "run an engine with the tables of SEQUENCES on this machine", run_engine, add_engine)
+        about = "a CloudFormation template of the tables, policies and alarms"
+        add("template", about, partial(_write, lambda: text_of(template())), lambda command: None)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        name = options["command"]
-        if name in STANDING:
-            Standing(self).run(name, options)
-        elif name == "audit":
-            Audits(self).run(options)
-        elif name in CHANGES:
-            Changes(self).run(name, options)
-        elif name == "estimate":
-            Estimates(self).run(options)
-        elif name == "engine":
-            run_engine(self, options)
-        elif name == "template":
-            self.stdout.write(text_of(template()))
-        else:
-            self.stdout.write(TABLES[name][1]())
+        try:
+            options["run"](self, options)
+        except SequenceError as error:
+            raise CommandError(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
+
+
+def _write(text: Callable[[], str], command: BaseCommand, options: Mapping[str, Any]) -> None:
+    command.stdout.write(text())
+
+
+def _add_markdown(parser: ArgumentParser) -> None:
+    parser.add_argument("--format", choices=["markdown"], default="markdown")

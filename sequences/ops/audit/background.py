@@ -21,7 +21,7 @@ from ...exceptions import AuditRefused, SequenceError
 from ...strategies.base import Strategy
 from ...types import Scope, scope_text
 from .check import require_collections
-from .one_scope import reports_on
+from .column_check import reports_on
 from .report import AuditReport
 from .results import AuditResult, AuditRun, KeptAudits
 

@@ -9,9 +9,8 @@ from ...rows.layout import SIGNATURE, signed_void
 from ...rows.reading import Row, pages
 from ...strategies.base import Strategy
 from ...types import Scope
-from .markers import OF_A_MARKER, MarkerCheck
-from .own_keys import OwnKeys
-from .report import AuditReport, Findings, Gap, Stray, Void
+from .markers import OF_A_MARKER, MarkerCheck, OwnKeys
+from .report import AuditReport, Gap, Stray, Void
 from .values import Values
 
 __all__ = ["Check", "audit", "require_collections"]
@@ -51,7 +50,7 @@ def audit(
         progress(done, check.wanted)
     if done == 0 and strategy.option.get("scope_must_exist"):
         raise ScopeNotFound.of(strategy.alias, scope, "nothing is stored for it")
-    return check.report()
+    return check.finished()
 
 
 def require_collections(strategy: Strategy) -> None:
@@ -82,10 +81,8 @@ class Check(Values):
         super().__init__(strategy, scope, found)
         self.voided, self.stored = found, stored
         self._text_name = strategy.layout.text_name
-        self.voids: Findings[Void] = Findings()
-        self.unsigned_voids = 0
         self.own_keys = OwnKeys(strategy, self.row)
-        self.markers = MarkerCheck(strategy, scope, self.own_keys)
+        self.markers = MarkerCheck(strategy, scope, self.own_keys, self.report)
 
     def items(self) -> Iterator[int]:
         """Read and check the items page by page, and tell how many rows each page has."""
@@ -93,7 +90,7 @@ class Check(Values):
         for page in pages(self.strategy.schema, partition, ROWS_A_PAGE, "void", *filter(None, [self._text_name])):
             self.rows(page)
             yield len(page)
-        self._missing_before(self.last_value + self.series.numbers.step)
+        self._end()
 
     def rows(self, page: Sequence[Row]) -> None:
         """Check one page of items."""
@@ -106,7 +103,7 @@ class Check(Values):
                 continue  # another Region's, which is audited there
             problem = self.series.problem(number, bound=self.bound)
             if number is None or problem:
-                self.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
+                self.report.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
             else:
                 self._item(number, row)
 
@@ -116,9 +113,9 @@ class Check(Values):
         if about := signed_void(row):
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
             void = Void(value=value, by=by, at=at, reason=reason, text=text)
-            self.voids.add(void)
+            self.report.voids.add(void)
             self.voided(void)
-            self.unsigned_voids += not (by and at)
+            self.report.unsigned_voids += not (by and at)
         else:
             self.stored(value, text)
 
@@ -126,17 +123,11 @@ class Check(Values):
         self.own_keys.missing(gap.first, gap.last)
         return [gap]
 
-    def report(self) -> AuditReport:
-        """The report."""
-        return AuditReport(
-            **self._in_report(),
-            markers=self.markers.count,
-            voids=self.voids,
-            orphans=self.markers.orphans,
-            unsigned_voids=self.unsigned_voids,
-            unjudged_gaps=self.own_keys.unjudged_gaps,
-            notes=tuple(self._notes()),
-        )
+    def finished(self) -> AuditReport:
+        """The report, after all rows."""
+        self.report.unjudged_gaps = self.own_keys.unjudged_gaps
+        self.report.notes = tuple(self._notes())
+        return self.report
 
     def _notes(self) -> Iterator[str]:
         name = type(self.strategy).__name__
@@ -146,6 +137,6 @@ class Check(Values):
             yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
         if self.counter_follows:
             yield "While a switch is under way items above the counter count, too: it follows them."
-        if not self.strategy.gapless and self.missing:
+        if not self.strategy.gapless and self.report.missing:
             yield f"{name} takes a value before it stores the item: values may stay unused."
         yield from self.own_keys.notes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
 from typing import Any
@@ -17,13 +17,14 @@ from ...commit.retries import read
 from ...exceptions import InvalidPeriod
 from ...rows.item_reader import ItemReader
 from ...strategies.base import Strategy
-from ...types import Scope, begins, named_scope, parted
+from ...types import Scope, begins, named_scope, parted, scope_text
 from . import columns as pages
-from .columns import Column, Row, Rows
-from .report import ColumnReport, Duplicate, Findings, Gap, Stray, Unnumbered
+from .check import Progress, audit
+from .columns import Column, Row, Rows, Where
+from .report import AuditReport, ColumnReport, Duplicate, Gap, Stray, Unnumbered
 from .values import Values
 
-__all__ = ["ColumnCheck", "ColumnFinding", "audit_columns"]
+__all__ = ["ColumnCheck", "ColumnFinding", "audit_columns", "reports_on"]
 
 MOST_ROWS = 10  # that are named for one number
 WAIT_SECONDS = 1.0  # in which a number that is stored comes to its row
@@ -68,22 +69,39 @@ def audit_columns(
         yield from run.reports([column.of_scope(name) for column in columns], of_name)
 
 
+def reports_on(
+    strategy: Strategy, scope: Scope, progress: Progress = lambda done, wanted: None
+) -> Iterator[AuditReport]:
+    """The report on the items of a scope, if it has items, and then the one on its rows. See `Where`.
+
+    Costs and raises what `audit` and `audit_columns` do.
+    """
+    where, (name, period) = Where(strategy), parted(scope)
+    if where.in_items:
+        yield audit(strategy, scope, progress=progress)
+    if where.columns:
+        yield from audit_columns(
+            strategy,
+            where.columns,
+            [scope],
+            scope=scope_text(name),
+            period=period or None,
+            progress=lambda done: progress(done, 0),
+        )
+
+
+@dataclass
 class _Run:
     """One audit of columns. It reports on some rows at a time: those of `names`, or of all scopes for None."""
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        columns: Sequence[Column],
-        period: str | None,
-        prefix: str,
-        progress: Callable[[int], None],
-        found: Callable[[Scope, ColumnFinding], None],
-    ) -> None:
-        self.strategy, self.columns, self.period, self.prefix = strategy, columns, period, prefix
-        self.progress, self.found = progress, found
-        self.names: set[str | None] | None = None
-        self.done = 0
+    strategy: Strategy
+    columns: Sequence[Column]
+    period: str | None
+    prefix: str
+    progress: Callable[[int], None]
+    found: Callable[[Scope, ColumnFinding], None]
+    names: set[str | None] | None = None
+    done: int = 0
 
     def reports(self, parts: Sequence[Rows], known: Iterable[Scope]) -> Iterator[ColumnReport]:
         """Read the rows, a part for each column, and report on each scope and period of theirs."""
@@ -98,7 +116,7 @@ class _Run:
             for row in () if column.has_drafts else column.unnumbered(rows):
                 if check := self._of(row, checks):
                     check.lacks(row)
-        yield from (check.report() for check in checks.values())
+        yield from (check.finished() for check in checks.values())
 
     def _of(self, row: Row, checks: dict[Scope, ColumnCheck]) -> ColumnCheck | None:
         """The check of the scope in which a row is numbered; None for one that is not asked for."""
@@ -135,15 +153,17 @@ class ColumnCheck(Values):
     Costs what `Values` does. Raises InvalidScope.
     """
 
+    kind = ColumnReport
+    report: ColumnReport
+
     def __init__(
         self, strategy: Strategy, scope: Scope, columns: Sequence[Column], found: Callable[[ColumnFinding], None]
     ) -> None:
         super().__init__(strategy, scope, found)
+        self.report.where = tuple(map(str, columns))
         self.columns, self.tell = columns, found
         self.has_no_period = strategy.layout.in_periods and not parted(scope)[1]
-        self.duplicates: Findings[Duplicate] = Findings()
-        self.unnumbered: Findings[Unnumbered] = Findings()
-        self.above = self.count = 0
+        self.count = 0
         self.number: int | None = None
         self.same: list[str] = []
         if self.counter is None:
@@ -164,7 +184,7 @@ class ColumnCheck(Values):
     def lacks(self, row: Row) -> None:
         """Take a row that has no number."""
         finding = Unnumbered(row=self._named(row))
-        self.unnumbered.add(finding)
+        self.report.unnumbered.add(finding)
         self.tell(finding)
 
     def _named(self, row: Row) -> str:
@@ -173,13 +193,13 @@ class ColumnCheck(Values):
 
     def _begin(self, row: Row) -> None:
         """Judge a number that comes for the first time."""
-        if self.bound is not None and row.number > self.bound and not self.above:
+        if self.bound is not None and row.number > self.bound and not self.report.above:
             self._raise_bound([row.number])
         problem = self.series.problem(row.number, bound=self.bound)
         if self.has_no_period or problem:
             problem = "of no period: the date of its row is empty" if self.has_no_period else problem
-            self.above += not (self.has_no_period or self.series.problem(row.number))
-            self.strays.add(Stray(sort_key=f"{row.number} of {self._named(row)}", problem=problem))
+            self.report.above += not (self.has_no_period or self.series.problem(row.number))
+            self.report.strays.add(Stray(sort_key=f"{row.number} of {self._named(row)}", problem=problem))
         else:
             self._carries(row.number)
 
@@ -192,7 +212,7 @@ class ColumnCheck(Values):
     def _end_of_number(self) -> None:
         if self.number is not None and self.count > 1 and not self.has_no_period:
             finding = Duplicate(value=self.number, count=self.count, rows=tuple(self.same))
-            self.duplicates.add(finding)
+            self.report.duplicates.add(finding)
             self.tell(finding)
 
     def _judged(self, gap: Gap) -> Iterable[Gap]:
@@ -220,33 +240,22 @@ class ColumnCheck(Values):
     def _send(self, operation: str, request: Any) -> Any:
         return read(operation, request, client=self.strategy.config.client)
 
-    def report(self) -> ColumnReport:
+    def finished(self) -> ColumnReport:
         """The report, after the last row."""
         self._end_of_number()
-        self._missing_before(self.last_value + self.series.numbers.step)
-        return ColumnReport(
-            **self._in_report(),
-            markers=0,
-            voids=Findings(),
-            orphans=Findings(),
-            unsigned_voids=0,
-            unjudged_gaps=0,
-            notes=tuple(self._notes()),
-            where=tuple(map(str, self.columns)),
-            duplicates=self.duplicates,
-            unnumbered=self.unnumbered,
-            above=self.above,
-        )
+        self._end()
+        self.report.notes = tuple(self._notes())
+        return self.report
 
     def _notes(self) -> Iterator[str]:
         name = type(self.strategy).__name__
-        if self.missing > self.skipped and not self.strategy.gapless:
+        if self.report.missing > self.report.skipped and not self.strategy.gapless:
             yield f"{name} takes a value before the row is stored: a gap may be a rollback, or be used elsewhere."
         if self.series.numbers.others:
             yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
-        if self.unnumbered.total and self.strategy.gapless:
+        if self.report.unnumbered.total and self.strategy.gapless:
             yield "Rows without a number get one by `manage.py number_rows`."
-        if self.above:
+        if self.report.above:
             yield "A number above the counter will be given again: `manage.py sequences seed --column` prevents it."
 
 

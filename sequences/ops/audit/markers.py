@@ -1,36 +1,90 @@
-"""The check of the markers of one scope: each needs the items that it names."""
+"""The check of the markers of one scope: each needs the items that it names, if these have no keys of their own.
+
+Items with keys of their own are not among the rows of a scope. The counter of `TransactionalCounter` counts them in the
+write that stores them:
+
+    own_keys         how many values went to items with keys of their own
+    own_keys_after   above which value they are counted; an earlier version did not count them
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from ...dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
 from ...rows.reading import MOST_IN_A_BATCH, Row, stored_tokens
 from ...strategies.base import Strategy
 from ...types import Scope, parted
-from .own_keys import OwnKeys
-from .report import Findings, Orphan
+from .report import AuditReport, Orphan
 
-__all__ = ["OF_A_MARKER", "MarkerCheck"]
+__all__ = ["OF_A_MARKER", "MarkerCheck", "OwnKeys"]
 
 OF_A_MARKER = ("token", "value", "count", "items", "own_keys", "period")
 """The attributes that the check reads."""
 
 
-class MarkerCheck:
-    """How many markers a scope has in its period, and which of them are orphans."""
+class OwnKeys:
+    """Compares the missing values of one scope with what the row of its counter, as it was first read, counts."""
 
-    def __init__(self, strategy: Strategy, scope: Scope, own_keys: OwnKeys) -> None:
+    def __init__(self, strategy: Strategy, counter: Mapping[str, Any]) -> None:
+        self._possible = strategy.takes_own_keys and strategy.layout.may_own_key
+        self._gapless = strategy.gapless
+        self._step = strategy.numbers.step
+        self._counted: int = counter.get(OWN_KEYS, 0)
+        self._after: int | None = counter.get(OWN_KEYS_AFTER)
+        self._missing = self._gaps = self._earlier_gaps = self._markers = 0
+
+    def missing(self, first: int, last: int) -> None:
+        """Note a gap that no change explains."""
+        before = first - self._step
+        after = last if self._after is None else max(before, min(self._after, last))
+        self._missing += (last - after) // self._step
+        if after < last:
+            self._gaps += 1
+        else:
+            self._earlier_gaps += 1
+
+    def may_be_of(self, marker: Mapping[str, Any]) -> bool:
+        """Whether the item of a marker may have a key of its own. A marker of an earlier version does not tell."""
+        unknown = self._possible and "items" not in marker
+        self._markers += unknown
+        return unknown
+
+    @property
+    def unjudged_gaps(self) -> int:
+        """How many gaps may be of items with keys of their own, so that they need no other explanation."""
+        if not (self._possible and self._gapless):
+            return 0
+        return self._earlier_gaps + (self._gaps if self._missing <= self._counted else 0)
+
+    def notes(self) -> Iterator[str]:
+        """What the audit cannot see or judge."""
+        if self._possible and self._gapless and self._gaps and self._counted:
+            yield (
+                f"Of {self._missing} missing values {min(self._counted, self._missing)} have items with keys of their "
+                "own, which the audit cannot see."
+            )
+        if self._possible and self._gapless and self._earlier_gaps:
+            where = "" if self._after is None else f" up to {self._after}"
+            yield f"Gaps{where} cannot be judged: items with keys of their own were not counted then."
+        if self._markers:
+            yield f"{self._markers} markers of an earlier version do not tell whether their items have their own keys."
+
+
+class MarkerCheck:
+    """Notes in a report how many markers a scope has in its period, and which of them are orphans."""
+
+    def __init__(self, strategy: Strategy, scope: Scope, own_keys: OwnKeys, report: AuditReport) -> None:
         self._schema, self._numbers = strategy.schema, strategy.numbers
         self._partition, self._token_name = strategy.layout.partition(scope), strategy.layout.token_name
         self._period = parted(scope)[1]
-        self._own_keys = own_keys
-        self.count = 0
-        self.orphans: Findings[Orphan] = Findings()
+        self._own_keys, self._report = own_keys, report
 
     def page(self, rows: Sequence[Row]) -> None:
         """Check one page of markers: each of this period needs an item with its value and its token."""
         rows = [row for row in rows if row.get("period", "") == self._period and self._is_own(row)]
-        self.count += len(rows)
+        self._report.markers += len(rows)
         values = {value for row in rows for value in _members(row, self._numbers.step)}
         tokens = stored_tokens(self._schema, self._partition, values, self._token_name) if values else {}
         for row in rows:
@@ -41,12 +95,12 @@ class MarkerCheck:
     def _check(self, row: Row, tokens: Mapping[int, str]) -> None:
         token = str(row.get("token", ""))
         if not isinstance(row.get("value"), int):
-            self.orphans.add(Orphan(token=token, value=None, problem="the marker has no value"))
+            self._report.orphans.add(Orphan(token=token, value=None, problem="the marker has no value"))
         for value in _members(row, self._numbers.step):
             if value not in tokens and self._own_keys.may_be_of(row):
                 continue
             if problem := _orphaned(token, value, tokens):
-                self.orphans.add(Orphan(token=token, value=value, problem=problem))
+                self._report.orphans.add(Orphan(token=token, value=value, problem=problem))
 
     def _is_own(self, marker: Row) -> bool:
         """Whether a marker is of this Region: those of others may be here before their items are."""

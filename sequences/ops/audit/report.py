@@ -1,11 +1,25 @@
-"""The report of an audit of one scope, in bounded memory."""
+"""The report of an audit of one scope, in bounded memory, and its words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
-__all__ = ["AuditReport", "ColumnReport", "Duplicate", "Findings", "Gap", "Orphan", "Stray", "Unnumbered", "Void"]
+__all__ = [
+    "AuditReport",
+    "ColumnReport",
+    "Duplicate",
+    "Findings",
+    "Gap",
+    "Orphan",
+    "Stray",
+    "Unnumbered",
+    "Void",
+    "findings_in_words",
+    "title_in_words",
+]
 
 MOST_LISTED = 1000
 
@@ -42,6 +56,10 @@ class Void:
     reason: str
     text: str = ""
 
+    def __str__(self) -> str:
+        signed = f"by {self.by} at {self.at}" if self.by and self.at else "without a signature"
+        return f"void: {self.value} {signed}: {self.reason or 'no reason given'}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stray:
@@ -49,6 +67,9 @@ class Stray:
 
     sort_key: str
     problem: str
+
+    def __str__(self) -> str:
+        return f"stray row: {self.sort_key} is {self.problem}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +80,9 @@ class Orphan:
     value: int | None
     problem: str
 
+    def __str__(self) -> str:
+        return f"marker without its item: token {self.token!r}, value {self.value}: {self.problem}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Duplicate:
@@ -68,12 +92,19 @@ class Duplicate:
     count: int
     rows: tuple[str, ...]
 
+    def __str__(self) -> str:
+        more = f" and {self.count - len(self.rows)} more" if self.count > len(self.rows) else ""
+        return f"number of {self.count} rows: {self.value} of {', '.join(self.rows)}{more}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unnumbered:
     """A row that has no number, by model and primary key."""
 
     row: str
+
+    def __str__(self) -> str:
+        return f"row without a number: {self.row}"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -90,9 +121,9 @@ class Findings(Generic[T]):
             self.listed.append(finding)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class AuditReport:
-    """What the audit found in one scope.
+    """What the audit found in one scope. The audit fills it.
 
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without; `skipped` of them are explained by a guarded change. `went_back_to` is the counter's
@@ -106,21 +137,21 @@ class AuditReport:
     scope: str | None
     period: str
     strategy: str
-    last_value: int | None
-    carried: int
-    missing: int
-    markers: int
-    went_back_to: int | None
     gaps_explained: bool
-    gaps: Findings[Gap]
-    voids: Findings[Void]
-    strays: Findings[Stray]
-    orphans: Findings[Orphan]
-    unsigned_voids: int
-    explained_gaps: int
-    unjudged_gaps: int
-    notes: tuple[str, ...]
+    last_value: int | None = None
+    carried: int = 0
+    missing: int = 0
     skipped: int = 0
+    markers: int = 0
+    went_back_to: int | None = None
+    gaps: Findings[Gap] = field(default_factory=Findings)
+    voids: Findings[Void] = field(default_factory=Findings)
+    strays: Findings[Stray] = field(default_factory=Findings)
+    orphans: Findings[Orphan] = field(default_factory=Findings)
+    unsigned_voids: int = 0
+    explained_gaps: int = 0
+    unjudged_gaps: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def unexplained(self) -> int:
@@ -130,7 +161,7 @@ class AuditReport:
         return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class ColumnReport(AuditReport):
     """What the audit found in the columns of models that hold the numbers of one scope.
 
@@ -138,13 +169,61 @@ class ColumnReport(AuditReport):
     numbers are no values of the sequence; those `above` its counter are unexplained, as they are to be given again.
     """
 
-    where: tuple[str, ...]
-    duplicates: Findings[Duplicate]
-    unnumbered: Findings[Unnumbered]
-    above: int
+    where: tuple[str, ...] = ()
+    duplicates: Findings[Duplicate] = field(default_factory=Findings)
+    unnumbered: Findings[Unnumbered] = field(default_factory=Findings)
+    above: int = 0
 
     @property
     def unexplained(self) -> int:
         """How many findings have no explanation: numbers that occur twice, or are missing where no gap may be."""
         gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps
         return gaps + self.duplicates.total + self.above + (self.went_back_to is not None)
+
+
+def title_in_words(report: AuditReport) -> str:
+    """How far a scope has counted, and how many there are of each kind."""
+    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, report.period]))
+    last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
+    return f"{report.sequence} {scope} ({report.strategy}): {', '.join([last, *_counts(report)])}"
+
+
+def _counts(report: AuditReport) -> Iterator[str]:
+    """The numbers that a change skipped are not called missing."""
+    rows = report if isinstance(report, ColumnReport) else None
+    yield f"{report.carried} {'in rows' if rows else 'stored'}"
+    yield f"{report.missing - report.skipped} missing"
+    if report.skipped:
+        yield f"{report.skipped} skipped"
+    if rows:
+        yield f"{rows.duplicates.total} of several rows"
+        yield f"{rows.unnumbered.total} rows without a number"
+    else:
+        yield f"{report.voids.total} void"
+        yield f"{report.markers} markers"
+
+
+def findings_in_words(report: AuditReport) -> Iterator[str]:
+    """A line for each finding that the report lists, what is explained too, and how many more there are."""
+    if report.went_back_to is not None:
+        yield f"counter: went back to {report.went_back_to}, after {report.last_value} was handed out"
+    yield from _lines(report.gaps, "gaps", partial(_gap_in_words, last=report.last_value))
+    yield from _lines(report.voids, "voids")
+    yield from _lines(report.strays, "stray rows")
+    yield from _lines(report.orphans, "markers without their items")
+    if isinstance(report, ColumnReport):
+        yield from _lines(report.duplicates, "numbers of several rows")
+        yield from _lines(report.unnumbered, "rows without a number")
+
+
+def _lines(findings: Findings[T], what: str, in_words: Callable[[T], str] = str) -> Iterator[str]:
+    yield from map(in_words, findings.listed)
+    if findings.total > len(findings.listed):
+        yield f"{findings.total - len(findings.listed)} more {what}"
+
+
+def _gap_in_words(gap: Gap, last: int | None) -> str:
+    values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
+    maybe = f", {gap.reason}" if gap.reason else ""
+    explained = f", by {gap.by} at {gap.at}: {gap.reason}" if gap.by else maybe
+    return f"gap: {values}{' at the end' if gap.last == last else ''}{explained}"

@@ -26,8 +26,7 @@ from ...exceptions import AuditRefused, TableMissing, WriteCancelled
 from ...registry import strategies
 from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
-from .report import AuditReport
-from .words import findings_in_words
+from .report import AuditReport, findings_in_words
 
 __all__ = ["EVERY", "AuditResult", "AuditRun", "KeptAudits", "latest_audits"]
 
@@ -155,14 +154,10 @@ class KeptAudits:
 
     def _run(self, row: Mapping[str, Any]) -> AuditRun:
         lease = row.get("lease_until")
+        told = {name: row[name] for name in ("token", "of", "by", "done", "wanted", "problem") if name in row}
         return AuditRun(
-            token=row["token"],
-            of=row["of"],
-            by=row["by"],
+            **told,
             began_at=datetime.fromisoformat(row["began_at"]),
-            done=row["done"],
-            wanted=row["wanted"],
-            problem=row.get("problem", ""),
             runs=lease is not None and lease > self.strategy.wall(),
             ended=lease is None and "problem" not in row,
         )

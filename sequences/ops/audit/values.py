@@ -1,40 +1,90 @@
-"""The values of one scope up to its last one: which are missing, and which changes skipped them."""
+"""The values of one scope up to its last one: which sort keys they are, which are missing, which a change skipped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from ...commit.retries import read
 from ...dynamodb import expressions, unmarshal
+from ...dynamodb.expressions import KeySchema
 from ...exceptions import InvalidSequence, TableMissing
 from ...rows.counter_rows import CounterState
+from ...rows.numbers import Numbers
 from ...rows.reading import pages
 from ...strategies.base import Strategy
 from ...types import Change, Scope, parted
-from .report import Findings, Gap, Stray
-from .series import Series, explained
+from .report import AuditReport, Gap
 
-__all__ = ["Values"]
+__all__ = ["Series", "Values", "explained"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """Which sort keys are values: START, START + STEP and so on, in the schema's form."""
+
+    numbers: Numbers
+    schema: KeySchema
+
+    def problem(self, number: int | None, *, bound: int | None = None) -> str:
+        """Why a number is not a value of this sequence (up to `bound`); empty if it is one."""
+        if number is None:
+            width = self.schema.padded_width
+            return f"not a number of {width} digits" if width else "not a whole number"
+        if problem := self.numbers.problem(number):
+            return problem
+        if bound is not None and number > bound:
+            return f"above the counter, which is at {max(bound, 0)}"
+        return ""
+
+    def last_up_to(self, number: int) -> int:
+        """The highest value up to a number; `before_start` if there is none."""
+        start, step = self.numbers.start, self.numbers.step
+        return max((number - start) // step * step + start, self.numbers.before_start)
+
+
+def explained(first: int, last: int, changes: Sequence[Change], series: Series) -> Iterator[Gap]:
+    """The missing values from `first` to `last` as gaps, divided where a change that skipped values begins or ends."""
+    step = series.numbers.step
+    while first <= last:
+        change = next((one for one in changes if _skipped(one, first, series)), None)
+        ends = [one.before for one in changes if one.before is not None and first <= one.before < last]
+        end = min([last, *ends] if change is None else [last, change.after or last])
+        count = (end - first) // step + 1
+        signed = {"by": change.by, "at": change.at.isoformat(), "reason": change.reason} if change else {}
+        yield Gap(first=first, last=first + (count - 1) * step, count=count, **signed)
+        first += count * step
+
+
+def _skipped(change: Change, value: int, series: Series) -> bool:
+    before = series.numbers.before_start if change.before is None else change.before
+    return before < value <= (change.after or 0)
 
 
 class Values:
     """Compares what is stored, in its order, with the values up to the last one at the start.
 
-    `found` is called with every gap, in their order. Costs a read, and the sequence's history if there is a gap.
-    Raises InvalidScope.
+    The report says what was found, and `found` is called with every gap, in their order. Costs a read, and the
+    sequence's history if there is a gap. Raises InvalidScope.
     """
+
+    kind: type[AuditReport] = AuditReport
+    """The class of the report."""
 
     def __init__(self, strategy: Strategy, scope: Scope, found: Callable[[Gap], None]) -> None:
         strategy.layout.check_scope(scope)
-        self.strategy = strategy
-        self.scope = scope
-        self.found = found
+        self.strategy, self.scope, self.found = strategy, scope, found
+        plain, period = parted(scope)
+        self.report = self.kind(
+            sequence=strategy.alias,
+            scope=plain,
+            period=period,
+            strategy=type(strategy).__name__,
+            gaps_explained=not strategy.gapless,
+        )
         self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
-        self.gaps: Findings[Gap] = Findings()
-        self.strays: Findings[Stray] = Findings()
-        self.carried = self.missing = self.skipped = self.explained_gaps = 0
         self.row = self._counter_row()
         self.counter = CounterState.of(self.row) if strategy.counter else None
         self.counter_follows = False
@@ -46,14 +96,6 @@ class Values:
     def wanted(self) -> int:
         """How many values there are to check."""
         return (self.last_value - self.series.numbers.before_start) // self.series.numbers.step
-
-    @property
-    def went_back_to(self) -> int | None:
-        """The value of a counter that went back; None for any other counter."""
-        state = self.counter
-        if state is None or state.highest is None or _highest(state) == state.last_value:
-            return None
-        return state.last_value or 0
 
     def _counter_row(self) -> Mapping[str, Any]:
         """The stored counter, even if it went back; empty for strategies without counters."""
@@ -93,7 +135,7 @@ class Values:
         if value <= self.last_value:
             self._missing_before(value)
             self.expected = value + self.series.numbers.step
-            self.carried += 1
+            self.report.carried += 1
 
     def _missing_before(self, value: int) -> None:
         if value > self.expected:
@@ -107,31 +149,21 @@ class Values:
         return [gap]
 
     def _missing(self, gap: Gap) -> None:
-        self.gaps.add(gap)
-        self.missing += gap.count
+        report = self.report
+        report.gaps.add(gap)
+        report.missing += gap.count
         if gap.by:
-            self.explained_gaps += 1
-            self.skipped += gap.count
+            report.explained_gaps += 1
+            report.skipped += gap.count
         self.found(gap)
 
-    def _in_report(self) -> dict[str, Any]:
-        """What each report says, by its name there."""
-        scope, period = parted(self.scope)
-        return {
-            "sequence": self.strategy.alias,
-            "scope": scope,
-            "period": period,
-            "strategy": type(self.strategy).__name__,
-            "last_value": self.last_value if self.last_value >= self.series.numbers.start else None,
-            "carried": self.carried,
-            "missing": self.missing,
-            "skipped": self.skipped,
-            "went_back_to": self.went_back_to,
-            "gaps_explained": not self.strategy.gapless,
-            "gaps": self.gaps,
-            "strays": self.strays,
-            "explained_gaps": self.explained_gaps,
-        }
+    def _end(self) -> None:
+        """Note what is missing above the highest stored value, how far the scope has counted, and if it went back."""
+        self._missing_before(self.last_value + self.series.numbers.step)
+        self.report.last_value = self.last_value if self.last_value >= self.series.numbers.start else None
+        state = self.counter
+        if state and state.highest is not None and _highest(state) != state.last_value:
+            self.report.went_back_to = state.last_value or 0
 
     @cached_property
     def changes(self) -> list[Change]:

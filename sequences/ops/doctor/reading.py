@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from ... import dynamodb
 from ...commit.retries import Deadline, read
 from ...dynamodb.expressions import KeySchema, read_item
-from ...exceptions import (
-    AccessRefused,
-    BudgetSpent,
-    GaveUp,
-    InvalidSequence,
-    NotConfigured,
-    SequenceError,
-    StorageError,
-    TableMissing,
-)
+from ...exceptions import AccessRefused, GaveUp, InvalidSequence, SequenceError, StorageError, TableMissing
 from ...registry import configured, strategies
 from ...rows.rules import Difference
+from ...rows.soundness import Verdict
 from ...strategies import Strategy
+from ..overview import is_away
 from ..tables import schemas_of
-from .facts import ClientFacts, Fact, Facts, SequenceFacts, TableFacts, Unknown, Use
+from . import judging
+from .findings import Fact, Finding, Unknown
 from .scopes import read_scopes
+from .tables import TableFacts, of_table
 
-__all__ = ["READS", "read_facts"]
+__all__ = ["READS", "Diagnosis", "diagnose"]
 
 READS = 5  # their median counts
 PATIENCE_SECONDS = 1.0  # for one answer
@@ -36,8 +32,22 @@ PATIENCE_SECONDS = 1.0  # for one answer
 NO_KEY = {"S": {"S": "#health"}, "N": {"N": "0"}}
 
 
-def read_facts(*, most_tables: int | None = None, most_scopes: int = 0, thorough: bool = False) -> Facts:
-    """Read the facts of every sequence, also of its first scopes, at most so many.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnosis:
+    """What was found: wrong sequences first, then the others with their scopes, each client, and each table.
+
+    `left_out` counts the tables that were not looked at, because there are too many. `away` has the clients for which
+    DynamoDB did not answer, and what they said.
+    """
+
+    findings: Sequence[Finding]
+    tables: Sequence[TableFacts]
+    left_out: int
+    away: Mapping[str, str]
+
+
+def diagnose(*, most_tables: int | None = None, most_scopes: int = 0, thorough: bool = False) -> Diagnosis:
+    """Look at every sequence, also at its first scopes, at most so many.
 
     Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit; scopes
     cost what `read_scopes` says. When `thorough`, each table is also asked for what the policy refuses (up to three
@@ -46,45 +56,43 @@ def read_facts(*, most_tables: int | None = None, most_scopes: int = 0, thorough
     """
     made, wrong = _made()
     places = _places(made)
-    looked_at = list(places.values())[:most_tables]
     reading = _Reading(thorough=thorough)
-    tables = [reading.table(schema, uses) for schema, uses in looked_at]
-    clients = [reading.client(alias, tables) for alias in dict.fromkeys(table.client for table in tables)]
-    known = {(schema.client, schema.table) for schema, _ in looked_at}
+    tables = [reading.table(schema, uses) for schema, uses in list(places.values())[:most_tables]]
+    clients = [list(reading.client(alias, tables)) for alias in dict.fromkeys(table.client for table in tables)]
+    known = {(table.client, table.name) for table in tables}
     seen = [one for one in made if {(one.config.client, table) for table in one.lives.tables} <= known]
-    return Facts(
-        needs=[one.lives.needs for one in seen],
-        changed={one.alias: reading.changed(one) for one in seen},
-        scopes=[reading.scopes(one, most_scopes) for one in seen] if most_scopes else (),
+    of_sequences = [list(reading.sequence(one, tables, most_scopes)) for one in seen]
+    return Diagnosis(
+        findings=[*wrong, *chain(*of_sequences, *clients, *map(of_table, tables))],
         tables=tables,
-        clients=clients,
-        wrong=wrong,
         left_out=len(places) - len(tables),
         away=reading.away,
     )
 
 
-def _made() -> tuple[list[Strategy], dict[str, str]]:
-    """The strategies, and the sequences that have none, because their settings are wrong."""
-    made, wrong = [], {}
+def _made() -> tuple[list[Strategy], list[Finding]]:
+    """The strategies, and what is wrong with the sequences that have none."""
+    made, wrong = [], []
     for alias in configured():
         try:
             strategy = strategies[alias]
             schemas_of(strategy)
         except InvalidSequence as error:
-            wrong[alias] = str(error)
+            reason = "The sequence cannot be used."
+            remedy = "Mend the setting; `manage.py check` says whether it is right."
+            wrong.append(Finding(f"sequence {alias}", "settings", Verdict.UNSOUND, str(error), reason, remedy))
         else:
             made.append(strategy)
     return made, wrong
 
 
-def _places(made: Sequence[Strategy]) -> dict[tuple[str, str], tuple[KeySchema, list[Use]]]:
-    """Every table once, with its keys and its uses."""
-    places: dict[tuple[str, str], tuple[KeySchema, list[Use]]] = {}
+def _places(made: Sequence[Strategy]) -> dict[tuple[str, str], tuple[KeySchema, dict[str, list[str]]]]:
+    """Every table once, with its keys, and with what each sequence keeps in it."""
+    places: dict[tuple[str, str], tuple[KeySchema, dict[str, list[str]]]] = {}
     for strategy in made:
         for schema in schemas_of(strategy):
-            _, uses = places.setdefault((schema.client, schema.table), (schema, []))
-            uses.append(Use(sequence=strategy.alias, keeps=_kept(strategy, schema.table)))
+            _, uses = places.setdefault((schema.client, schema.table), (schema, {}))
+            uses[strategy.alias] = _kept(strategy, schema.table)
     return places
 
 
@@ -100,29 +108,39 @@ def _kept(strategy: Strategy, table: str) -> list[str]:
 
 
 class _Reading:
-    """One reading of the facts. It asks a client that did not answer nothing more."""
+    """One look at everything. It asks a client that did not answer nothing more."""
 
     def __init__(self, *, thorough: bool) -> None:
         self.away: dict[str, str] = {}
         self._thorough = thorough
 
-    def table(self, schema: KeySchema, uses: Sequence[Use]) -> TableFacts:
+    def table(self, schema: KeySchema, uses: Mapping[str, Sequence[str]]) -> TableFacts:
         table = self._ask(schema, "describe_table", "Table")
-        is_there = isinstance(table, Mapping)
-        return TableFacts(
-            name=schema.table,
-            client=schema.client,
-            keys=schema.keys,
-            uses=uses,
-            table=table,
-            expiry=self._ask(schema, "describe_time_to_live", "TimeToLiveDescription") if is_there else None,
-            recovery=(
-                self._ask(schema, "describe_continuous_backups", "ContinuousBackupsDescription") if is_there else None
-            ),
-            refused=self._refused(schema) if is_there and self._thorough else None,
+        facts = TableFacts(name=schema.table, client=schema.client, keys=schema.keys, uses=uses, table=table)
+        if not isinstance(table, Mapping):
+            return facts
+        return replace(
+            facts,
+            expiry=self._ask(schema, "describe_time_to_live", "TimeToLiveDescription"),
+            recovery=self._ask(schema, "describe_continuous_backups", "ContinuousBackupsDescription"),
+            refused=self._refused(schema) if self._thorough else None,
         )
 
-    def changed(self, strategy: Strategy) -> Sequence[Difference] | Unknown:
+    def sequence(self, strategy: Strategy, tables: Sequence[TableFacts], most_scopes: int) -> Iterator[Finding]:
+        """Whether its strategy and its settings hold on its tables, if they are there, and how its scopes are."""
+        needs = strategy.lives.needs
+        about = {table.name: table.table for table in tables if table.client == needs.client}
+        if not any(about[table] is None for table in needs.tables):
+            yield judging.of_regions(needs, about)
+            yield judging.of_settings(needs.sequence, self._changed(strategy))
+        if not most_scopes:
+            return
+        if away := self.away.get(needs.client):
+            yield Finding.unknown(f"sequence {needs.sequence}", "scopes", Unknown(away))
+        else:
+            yield from read_scopes(strategy, most_scopes)
+
+    def _changed(self, strategy: Strategy) -> Sequence[Difference] | Unknown:
         """How the settings of a sequence differ from those by which its rows are written."""
         client = strategy.config.client
         if client in self.away:
@@ -134,18 +152,43 @@ class _Reading:
         except (GaveUp, StorageError) as error:
             return self._unknown(client, "batch_get_item", error)
 
-    def scopes(self, strategy: Strategy, most: int) -> SequenceFacts:
-        """The first scopes of a sequence."""
-        if away := self.away.get(strategy.config.client):
-            return SequenceFacts(sequence=strategy.alias, now=0.0, unread=Unknown(away))
-        return read_scopes(strategy, most)
+    def client(self, alias: str, tables: Sequence[TableFacts]) -> Iterator[Finding]:
+        """How a client reaches DynamoDB, by reads of the first of its tables that is there."""
+        client, seconds = f"client {alias}", self._seconds(alias, tables)
+        yield judging.of_latency(client, seconds)
+        if isinstance(seconds, Unknown):
+            return
+        yield judging.of_clock(client, dynamodb.now(alias) - time.time())
+        yield judging.of_transport(client, dynamodb.transport_lacks(alias))
+        if self._thorough:
+            yield judging.of_caller(client, _caller(alias))
+            yield judging.of_limits(client, self._limits(alias))
+
+    def _seconds(self, alias: str, tables: Sequence[TableFacts]) -> list[float] | Unknown:
+        if alias in self.away:
+            return Unknown(self.away[alias])
+        there = next((one for one in tables if one.client == alias and isinstance(one.table, Mapping)), None)
+        if there is None:
+            return Unknown("None of its tables can be read.", failure=False)
+        key = {name: NO_KEY[kind] for name, kind in there.keys.items()}
+        request = {**read_item(there.name, key), "ConsistentRead": False}
+        try:
+            return [_timed(request, alias) for _ in range(READS)]
+        except (GaveUp, StorageError) as error:
+            return self._unknown(alias, "get_item", error)
+
+    def _limits(self, alias: str) -> Fact:
+        try:
+            return _read("describe_limits", {}, alias)
+        except (GaveUp, StorageError) as error:
+            return replace(self._unknown(alias, "describe_limits", error), failure=False)
 
     def _refused(self, schema: KeySchema) -> list[str]:
         """The operations that the role may not do with a table. What fails otherwise is no matter of the role."""
         names = []
         for operation, request in _tries(schema).items():
             try:
-                _send(operation, request, schema.client)
+                _patience(schema.client).send(operation, request)
             except AccessRefused:
                 names.append(_title(operation))
             except SequenceError:
@@ -165,38 +208,15 @@ class _Reading:
         found: Mapping[str, Any] = answer.get(member, {})
         return found
 
-    def _unknown(self, client: str, operation: str, error: Exception) -> Unknown:
+    def _unknown(self, client: str, operation: str, error: SequenceError) -> Unknown:
         name = _title(operation)
         if isinstance(error, AccessRefused):
             return Unknown(f"{name} is refused.", f"Allow dynamodb:{name} in the policy of this role.")
         if "UnknownOperationException" in str(error):
             return Unknown(f"This engine does not know {name}.", failure=False)
-        if isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow):
+        if is_away(error):
             self.away[client] = str(error)
         return Unknown(str(error))
-
-    def client(self, alias: str, tables: Sequence[TableFacts]) -> ClientFacts:
-        """How long reads by a client take, of the first of its tables that is there."""
-        if alias in self.away:
-            return ClientFacts(alias=alias, seconds=Unknown(self.away[alias]))
-        there = next((one for one in tables if one.client == alias and isinstance(one.table, Mapping)), None)
-        if there is None:
-            return ClientFacts(alias=alias, seconds=Unknown("None of its tables can be read.", failure=False))
-        key = {name: NO_KEY[kind] for name, kind in there.keys.items()}
-        request = {**read_item(there.name, key), "ConsistentRead": False}
-        try:
-            seconds = [_timed(request, alias) for _ in range(READS)]
-        except (GaveUp, StorageError) as error:
-            return ClientFacts(alias=alias, seconds=self._unknown(alias, "get_item", error))
-        ahead, lacks = dynamodb.now(alias) - time.time(), dynamodb.transport_lacks(alias)
-        facts = ClientFacts(alias=alias, seconds=seconds, ahead=ahead, lacks=lacks)
-        return replace(facts, caller=_caller(alias), limits=self._limits(alias)) if self._thorough else facts
-
-    def _limits(self, alias: str) -> Fact:
-        try:
-            return _read("describe_limits", {}, alias)
-        except (GaveUp, StorageError) as error:
-            return replace(self._unknown(alias, "describe_limits", error), failure=False)
 
 
 def _caller(alias: str) -> str | Unknown:
@@ -232,10 +252,6 @@ def _title(operation: str) -> str:
 
 def _read(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
     return read(operation, request, deadline=_patience(client))
-
-
-def _send(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
-    return _patience(client).send(operation, request)
 
 
 def _patience(client: str) -> Deadline:

@@ -14,8 +14,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_many
-from sequences.admin import health
 from sequences.admin import overview as admin_overview
+from sequences.admin import pages
 from sequences.capabilities import capabilities
 from sequences.changes import advance
 from sequences.commit.retries import Deadline
@@ -306,9 +306,9 @@ class TestHealth:
         assert re.search(r"sequence_items orders: items, markers; invoices: items, markers", text)
         assert re.search(r"table good active It takes reads and writes\. nothing to do", text)
         assert re.search(r"deletion protection careful off .* Run aws dynamodb update-table", text)
-        said = f"This page took {len(wire.sent)} requests to DynamoDB, at most {health.MOST_REQUESTS}."
+        said = f"This page took {len(wire.sent)} requests to DynamoDB, at most {pages.MOST_REQUESTS}."
         assert said in text
-        assert len(wire.sent) <= health.MOST_REQUESTS
+        assert len(wire.sent) <= pages.MOST_REQUESTS
 
     def test_a_missing_table(self, staff: Client, settings: Settings) -> None:
         """A table that is missing is unsound, and the page is no failure."""
@@ -322,7 +322,7 @@ class TestHealth:
         settings.SEQUENCES = {f"s{number}": {**SEQUENCES["orders"], "TABLE": f"t{number:02d}x"} for number in range(30)}
         with tapped() as wire:
             text = shown(staff.get(HEALTH))
-        assert len(wire.sent) <= health.MOST_REQUESTS
+        assert len(wire.sent) <= pages.MOST_REQUESTS
         assert "6 more tables: manage.py sequences doctor looks at all of them." in text
 
     def test_an_engine_that_is_away(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from sequences import dynamodb, get_last_value, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
 from sequences.exceptions import OperationNotSupported, RulesChanged, SequenceUnsound, TableMissing, TableRestored
 from sequences.ops.audit import audit
-from sequences.ops.doctor import findings_of, read_facts
+from sequences.ops.doctor import diagnose
 from sequences.registry import made_of, strategies
 from sequences.rows.rules import RESTORED
 from sequences.start import require_sound
@@ -202,7 +202,7 @@ def test_the_doctor(become: Become, elsewhere: Callable[[], None]) -> None:
     become(ATOMIC)
     put()
     elsewhere()
-    [found] = [one for one in findings_of(read_facts()) if (one.subject, one.about) == ("sequence orders", "settings")]
+    [found] = [one for one in diagnose().findings if (one.subject, one.about) == ("sequence orders", "settings")]
     assert "restored or copied" in found.found
     assert "recover orders --all-scopes" in found.remedy
 

@@ -26,7 +26,7 @@ from sequences.exceptions import (
     SequenceUnsound,
 )
 from sequences.ops.audit import audit
-from sequences.ops.doctor import findings_of, read_facts
+from sequences.ops.doctor import diagnose
 from sequences.registry import _KEYS, DEFAULT_TABLE, made_of, strategies
 from sequences.rows.rules import RULES, differences
 from sequences.rows.rules_row import ASK_AGAIN_SECONDS
@@ -336,9 +336,7 @@ class TestHarmless:
 
 def found() -> tuple[Verdict, bool]:
     """What the doctor finds about the settings of the sequence, and whether it says what helps."""
-    (finding,) = (
-        one for one in findings_of(read_facts()) if (one.subject, one.about) == ("sequence orders", "settings")
-    )
+    (finding,) = (one for one in diagnose().findings if (one.subject, one.about) == ("sequence orders", "settings"))
     return finding.verdict, bool(finding.remedy)
 
 

@@ -10,7 +10,7 @@ import pytest
 from project.proof.faults.control import Proxy
 from sequences import changes, dynamodb
 from sequences.changes import finish_switch, switch
-from sequences.changes.switches import SWITCHED
+from sequences.changes.switches import FOLLOWED
 from sequences.exceptions import InvalidChange, OperationNotSupported, SequenceFrozen, SequenceWentBack
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
@@ -28,7 +28,7 @@ BOTH = ("SortKeyMaximum", "TransactionalCounter")
 
 def process(strategy: str, **clocks: Any) -> Strategy:
     """A process that has one of the strategies for the sequence NAME, and was started before its rules were kept."""
-    kind: Any = SWITCHED[strategy]
+    kind: Any = FOLLOWED[strategy]
     made: Strategy = kind(parse_config(NAME, {"STRATEGY": f"{kind.__module__}.{kind.__name__}"}), **clocks)
     made.rules.enforced = False
     return made
@@ -230,11 +230,11 @@ class TestSteps:
 
     def test_what_does_not_fit(self) -> None:
         """Other strategies, steps and layouts are refused with what is wrong."""
-        for name, said in (("atomic", "number the same items"), ("transactional-from-1001-by-10", "STEP must be 1")):
+        for name, said in (("one-file", "number the same items"), ("transactional-from-1001-by-10", "STEP must be 1")):
             with pytest.raises(OperationNotSupported, match=said):
                 switch(name, to="SortKeyMaximum", **WHO)
-        with pytest.raises(InvalidChange, match=r"^to is 'AtomicCounter'"):
-            switch(NAME, to="AtomicCounter", **WHO)
+        with pytest.raises(InvalidChange, match=r"^to is 'Another'"):
+            switch(NAME, to="Another", **WHO)
 
     @pytest.mark.parametrize("strategy", BOTH)
     def test_tables_of_the_other_configuration(self, install: Callable[..., Strategy], strategy: str) -> None:

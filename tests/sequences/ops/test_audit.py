@@ -15,9 +15,8 @@ from sequences import dynamodb, get_last_value, get_next_values, put_next, put_n
 from sequences.commit import retries
 from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
-from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check
+from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, findings_in_words
 from sequences.ops.audit import report as report_module
-from sequences.ops.audit.words import findings_in_words
 from sequences.registry import strategies
 from sequences.rows import reading
 from sequences.rows.layout import SIGNATURE

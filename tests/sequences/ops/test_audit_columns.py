@@ -403,7 +403,7 @@ class TestPeriods:
         row = shop.Receipt(pk=1, number=4)
         check = column_check.ColumnCheck(strategies["receipts"], None, columns_of("receipts"), lambda finding: None)
         check.take(columns.Row(4, columns_of("receipts")[0], row))
-        (stray,) = check.report().strays.listed
+        (stray,) = check.finished().strays.listed
         assert (stray.sort_key, stray.problem) == ("4 of shop.Receipt 1", "of no period: the date of its row is empty")
 
 

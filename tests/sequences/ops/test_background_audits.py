@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from sequences import put_next_many
 from sequences.exceptions import AuditRefused, OperationNotSupported, SequenceError, StorageRefused
-from sequences.ops.audit import background, check, one_scope
+from sequences.ops.audit import background, check, column_check
 from sequences.ops.audit.background import start_audit, stop_audits
 from sequences.ops.audit.results import LEASE_SECONDS, KeptAudits, latest_audits
 from sequences.registry import strategies
@@ -178,7 +178,7 @@ def test_an_audit_that_fails_says_why(strategy: Strategy, scope: str, monkeypatc
 
     errors: tuple[Exception, ...] = (StorageRefused("the engine said no"), ZeroDivisionError("secret"))
     for error, said in zip(errors, ("the engine said no", "an error that the log tells"), strict=True):
-        monkeypatch.setattr(one_scope, "audit", mock.Mock(side_effect=error))
+        monkeypatch.setattr(column_check, "audit", mock.Mock(side_effect=error))
         start_audit(strategy, scope, "bob")
         end_of(strategy, scope)
         run, result = KeptAudits(strategy).look(scope)
@@ -203,7 +203,7 @@ def test_an_audit_that_lost_its_place_stops(strategy: Strategy, scope: str, monk
 def test_a_process_runs_few(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process refuses more audits than it can run beside its work."""
     go_on = threading.Event()
-    monkeypatch.setattr(one_scope, "audit", lambda *_, **__: go_on.wait(10))
+    monkeypatch.setattr(column_check, "audit", lambda *_, **__: go_on.wait(10))
     for n in range(background.MOST_AUDITS):
         start_audit(strategy, f"{scope}-{n}", "ada")
     with pytest.raises(AuditRefused, match="This process runs 2 audits"):

@@ -11,20 +11,10 @@ from pytest_django import Settings
 
 from sequences import dynamodb
 from sequences.commit.retries import read
-from sequences.ops.doctor import (
-    ClientFacts,
-    Facts,
-    Finding,
-    TableFacts,
-    Unknown,
-    Use,
-    Verdict,
-    findings_of,
-    read_facts,
-    reading,
-)
+from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, judging, reading
+from sequences.ops.doctor.tables import TableFacts, of_table
+from sequences.registry import strategies
 from sequences.rows.rules import Difference
-from sequences.rows.soundness import TableRequirements
 from tests.sequences.support import handled, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -40,17 +30,17 @@ ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
 SOUND = {**KEYS, **ON_DEMAND, "TableStatus": "ACTIVE", "DeletionProtectionEnabled": True}
 EXPIRING = {"TimeToLiveStatus": "ENABLED", "AttributeName": "marker_expires_at"}
 RECOVERABLE = {"PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"}}
-SORT_KEY = Use(sequence="tickets", keeps=["items", "markers"])
-ATOMIC = Use(sequence="orders", keeps=["items"])
+SORT_KEY = {"tickets": ["items", "markers"]}
+ATOMIC = {"orders": ["items"]}
 ABROAD = {"Replicas": [{"RegionName": "eu-west-1"}, {"RegionName": "us-east-1"}]}
 STRONG = {**ABROAD, "MultiRegionConsistency": "STRONG"}
 
 
 def judged(**changes: Any) -> dict[str, Finding]:
     """The findings about a sound table with these changes of its facts, by what they are about."""
-    facts: dict[str, Any] = {"name": "t", "client": "default", "keys": {"pk": "S", "sk": "N"}, "uses": [SORT_KEY]}
+    facts: dict[str, Any] = {"name": "t", "client": "default", "keys": {"pk": "S", "sk": "N"}, "uses": SORT_KEY}
     facts |= {"table": SOUND, "expiry": EXPIRING, "recovery": RECOVERABLE, **changes}
-    found = findings_of(Facts(tables=[TableFacts(**facts)]))
+    found = list(of_table(TableFacts(**facts)))
     assert all(finding.subject == "t" for finding in found)
     assert len({finding.about for finding in found}) == len(found)
     return {finding.about: finding for finding in found}
@@ -68,11 +58,8 @@ class TestSettings:
     )
     def test_settings_that_changed(self, changed: Sequence[Difference] | Unknown, verdict: Verdict) -> None:
         """Settings by which the rows are not written are a finding with a remedy; others are good."""
-        table = TableFacts(name="t", client="default", keys={"pk": "S", "sk": "N"}, uses=[SORT_KEY], table=SOUND)
-        needs = TableRequirements(sequence="tickets", client="default", tables=("t",), needs_transactions=False)
-        found = findings_of(Facts(tables=[table], needs=[needs], changed={"tickets": changed}))
-        [settings] = [one for one in found if (one.subject, one.about) == ("sequence tickets", "settings")]
-        assert settings.verdict == verdict
+        settings = judging.of_settings("tickets", changed)
+        assert (settings.subject, settings.about, settings.verdict) == ("sequence tickets", "settings", verdict)
         assert ("adopt tickets" in settings.remedy) == (verdict in (CAREFUL, UNSOUND))
         if not isinstance(changed, Unknown):
             told = "; ".join(map(str, changed)) if changed else "those by which its rows are written"
@@ -115,7 +102,7 @@ class TestTables:
             ({"recovery": Unknown("no")}, "point-in-time recovery", UNKNOWN, "not known", ""),
             ({"table": {**KEYS, **ON_DEMAND}}, "deletion protection", CAREFUL, "off", "update-table --table-name t "),
             ({"expiry": {"TimeToLiveStatus": "DISABLED"}}, "expiry (TTL)", CAREFUL, "off", "create_tables"),
-            ({"expiry": {}, "uses": [ATOMIC]}, "expiry (TTL)", GOOD, "off", ""),
+            ({"expiry": {}, "uses": ATOMIC}, "expiry (TTL)", GOOD, "off", ""),
             (
                 {"expiry": {"TimeToLiveStatus": "ENABLED", "AttributeName": "at"}},
                 "expiry (TTL)",
@@ -155,48 +142,47 @@ class TestTables:
 
 class TestClients:
     @pytest.mark.parametrize(
-        ("client", "verdicts"),
-        [
-            (ClientFacts(alias="a", seconds=[0.001, 0.9, 0.002, 0.003, 0.9]), [GOOD, GOOD]),
-            (ClientFacts(alias="a", seconds=[0.2] * 5), [CAREFUL, GOOD]),
-            (ClientFacts(alias="a", seconds=[0.001], ahead=60.0), [GOOD, CAREFUL]),
-            (ClientFacts(alias="a", seconds=[0.001], ahead=-60.0), [GOOD, CAREFUL]),
-            (ClientFacts(alias="a", seconds=Unknown("away")), [UNKNOWN]),
-        ],
+        ("seconds", "verdict"),
+        [([0.001, 0.9, 0.002, 0.003, 0.9], GOOD), ([0.2] * 5, CAREFUL), (Unknown("away"), UNKNOWN)],
     )
-    def test_latency_and_clock(self, client: ClientFacts, verdicts: list[Verdict]) -> None:
-        """The median of the reads counts, and a clock that is far off in either direction."""
-        assert [finding.verdict for finding in findings_of(Facts(clients=[client]))][:2] == verdicts
+    def test_latency(self, seconds: Sequence[float] | Unknown, verdict: Verdict) -> None:
+        """The median of the reads counts."""
+        assert judging.of_latency("client a", seconds).verdict is verdict
+
+    @pytest.mark.parametrize(("ahead", "verdict"), [(0.0, GOOD), (60.0, CAREFUL), (-60.0, CAREFUL)])
+    def test_clock(self, ahead: float, verdict: Verdict) -> None:
+        """A clock may be far off in either direction."""
+        assert judging.of_clock("client a", ahead).verdict is verdict
 
     @pytest.mark.parametrize(
-        ("given", "about", "verdict", "found"),
+        ("caller", "verdict", "found"),
+        [("arn:aws:iam::1:role/web", GOOD, "arn:aws:iam::1:role/web"), (Unknown("refused"), UNKNOWN, "not known")],
+    )
+    def test_names(self, caller: str | Unknown, verdict: Verdict, found: str) -> None:
+        """Who asks."""
+        finding = judging.of_caller("client a", caller)
+        assert (finding.verdict, finding.found) == (verdict, found)
+
+    @pytest.mark.parametrize(
+        ("limits", "verdict", "found"),
         [
-            ({"caller": "arn:aws:iam::1:role/web"}, "who am I", GOOD, "arn:aws:iam::1:role/web"),
-            ({"caller": Unknown("refused")}, "who am I", UNKNOWN, "not known"),
-            ({"limits": {"TableMaxWriteCapacityUnits": 40000}}, "limits", GOOD, "40,000 write units a second for a"),
-            ({"limits": {"TableMaxWriteCapacityUnits": 1000}}, "limits", GOOD, "1,000 write units a second for a"),
-            ({"limits": {"TableMaxWriteCapacityUnits": 500}}, "limits", CAREFUL, "500 write units a second for a"),
-            ({"limits": Unknown("refused")}, "limits", UNKNOWN, "not known"),
+            ({"TableMaxWriteCapacityUnits": 40000}, GOOD, "40,000 write units a second for a"),
+            ({"TableMaxWriteCapacityUnits": 1000}, GOOD, "1,000 write units a second for a"),
+            ({"TableMaxWriteCapacityUnits": 500}, CAREFUL, "500 write units a second for a"),
+            (Unknown("refused"), UNKNOWN, "not known"),
         ],
     )
-    def test_names_and_limits(self, given: dict[str, Any], about: str, verdict: Verdict, found: str) -> None:
-        """Who asks, and whether a table may take what one busy scope needs."""
-        findings = findings_of(Facts(clients=[ClientFacts(alias="a", seconds=[0.001], **given)]))
-        assert [finding.about for finding in findings] == ["latency", "clock", "transport", about]
-        assert findings[-1].verdict is verdict
-        assert found in findings[-1].found
+    def test_limits(self, limits: Mapping[str, Any] | Unknown, verdict: Verdict, found: str) -> None:
+        """Whether a table may take what one busy scope needs."""
+        finding = judging.of_limits("client a", limits)
+        assert finding.verdict is verdict
+        assert found in finding.found
 
     def test_a_transport_that_does_not_fit(self) -> None:
         """Requests that do not go the lean way are told, with what botocore lacks."""
-        facts = ClientFacts(alias="a", seconds=[0.001], lacks="no attribute '_signer'")
-        finding = findings_of(Facts(clients=[facts]))[-1]
+        finding = judging.of_transport("client a", "no attribute '_signer'")
         assert (finding.about, finding.verdict) == ("transport", CAREFUL)
         assert "no attribute '_signer'" in finding.found
-
-    def test_a_wrong_sequence(self) -> None:
-        """A sequence that cannot be used is unsound, and says why."""
-        (finding,) = findings_of(Facts(wrong={"orders": "no such class"}))
-        assert (finding.subject, finding.verdict, finding.found) == ("sequence orders", UNSOUND, "no such class")
 
 
 @pytest.mark.usefixtures("configured")
@@ -204,17 +190,17 @@ class TestReading:
     def test_every_table_is_asked_once(self) -> None:
         """Three requests for each table, however many sequences share it, one for each, and five for each client."""
         with tapped() as wire:
-            facts = read_facts()
-        assert len(wire.sent) == 3 * len(facts.tables) + len(facts.needs) + 5
-        assert sorted(table.name for table in facts.tables) == sorted({table.name for table in facts.tables})
-        (items,) = [table for table in facts.tables if table.name.endswith("sequence_items")]
-        assert {use.sequence for use in items.uses} >= {"atomic", "sort-key", "transactional"}
-        assert next(use for use in items.uses if use.sequence == "atomic").keeps == ["items", "markers"]
-        assert facts.wrong == facts.away == {}
+            diagnosis = diagnose()
+        assert len(wire.sent) == 3 * len(diagnosis.tables) + len([*strategies]) + 5
+        assert sorted(table.name for table in diagnosis.tables) == sorted({table.name for table in diagnosis.tables})
+        (items,) = [table for table in diagnosis.tables if table.name.endswith("sequence_items")]
+        assert {*items.uses} >= {"atomic", "sort-key", "transactional"}
+        assert items.uses["atomic"] == ["items", "markers"]
+        assert diagnosis.away == {}
 
     def test_an_engine_that_does_not_know_an_operation(self) -> None:
         """The embedded engine knows no recovery: that is not known, and no failure."""
-        found = {finding.about: finding for finding in findings_of(read_facts())}
+        found = {finding.about: finding for finding in diagnose().findings}
         assert found["point-in-time recovery"].verdict is UNKNOWN
         assert "does not know DescribeContinuousBackups" in found["point-in-time recovery"].reason
         assert found["table"].verdict is found["latency"].verdict is found["clock"].verdict is GOOD
@@ -227,7 +213,7 @@ class TestReading:
             return AWSResponse("", 400, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 400}}  # type: ignore[arg-type]
 
         with handled({"before-call.dynamodb.DescribeTimeToLive": denied}):
-            found = [finding for finding in findings_of(read_facts()) if finding.about == "expiry (TTL)"]
+            found = [finding for finding in diagnose().findings if finding.about == "expiry (TTL)"]
         assert {finding.verdict for finding in found} == {UNKNOWN}
         assert {finding.remedy for finding in found} == {
             "Allow dynamodb:DescribeTimeToLive in the policy of this role."
@@ -241,15 +227,16 @@ class TestReading:
             "missing": {**entry, "TABLE": "missing"},
             "wrong": {"STRATEGY": "no.such"},
         }
-        found = findings_of(read_facts())
+        found = diagnose().findings
         unsound = {(finding.subject, finding.about) for finding in found if finding.verdict is UNSOUND}
         assert unsound == {(dynamodb.table_name("missing"), "table"), ("sequence wrong", "settings")}
+        assert "no.such" in next(finding.found for finding in found if finding.subject == "sequence wrong")
 
     def test_a_client_without_a_table(self, settings: Settings) -> None:
         """How long its reads take is not known, and says why."""
         settings.SEQUENCES = {"missing": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "TABLE": "missing"}}
         settings.SEQUENCES["missing"]["OPTIONS"] = {"counter_table": "missing_too"}
-        (latency,) = [finding for finding in findings_of(read_facts()) if finding.about == "latency"]
+        (latency,) = [finding for finding in diagnose().findings if finding.about == "latency"]
         assert (latency.verdict, latency.found, latency.remedy) == (UNKNOWN, "not known", "")
         assert latency.reason == "None of its tables can be read."
 
@@ -268,16 +255,16 @@ class TestReading:
             return read(operation, request, **given)
 
         monkeypatch.setattr(reading, "read", noted)
-        facts = read_facts()
+        diagnosis = diagnose()
         assert asked.count("gone") == 1
-        assert list(facts.away) == ["gone"]
-        assert "Is an engine running" in facts.away["gone"] or "not reachable" in facts.away["gone"]
-        assert [table.client for table in facts.tables if isinstance(table.table, Unknown)] == ["gone", "gone"]
+        assert list(diagnosis.away) == ["gone"]
+        assert "Is an engine running" in diagnosis.away["gone"] or "not reachable" in diagnosis.away["gone"]
+        assert [table.client for table in diagnosis.tables if isinstance(table.table, Unknown)] == ["gone", "gone"]
 
     def test_a_budget_that_is_spent(self) -> None:
         """What a page may not ask any more is not known."""
         with dynamodb.at_most(3) as budget:
-            facts = read_facts()
+            diagnosis = diagnose()
         assert budget.sent == 3
-        assert isinstance(facts.tables[1].table, Unknown)
-        assert facts.away == {}
+        assert isinstance(diagnosis.tables[1].table, Unknown)
+        assert diagnosis.away == {}

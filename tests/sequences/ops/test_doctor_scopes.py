@@ -6,7 +6,7 @@ import io
 import json
 import shlex
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,9 +17,9 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
 from sequences.commit import host_memory
 from sequences.ops.audit.results import AuditResult
-from sequences.ops.doctor import Facts, Finding, ScopeFacts, SequenceFacts, Verdict, findings_of, read_facts, reading
+from sequences.ops.doctor import Verdict, diagnose, reading
+from sequences.ops.doctor.scopes import of_audits
 from sequences.registry import strategies
-from sequences.rows.soundness import TableRequirements
 from tests.sequences.support import delete_row, handled, set_counter, tapped
 
 PATH = "sequences.strategies"
@@ -118,6 +118,32 @@ class TestCommand:
         run(row["remedy"])
         assert put_next(name, {}, scope="A").value in (2, 3)
 
+    @pytest.mark.parametrize(
+        ("hours", "said"),
+        [
+            (23, "Every write is refused until it is thawed."),
+            (9 * 24, "Every write is refused until it is thawed. It is so for 9 days already."),
+            (None, "Every write is refused until it is thawed."),
+        ],
+    )
+    def test_a_freeze_that_may_be_forgotten(self, hours: int | None, said: str) -> None:
+        """It says for how long already, if that is known."""
+        get_next_value("orders", scope="A")
+        frozen = {"by": "ann", "reason": "a test"}
+        if hours:
+            frozen["at"] = (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
+        set_counter("orders", "A", frozen=frozen)
+        row = told()[0]["sequence orders", "scope 'A'"]
+        assert (row["verdict"], row["reason"]) == ("careful", said)
+
+    def test_scopes_that_nobody_lists(self, settings: Settings) -> None:
+        """It says why, and that is no failure."""
+        settings.SEQUENCES = {"letters": {**SEQUENCES["letters"], "OPTIONS": {"scopes": None}}}
+        found, problem = told()
+        row = found["sequence letters", "scopes"]
+        assert (row["verdict"], row["found"], problem) == ("good", "none is listed", "")
+        assert "letters" in row["reason"]
+
     @pytest.mark.parametrize(("count", "verdict"), [(899, ""), (900, "careful"), (1000, "unsound")])
     def test_values_that_are_nearly_used_up(self, count: int, verdict: str) -> None:
         """From 90 % on it is careful, with the day of the last value; a sequence without one is unsound."""
@@ -147,9 +173,9 @@ class TestCommand:
         strategies.forget()
         with tapped() as wire:
             before = len(wire.sent)
-            read_facts()
+            diagnose()
             without = len(wire.sent) - before
-            read_facts(most_scopes=2)
+            diagnose(most_scopes=2)
         row = told("--scopes", "2")[0]["sequence letters", "scopes"]
         assert row["found"] == "2 looked at, the first of more"
         assert "--scopes 20" in row["remedy"]
@@ -201,14 +227,6 @@ def _denied(**_: object) -> tuple[AWSResponse, Mapping[str, Any]]:
     return AWSResponse("", 400, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 400}}  # type: ignore[arg-type]
 
 
-def judged(**facts: Any) -> dict[str, Finding]:
-    """The findings about the scopes of a sequence."""
-    needs = TableRequirements(sequence="letters", client="default", tables=(), needs_transactions=False)
-    seen = SequenceFacts(sequence="letters", now=NOW.timestamp(), **facts)
-    found = findings_of(Facts(needs=[needs], scopes=[seen]))
-    return {one.about: one for one in found if one.about not in ("Regions", "settings")}
-
-
 def audited(days: int, unexplained: int = 0, scope: str | None = None) -> AuditResult:
     """The result of an audit so many days ago, of every scope or of one."""
     return AuditResult(
@@ -244,31 +262,7 @@ class TestJudging:
     )
     def test_audits(self, audits: list[AuditResult], verdict: Verdict, found: str) -> None:
         """One that is old, or found what nothing explains since, needs a hand; a later one of every scope counts."""
-        finding = judged(audits=audits)["audits"]
+        finding = of_audits("letters", NOW.timestamp(), audits, [])
         assert finding.verdict is verdict
         assert finding.found.startswith(found)
         assert bool(finding.remedy) == (verdict is CAREFUL)
-
-    @pytest.mark.parametrize(
-        ("at", "said"),
-        [
-            (NOW - timedelta(hours=23), "Every write is refused until it is thawed."),
-            (NOW - timedelta(days=9), "Every write is refused until it is thawed. It is so for 9 days already."),
-            (None, "Every write is refused until it is thawed."),
-        ],
-    )
-    def test_a_freeze_that_may_be_forgotten(self, at: datetime | None, said: str) -> None:
-        """It says for how long already."""
-        frozen = {"by": "ann", "reason": "a test"} | ({"at": at.isoformat()} if at else {})
-        finding = judged(scopes=[ScopeFacts(scope="A", last=1, handed_out=1, frozen=frozen)])["scope 'A'"]
-        assert (finding.verdict, finding.reason) == (CAREFUL, said)
-
-    def test_scopes_that_nobody_lists(self) -> None:
-        """It says why, and that is no failure."""
-        finding = judged(unlisted="'letters' keeps no list of its scopes.")["scopes"]
-        assert (finding.verdict, finding.found, finding.failure) == (GOOD, "none is listed", False)
-
-    def test_the_day_of_the_last_value(self) -> None:
-        """It is said where the pace is known."""
-        scope = ScopeFacts(scope="A", last=95, handed_out=95, percent_used=95, ends_on=date(2026, 12, 24))
-        assert "all of them on 2026-12-24" in judged(scopes=[scope])["scope 'A'"].found

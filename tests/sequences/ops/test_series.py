@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sequences.dynamodb.expressions import KeySchema
-from sequences.ops.audit.series import Series, explained
+from sequences.ops.audit.values import Series, explained
 from sequences.rows.numbers import Numbers
 from sequences.types import Change
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import sys
 from functools import partial
 from typing import Any
 
@@ -77,9 +76,8 @@ class TestList:
         for plain, row in zip(lines("list"), found, strict=True):
             assert plain == {name: "" if value is None else str(value) for name, value in row.items()}
 
-    def test_a_table_at_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_table_at_a_terminal(self) -> None:
         """At a terminal it is a table with headings, without empty columns."""
-        monkeypatch.setitem(sys.modules, "rich", None)
         get_next_value("orders", scope="A")
 
         class Terminal(io.StringIO):

@@ -15,8 +15,8 @@ from sequences.registry import strategies
 from sequences.rows.lru import LRU, SCOPES_REMEMBERED
 from tests.sequences.support import Meeting, remember_at_most
 
-MANY = 2_000
-BOUND = 400
+MANY = 500
+BOUND = 100
 
 
 def empty_engine(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:

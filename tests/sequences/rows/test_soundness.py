@@ -29,7 +29,7 @@ from sequences import (
 from sequences.actions import Put
 from sequences.dynamodb import Copies, copies_in, tables
 from sequences.exceptions import AccessRefused, SequenceError, SequenceUnsound
-from sequences.ops.doctor import findings_of, read_facts
+from sequences.ops.doctor import diagnose
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
 from sequences.rows import lives
@@ -418,7 +418,7 @@ class TestDoctor:
     def test_each_sequence_has_a_verdict(self) -> None:
         """The doctor and the refusal say the same of every sequence."""
         with described_as(STRONG):
-            found = {finding.subject: finding for finding in findings_of(read_facts()) if finding.about == "Regions"}
+            found = {finding.subject: finding for finding in diagnose().findings if finding.about == "Regions"}
             assert {*found} == {f"sequence {name}" for name in SEQUENCES}
             for name, finding in ((subject.removeprefix("sequence "), one) for subject, one in found.items()):
                 assert finding.verdict is (UNSOUND if strategies[name].needs_transactions else CAREFUL)
@@ -427,14 +427,14 @@ class TestDoctor:
     def test_a_thorough_look_writes_nothing(self) -> None:
         """Permissions are tried by writes that nothing can fulfil; STS is not asked about another engine than AWS."""
         with tapped() as wire:
-            facts = read_facts(thorough=True)
-        assert {table.refused for table in facts.tables if table.refused} == set()
+            found = diagnose(thorough=True)
+        assert {table.refused for table in found.tables if table.refused} == set()
         assert {"PutItem", "UpdateItem", "Query"} <= {*wire.operations}
         assert all("attribute_not_exists" in sent.body["ConditionExpression"] for sent in written_by(wire))
-        found = {finding.about: finding for finding in findings_of(facts)}
-        assert found["permissions"].verdict is GOOD
-        assert "anybody may do everything" in found["who am I"].reason
-        for table in facts.tables:
+        about = {finding.about: finding for finding in found.findings}
+        assert about["permissions"].verdict is GOOD
+        assert "anybody may do everything" in about["who am I"].reason
+        for table in found.tables:
             assert (
                 dynamodb.call(
                     "scan",
@@ -452,7 +452,7 @@ class TestDoctor:
         """STS tells in whose name a client signs, and what the engine does not know is not known."""
         with moto_engine():
             create_tables()
-            found = {finding.about: finding for finding in findings_of(read_facts(thorough=True))}
+            found = {finding.about: finding for finding in diagnose(thorough=True).findings}
         assert found["who am I"].found.startswith("arn:aws:sts::123456789012:")
         assert found["permissions"].verdict is GOOD
         assert "limits" in found
@@ -464,8 +464,8 @@ class TestDoctor:
             raise AccessRefused("put_item: AccessDeniedException: no.")
 
         with handled({"before-call.dynamodb.PutItem": denied}):
-            facts = read_facts(thorough=True)
-        assert {tuple(table.refused or ()) for table in facts.tables} == {("PutItem",)}
+            found = diagnose(thorough=True)
+        assert {tuple(table.refused or ()) for table in found.tables} == {("PutItem",)}
 
 
 def written_by(wire: Wire) -> list[Sent]:

@@ -12,7 +12,7 @@ import pytest
 from sequences import changes, dynamodb, put_next
 from sequences.commit import host_memory
 from sequences.exceptions import InvalidItem, SequenceFrozen, SequenceWentBack
-from sequences.ops.scope_report import look_at
+from sequences.ops.scope_report import look_at, trouble_of
 from sequences.registry import strategies
 from sequences.rows.lives import TableLives
 from sequences.strategies import Strategy
@@ -311,7 +311,9 @@ def test_it_is_shown(scope: str) -> None:
     """The page of a scope says what is wrong, and the command."""
     put_some("sort-key", scope, 3)
     delete_newest("sort-key", scope, 1)
-    assert f"sequences recover sort-key --scope {scope} --past 3" in look_at(strategies["sort-key"], scope).trouble
+    assert f"sequences recover sort-key --scope {scope} --past 3" in trouble_of(
+        look_at(strategies["sort-key"], scope)["seen"]
+    )
 
 
 def test_a_counter_that_is_deleted(scope: str) -> None:

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from sequences.rest.idempotency import replay_headers
 from tickets.api.pagination import PageQuery, asked, page_response
-from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.requests import DONE_BEFORE, REPEATABLE, author, key_of, page_of, sent
 from tickets.api.versions import tagged
 from tickets.sales import selectors, services
 from tickets.sales.api.serializers import (
@@ -24,14 +24,7 @@ from tickets.sales.api.serializers import (
     OrderSerializer,
     YearQuery,
 )
-from tickets.sales.permissions import (
-    ADD_INVOICE,
-    ADD_ORDER,
-    ISSUE_INVOICE,
-    VIEW_INVOICE,
-    VIEW_ORDER,
-    VOID_INVOICE,
-)
+from tickets.sales.permissions import ADD_INVOICE, ADD_ORDER, ISSUE_INVOICE, VIEW_INVOICE, VIEW_ORDER, VOID_INVOICE
 from tickets.types import Stored
 
 
@@ -124,7 +117,7 @@ class InvoiceVoid(APIView):
 
     needs = {"POST": VOID_INVOICE}
 
-    @extend_schema(parameters=REPEATABLE, request=InvoiceVoiding, responses=InvoiceSerializer)
+    @extend_schema(parameters=[DONE_BEFORE], request=InvoiceVoiding, responses=InvoiceSerializer)
     def post(self, request: Request, text: str) -> Response:
         """Make the invoice void. It keeps its number and its content, and its order can have another one.
 

@@ -71,7 +71,7 @@ class CommentDetail(ProjectView):
         It costs 1 read and 1 write unit.
         """
         change = sent(request, CommentChange)
-        with expected_version(request, change) as version:
+        with expected_version(request, change, of=key) as version:
             text, by = change["text"], author(request)
             comment = services.edit_comment(get_ticket(key), number, text=text, by=by, version=version)
         return comment_response(comment)
@@ -82,7 +82,7 @@ class CommentDetail(ProjectView):
 
         It costs 1 read and 1 write unit.
         """
-        with expected_version(request, sent(request, CommentWithdrawal)) as version:
+        with expected_version(request, sent(request, CommentWithdrawal), of=key) as version:
             comment = services.withdraw_comment(get_ticket(key), number, by=author(request), version=version)
         return comment_response(comment)
 

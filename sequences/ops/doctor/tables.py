@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ... import dynamodb
 from ...dynamodb.expressions import MARKER_EXPIRY, shown
 from ...rows.soundness import Verdict
-from .facts import Finding, TableFacts, Unknown
+from .findings import Fact, Finding, Unknown
 
-__all__ = ["of_table"]
+__all__ = ["TableFacts", "of_table"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableFacts:
+    """What DynamoDB says of one table; `table` is None if there is none.
+
+    `uses` has what each sequence keeps in it, such as "items" or "markers". `table` is the answer to DescribeTable,
+    `expiry` that to DescribeTimeToLive, and `recovery` that to DescribeContinuousBackups. `refused` has the operations
+    that the policy of the role refuses; None if they were not tried.
+    """
+
+    name: str
+    client: str
+    keys: Mapping[str, str]
+    uses: Mapping[str, Sequence[str]]
+    table: Fact
+    expiry: Fact = None
+    recovery: Fact = None
+    refused: Sequence[str] | None = None
 
 
 def of_table(facts: TableFacts) -> Iterator[Finding]:
@@ -127,7 +147,7 @@ def _expiry(facts: TableFacts, table: Mapping[str, Any]) -> Finding:
             f"--table-name {facts.name} --time-to-live-specification Enabled=false,AttributeName={attribute}`.",
             Verdict.UNSOUND,
         )
-    has_markers = any("markers" in use.keeps for use in facts.uses)
+    has_markers = any("markers" in kept for kept in facts.uses.values())
     return Finding.either(
         facts.name,
         about,

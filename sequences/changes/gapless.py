@@ -1,0 +1,171 @@
+"""What a switch between TransactionalCounter and a strategy that may leave gaps does to the counters.
+
+Both move one counter, each write on its own condition, so that no number comes twice while both are running. But what a
+process has reserved may stay unused. So the end of a switch to TransactionalCounter closes each counter to the others:
+
+    BlockAllocator         --reserves 101 to 200--|                          |--to reserve 203 to 302: refused--
+    TransactionalCounter                          |--stores 201--|--stores 202--|--stores 203--
+    finish                                                       |--closes the counter--|
+
+A line in the history then explains each number that is missing up to 202; above it none is. A switch the other way
+opens the counter, and its line says up to which number the sequence is gapless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import (
+    CHANGED,
+    GAPLESS_AFTER,
+    GAPLESS_UNTIL,
+    GIVEN_BACK,
+    OWN_KEYS,
+    OWN_KEYS_AFTER,
+)
+from ..exceptions import OperationNotSupported
+from ..rows.layout import Send
+from ..rows.rules import COUNT_ALIKE
+from ..strategies import Strategy
+from ..strategies.snapshot import ScopeSnapshot
+from ..types import Change
+from .apply import apply_change, write
+from .arguments import Scopes, scopes_of
+from .plans import Action, ChangeNote, ChangeRequest, Plan, written
+
+__all__ = ["begun", "finished", "moves_counters", "opened"]
+
+GAPLESS = "TransactionalCounter"
+SWITCHED = {GAPLESS, *COUNT_ALIKE}
+
+
+def moves_counters(strategy: Strategy, to: str, send: Send) -> bool:
+    """Whether a switch is between strategies that may move the same counters. `to` is empty at its end."""
+    names = {type(strategy).__name__, to} - {""}
+    return bool(COUNT_ALIKE & (names if names != {GAPLESS} else _stored_names(strategy, send)))
+
+
+def _stored_names(strategy: Strategy, send: Send) -> set[str]:
+    """The strategies by whose settings the rows are written."""
+    return {name for row in strategy.rules.read(send) for name in row.strategies}
+
+
+def begun(strategy: Strategy, to: str, scope: Scopes, period: str | None, request: ChangeRequest) -> list[Change]:
+    """Let processes of both strategies start. Before that, open the counters to one that may leave gaps."""
+    send = partial(read, client=strategy.config.client)
+    stored = _stored_names(strategy, send)
+    _require_pair(strategy, {type(strategy).__name__, to, *stored})
+    planner = _looked_at if to == GAPLESS else partial(opened, stored != SWITCHED)
+    with strategy.rules.besides("STRATEGY", send):
+        changed = partial(apply_change, strategy.alias, planner=planner)
+        scopes = list(scopes_of(strategy, scope, period))
+        rehearsed = [changed(each, replace(request, dry_run=True)) for each in scopes]
+        made = rehearsed if request.dry_run else [changed(each, request) for each in scopes]
+        return [*_let_in(strategy, SWITCHED, request), *made]
+
+
+def finished(strategy: Strategy, scope: Scopes, period: str | None, request: ChangeRequest) -> list[Change]:
+    """Let the strategy of the present settings alone start. If it is gapless, close the counters to the others."""
+    send = partial(read, client=strategy.config.client)
+    if _stored_names(strategy, send) != SWITCHED:
+        return []
+    planner = _closed if strategy.gapless else partial(opened, False)
+    with strategy.rules.besides("STRATEGY", send):
+        made = []
+        for each in scopes_of(strategy, scope, period):
+            if strategy.gapless and not request.dry_run:
+                apply_change(strategy.alias, each, request, _closing)
+            made.append(apply_change(strategy.alias, each, request, planner))
+        return [*made, *_let_in(strategy, set(), request)]
+
+
+def _require_pair(strategy: Strategy, names: Collection[str]) -> None:
+    """Raise OperationNotSupported unless one of the strategies is gapless, and all move the same counters."""
+    problem = ""
+    if strategy.config.stripe:
+        problem = "each Region has a START of its own"
+    elif others := set(names) - SWITCHED:
+        problem = f"{min(others)} and the others count in different places: switch to {GAPLESS} first"
+    elif GAPLESS not in names:
+        problem = f"{' and '.join(sorted(names))} may replace each other without a switch"
+    if problem:
+        name = type(strategy).__name__
+        raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
+
+
+def _let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) -> list[Change]:
+    """The change after which processes with these strategies may start; without names, those with the present one."""
+    deadline = strategy.deadline()
+    send = partial(read, deadline=deadline)
+
+    def plan(note: ChangeNote) -> Plan:
+        rows = [row for row in strategy.rules.read(send) if set(row.switching) != set(names)]
+        now = strategy.rules.now()
+        actions = [row.write(row.rules or now if names else now, note.token, sorted(names)) for row in rows]
+        return Plan(before=None, after=None, actions=tuple(actions))
+
+    change, is_new = write(strategy, None, request, plan, deadline)
+    return [change] if is_new else []
+
+
+def _looked_at(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """Nothing is to do, but a scope that is frozen, or must be recovered, stops the switch."""
+    seen.require_thawed()
+    seen.require_order()
+    return Plan(before=seen.last, after=seen.last)
+
+
+def _closing(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """From now on only a gapless strategy moves the counter, and nothing is given back. The others may have moved it
+    since this look: `_closed` says how far."""
+    stays, last = _looked_at(seen, note), seen.state.last_value
+    if last is None or GAPLESS_AFTER in seen.row:
+        return stays
+    since = {GAPLESS_UNTIL: {OWN_KEYS: 0}}
+    action = _marked(seen, note, {GAPLESS_AFTER: last, CHANGED: note.token}, if_missing=since, removes=[GIVEN_BACK])
+    return Plan(before=last, after=last, actions=(action,))
+
+
+def _closed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """What others reserved up to here and did not use is skipped, and explained from where the sequence was gapless."""
+    stays, last = _looked_at(seen, note), seen.state.last_value
+    until = seen.row.get(GAPLESS_UNTIL, {})
+    if last is None or (GAPLESS_AFTER in seen.row and not until):
+        return stays
+    explained = seen.row.get(OWN_KEYS, 0) - until.get(OWN_KEYS, 0)
+    begins = {} if "value" in until else {OWN_KEYS_AFTER: last}
+    action = _marked(seen, note, {GAPLESS_AFTER: last, **begins}, removes=[GAPLESS_UNTIL])
+    action = expressions.with_fewer_own_keys(action, explained) if explained else action
+    return Plan(before=until.get("value"), after=last, actions=(action,))
+
+
+def opened(everywhere: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """Every strategy may move the counter. The row keeps up to which value it is gapless.
+
+    Not `everywhere`, when others have begun scopes already, but only where the counter is closed to them.
+    """
+    stays, last = _looked_at(seen, note), seen.state.last_value
+    is_marked = GAPLESS_UNTIL in seen.row or not everywhere
+    if last is None or (is_marked and GAPLESS_AFTER not in seen.row):
+        return stays
+    until = seen.row.get(GAPLESS_UNTIL, {"value": last, OWN_KEYS: seen.row.get(OWN_KEYS, 0)})
+    action = _marked(seen, note, {GAPLESS_UNTIL: until}, removes=[GAPLESS_AFTER])
+    return Plan(before=last, after=last, actions=(action,))
+
+
+def _marked(seen: ScopeSnapshot, note: ChangeNote, sets: Mapping[str, Any], **more: Any) -> Action:
+    """Mark the counter as this says, if it has the marks that were seen. A busy one may count on meanwhile."""
+    assert seen.counter is not None
+    return expressions.change_row(
+        seen.counter.table,
+        seen.counter.key(seen.scope),
+        unchanged={name: seen.row.get(name) for name in ("frozen", GAPLESS_AFTER, GAPLESS_UNTIL)},
+        at_least={"last_value": seen.row["last_value"]},
+        sets={**sets, **written(note)},
+        **more,
+    )

@@ -1,0 +1,115 @@
+"""The change of a scope's lines: what they are afterwards, and what is written. `line_checks` says what they must be.
+
+All changes of a sequence's lines are written one after another, so that each is compared with what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..dynamodb import expressions
+from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK, VERSION
+from ..exceptions import InvalidChange, OperationNotSupported
+from ..formats.periods import Period
+from ..registry import strategies
+from ..rows.lines import Line, Lines, neighbours
+from ..strategies import Strategy
+from ..strategies.lines import ScopeLines
+from ..strategies.snapshot import ScopeSnapshot
+from ..types import Dated, Scope, parted
+from .plans import Action, ChangeNote
+
+__all__ = ["Build", "NewLines", "book_of"]
+
+Build = Callable[[Lines], Sequence[Line]]
+"""Makes the lines after a change of those before it. Raises InvalidChange."""
+
+
+def book_of(sequence: str) -> ScopeLines:
+    """The lines of a sequence. Raises OperationNotSupported for one without SERIES."""
+    book = strategies.lines(sequence)
+    if book is None:
+        raise OperationNotSupported(
+            f"{sequence!r} has no rules for single scopes: name a table for them in SEQUENCES[{sequence!r}]['SERIES']."
+        )
+    return book
+
+
+class NewLines:
+    """The lines of a scope before and after a change. Raises InvalidChange without a scope."""
+
+    def __init__(self, book: ScopeLines, build: Build, seen: ScopeSnapshot) -> None:
+        scope, _ = parted(seen.scope)
+        if scope is None:
+            raise InvalidChange("scope is None; lines are for a scope: name it.")
+        self.scope, self.seen, self.book = scope, seen, book
+        self.settings = strategies[seen.strategy.alias].config
+        self.today = self.settings.period.date_of(None, seen.strategy.wall())
+        self._head = book.rows.version(seen.send)
+        self.before = book.rows.of(scope, seen.send)
+        self._counters = self._read_counters()
+        self.lines = Lines(tuple(self._begun(build(self.before))), self._head + 1)
+
+    def _begun(self, lines: Sequence[Line]) -> Iterator[Line]:
+        """The lines, after one by the settings for a scope that has counted by these so far."""
+        if not self.before and self.has_numbers:
+            one = self.settings
+            yield Line(format=one.format, start=one.start, step=one.step, maximum=one.maximum, period=one.period.kind)
+            lines = [replace(line, valid_from=line.valid_from or self.today) for line in lines]
+        yield from lines
+
+    def _read_counters(self) -> Mapping[Scope, Mapping[str, Any]]:
+        """The counters of the scope now, and in the periods before and after, by each kind of period. One request."""
+        kinds = {self.settings.period.kind, *(line.period for line in self.before.lines if line.period), "never"}
+        periods = (replace(self.settings.period, kind=kind) for kind in sorted(kinds))
+        scopes = [Dated.of(self.scope, name) for period in periods for name in neighbours(period, self.today)]
+        assert self.seen.counter is not None
+        return self.seen.counter.rows.of_scopes(scopes, self.seen.send)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the scope has given a number in these periods."""
+        return any("last_value" in row for row in self._counters.values())
+
+    def period(self, line: Line) -> Period:
+        """The period in which a line counts."""
+        return line.config(self.settings).period
+
+    def strategy(self, place: int) -> Strategy:
+        """The strategy by one of the lines. Raises InvalidSequence, and ImportError for one that is not there."""
+        return self.book.at(self.scope, self.lines, place, self.today)
+
+    def texts(self, count: int) -> list[str]:
+        """The texts of the next numbers by the line that holds today."""
+        place = self.lines.at(self.today)
+        strategy, line = self.strategy(place), self.lines.lines[place].config(self.settings)
+        counted = Dated.of(self.scope, line.period.name(self.today))
+        last = self._counters.get(counted, {}).get("last_value", strategy.numbers.before_start)
+        values = strategy.numbers.after(max(last, line.start - line.step), count)
+        return [strategy.naming.text_or_number(value, counted, self.today) for value in values]
+
+    def actions(self, note: ChangeNote) -> tuple[Action, ...]:
+        """What is written: the lines, and their version in the counters that may be written next."""
+        stored = self.book.rows.changed(self.scope, self.before, self.lines, self._head)
+        return (*stored, *(self._touch(scope, note) for scope in dict.fromkeys(self._touched())))
+
+    def _touched(self) -> Iterator[Scope]:
+        """The counters that there are, and those that documents of this period and of the next one may begin."""
+        for line in self.lines.lines:
+            now, *others = neighbours(self.period(line), self.today)
+            yield from (Dated.of(self.scope, name) for name in (now, *others[1:]))
+        yield from (scope for scope, row in self._counters.items() if row)
+
+    def _touch(self, scope: Scope, note: ChangeNote) -> Action:
+        """Refuse every write by former lines, and drop blocks that were taken by them."""
+        assert self.seen.counter is not None
+        return expressions.change_row(
+            self.seen.counter.table,
+            self.seen.counter.key(scope),
+            unchanged={},
+            sets={VERSION: self.lines.version, CHANGED: note.token},
+            if_missing={BORN: note.token},
+            removes=[GIVEN_BACK],
+        )

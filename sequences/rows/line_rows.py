@@ -1,0 +1,83 @@
+"""The rows that keep the lines of a sequence's scopes: one for each scope, and one that counts the changes of all.
+
+    ("#series#invoices", "#")           version 7
+    ("#series#invoices", "branch-7")    version 5, with the lines
+
+A change writes both: two changes that are planned at the same time are written one after the other. It also leaves its
+version in the counters of the scope. A write by former lines fails on its condition, which knows only a lower version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import dynamodb
+from ..commit.retries import read
+from ..dynamodb import expressions
+from .counter_rows import counter_schema
+from .layout import Send
+from .lines import Line, Lines
+
+__all__ = ["LineRows"]
+
+_HEAD = "#"
+SCOPES_A_PAGE = 100
+
+
+class LineRows:
+    """The lines of one sequence, in a table with the keys of counters. They are one partition, sorted by scope."""
+
+    def __init__(self, alias: str, table: str, client: str) -> None:
+        self.schema = counter_schema(dynamodb.table_name(table), client)
+        self._partition = f"#series#{alias}"
+
+    def of(self, scope: str, send: Send) -> Lines:
+        """The lines of a scope; none where the settings hold. One consistent read, 1 read unit for up to 4 KB."""
+        return _lines(self._row(scope, send))
+
+    def version(self, send: Send) -> int:
+        """How many changes there were. One consistent read."""
+        return int(self._row(_HEAD, send).get("version", 0))
+
+    def page(self, cursor: str | None, limit: int) -> tuple[list[tuple[str, Lines]], str | None]:
+        """Some scopes with their lines, sorted, and the cursor of the next page. One query."""
+        after = self._key(cursor or _HEAD)
+        request = expressions.query_numbers(
+            self.schema, self._partition, newest_first=False, limit=limit, after=after, attributes=("lines", "version")
+        )
+        answer = read("query", request, client=self.schema.client)
+        rows = map(dynamodb.unmarshal, answer["Items"])
+        following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        return [(row["scope"], _lines(row)) for row in rows], following
+
+    def every(self) -> Iterator[tuple[str, Lines]]:
+        """All scopes with their lines. One query for SCOPES_A_PAGE of them."""
+        cursor = None
+        while True:
+            found, cursor = self.page(cursor, SCOPES_A_PAGE)
+            yield from found
+            if cursor is None:
+                return
+
+    def changed(self, scope: str, before: Lines, after: Lines, head: int) -> Iterator[Mapping[str, Any]]:
+        """The actions that store the lines of a scope, if nothing has changed since they were `before`.
+
+        `head` is the number of changes that were seen then.
+        """
+        table, one = self.schema.table, {"version": after.version}
+        sets = {**one, "lines": [line.row for line in after.lines]}
+        yield expressions.change_row(table, self._key(_HEAD), unchanged={"version": head or None}, sets=one)
+        unchanged = {"version": before.version or None}
+        yield expressions.change_row(table, self._key(scope), unchanged=unchanged, sets=sets)
+
+    def _row(self, scope: str, send: Send) -> Mapping[str, Any]:
+        answer = send("get_item", expressions.read_item(self.schema.table, self._key(scope)))
+        return dynamodb.unmarshal(answer.get("Item", {}))
+
+    def _key(self, scope: str) -> dict[str, Any]:
+        return {"sequence": {"S": self._partition}, "scope": {"S": scope}}
+
+
+def _lines(row: Mapping[str, Any]) -> Lines:
+    return Lines(tuple(map(Line.of_row, row.get("lines", ()))), int(row.get("version", 0)))

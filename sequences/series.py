@@ -1,0 +1,129 @@
+"""Rules that are data: the numbering of one scope, such as a branch or a tenant, made and changed while it is in use.
+
+    from sequences.series import Line, create
+
+    create("invoices", "branch-7", Line(format="B7-{period}-{value:05d}", start=5000), by="ann", reason="opened")
+
+The key SERIES of a sequence names the table that keeps such rules, beside other rows. A scope without lines counts as
+the settings say. Lines follow each other: the next one takes over on its date, or when the one before is used up.
+
+Each change is a guarded one (see `changes`): with who, when and why in the history, with a dry run, and refused where
+numbers would go back, or where two scopes could write the same text. All processes follow at once: the condition of
+each write has the version of the rules, so that a number costs the same with rules of its own as without.
+
+A change costs as much as other guarded changes, and one query for every hundred scopes with lines, whose texts are
+compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from .changes.apply import apply_change
+from .changes.arguments import check_whole, counted_in
+from .changes.line_checks import check_lines
+from .changes.lines import Build, NewLines, book_of
+from .changes.plans import ChangeNote, ChangeRequest, Plan
+from .commit.retries import read
+from .exceptions import InvalidChange
+from .registry import strategies
+from .rows.lines import Line, Lines
+from .services.arguments import check_scope
+from .strategies.snapshot import ScopeSnapshot
+from .types import Change
+
+__all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "page", "preview"]
+
+
+def create(sequence: str, scope: str, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
+    """Give a scope rules of its own, from its next number on.
+
+    A scope that has numbers goes on in its counter: what it had from the settings becomes the line before.
+    Raises InvalidChange, which names what is wrong, for a wrong line, for a scope that has lines already, where numbers
+    would go back, and where a text could belong to two scopes; OperationNotSupported without SERIES.
+    """
+
+    def build(lines: Lines) -> Sequence[Line]:
+        if lines:
+            raise InvalidChange(f"{scope!r} of {sequence!r} has lines already: add one, or change one.")
+        return [line]
+
+    return _changed(sequence, scope, build, ChangeRequest("series", by, reason, dry_run))
+
+
+def add_line(sequence: str, scope: str, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
+    """Let a line follow the last one: on its `valid_from`, or when that one is used up. Raises what `create` raises."""
+    return _changed(sequence, scope, _added(line), ChangeRequest("series", by, reason, dry_run))
+
+
+def change_line(
+    sequence: str, scope: str, line: Line, *, place: int = 0, by: str, reason: str, dry_run: bool = False
+) -> Change:
+    """Put a line in the place of another one, counted from 0.
+
+    A line that has begun keeps its start, step, period, strategy and date. Its former FORMAT is still read.
+    Raises what `create` raises, and InvalidChange for a place without a line.
+    """
+    return _changed(sequence, scope, _put_at(place, line), ChangeRequest("series", by, reason, dry_run))
+
+
+def lines_of(sequence: str, scope: str) -> tuple[Line, ...]:
+    """The lines of a scope, in their order; none where the settings hold. One consistent read."""
+    check_scope(scope)
+    return book_of(sequence).rows.of(scope, partial(read, deadline=strategies[sequence].deadline())).lines
+
+
+def page(sequence: str, cursor: str | None = None, limit: int = 100) -> tuple[list[tuple[str, Lines]], str | None]:
+    """Some scopes with their lines, sorted by scope, and the cursor of the next page. One query."""
+    return book_of(sequence).rows.page(cursor, limit)
+
+
+def preview(sequence: str, scope: str, line: Line, *, place: int | None = None, count: int = 3) -> list[str]:
+    """The texts of the next numbers if a line were added, or put in a place. Nothing is written.
+
+    Raises what `create` raises.
+    """
+    texts: list[str] = []
+    build = _added(line) if place is None else _put_at(place, line)
+    request = ChangeRequest("series", "preview", "preview", dry_run=True)
+    _changed(sequence, scope, build, request, lambda new: texts.extend(new.texts(count)))
+    return texts
+
+
+def _added(line: Line) -> Build:
+    return lambda lines: [*lines.lines, line]
+
+
+def _put_at(place: int, line: Line) -> Build:
+    check_whole("place", place)
+
+    def build(lines: Lines) -> Sequence[Line]:
+        if place >= len(lines):
+            raise InvalidChange(f"place is {place}; there are {len(lines)} lines, counted from 0.")
+        before = lines.lines[place]
+        former = [one for one in (*before.former, before.format) if one and one != line.format]
+        changed = replace(line, former=tuple(dict.fromkeys(former)))
+        return [*lines.lines[:place], changed, *lines.lines[place + 1 :]]
+
+    return build
+
+
+def _changed(
+    sequence: str, scope: str, build: Build, request: ChangeRequest, look: Callable[[NewLines], object] = bool
+) -> Change:
+    """Make a change of lines; `look` sees what they will be."""
+    book = book_of(sequence)
+
+    def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+        new = NewLines(book, build, seen)
+        check_lines(new)
+        look(new)
+        is_same = new.lines.lines == new.before.lines
+        return Plan(before=seen.last, after=seen.last, actions=() if is_same else new.actions(note))
+
+    try:
+        return apply_change(sequence, counted_in(sequence, scope, None), request, plan)
+    finally:
+        book.read_again(scope)

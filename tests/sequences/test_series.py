@@ -1,0 +1,611 @@
+"""Rules for single scopes: made, followed at once by every process, and never with a text of another scope."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from project.proof.faults.control import Proxy
+from project.proof.faults.plans import Rule
+from sequences import (
+    dynamodb,
+    find,
+    format_value,
+    get_item,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    items,
+    parse,
+    preview,
+    put_next,
+    put_next_each,
+    put_next_many,
+    put_next_together,
+    series,
+)
+from sequences.changes import history, void
+from sequences.exceptions import (
+    GaveUp,
+    InvalidChange,
+    InvalidSequence,
+    InvalidText,
+    OperationNotSupported,
+    SequenceExhausted,
+    SequenceFrozen,
+)
+from sequences.formats import Format, may_meet
+from sequences.formats.periods import Period
+from sequences.ops.audit import audit
+from sequences.registry import configured as entries
+from sequences.registry import parse_config, strategies
+from sequences.series import Line
+from sequences.testing.embedded import Engine
+from sequences.types import Allocation
+from tests.sequences.support import Processes, Wire, tables_of
+
+WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
+AT = "sequences.strategies."
+SEQUENCES: dict[str, dict[str, Any]] = {
+    "invoices": {
+        "STRATEGY": f"{AT}TransactionalCounter",
+        "TABLE": "documents",
+        "PERIOD": "year",
+        "FORMAT": "INV-{scope}-{period}-{value}",
+        "SERIES": "series",
+    },
+    "beside": {
+        "STRATEGY": f"{AT}TransactionalCounter",
+        "TABLE": "documents",
+        "FORMAT": "BES-{scope}-{value}",
+        "SERIES": "sequences",
+        "OPTIONS": {"counter_table": "documents"},
+    },
+    "transactional": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "T-{scope}-{value}", "SERIES": "series"},
+    "atomic": {"STRATEGY": f"{AT}AtomicCounter", "FORMAT": "A-{scope}-{value}", "SERIES": "series"},
+    "optimistic": {"STRATEGY": f"{AT}OptimisticCounter", "FORMAT": "O-{scope}-{value}", "SERIES": "series"},
+    "by-put": {
+        "STRATEGY": f"{AT}OptimisticCounter",
+        "FORMAT": "P-{scope}-{value}",
+        "SERIES": "series",
+        "OPTIONS": {"write": "put"},
+    },
+    "block": {"STRATEGY": f"{AT}BlockAllocator", "FORMAT": "B-{scope}-{value}", "SERIES": "series"},
+    "plain": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "N-{scope}-{value}"},
+}
+EVERY = ["transactional", "beside", "atomic", "optimistic", "by-put", "block"]
+RESERVING = ["atomic", "optimistic", "by-put", "block"]
+TODAY = date.today()  # noqa: DTZ011 - the engine's day, on this machine
+
+
+@pytest.fixture(scope="module")
+def configured(engine: Engine) -> Iterator[str]:
+    """The sequences of this file, in place of those of every test."""
+    with tables_of(SEQUENCES, engine.endpoint) as prefix:
+        yield prefix
+
+
+pytestmark = pytest.mark.usefixtures("configured")
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """Be another process: one that remembers nothing of this one, and of which this one remembers nothing."""
+    made, lines = strategies._made, strategies._lines
+    strategies._made, strategies._lines = {}, {}
+    try:
+        yield
+    finally:
+        strategies._made, strategies._lines = made, lines
+
+
+def put(sequence: str, scope: str, token: str | None = None, **more: Any) -> str:
+    """Store an item; the text of its number."""
+    return put_next(sequence, {"title": "a"}, scope=scope, idempotency_token=token, **more).text
+
+
+def in_row(sequence: str, scope: str, *lines: Line) -> None:
+    """Give a scope these lines."""
+    first, *others = lines
+    series.create(sequence, scope, first, **WHO)
+    for line in others:
+        series.add_line(sequence, scope, line, **WHO)
+
+
+class TestCreate:
+    @pytest.mark.parametrize("sequence", EVERY)
+    def test_one_scope(self, sequence: str, scope: str) -> None:
+        """A scope has its own rules from its first number on, and the others have those of the settings."""
+        series.create(sequence, scope, Line(format=f"{scope}/{{value:05d}}", start=5000), **WHO)
+        assert [put(sequence, scope) for _ in range(2)] == [f"{scope}/05000", f"{scope}/05001"]
+        assert put(sequence, f"{scope}x").endswith(f"-{scope}x-1")
+        assert series.lines_of(sequence, scope) == (Line(format=f"{scope}/{{value:05d}}", start=5000),)
+
+    def test_texts(self, scope: str) -> None:
+        """Texts are written, looked ahead, read and found by the rules of the scope, whether it is named or not."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value:03d}}", start=7), **WHO)
+        text = put("invoices", scope, date=date(2025, 3, 1))
+        assert text == format_value(7, "invoices", scope=scope, date=date(2025, 3, 1)) == f"{scope}/2025/007"
+        assert preview(2, "invoices", scope=scope, date=date(2025, 3, 1)) == [f"{scope}/2025/008", f"{scope}/2025/009"]
+        for named in (scope, None):
+            parsed = parse(text.upper(), "invoices", scope=named)
+            assert (parsed.value, parsed.scope, parsed.period, parsed.text) == (7, scope, "2025", text)
+            found = find(text, "invoices", scope=named)
+            assert found
+            assert (found.value, found.text) == (7, text)
+        assert get_item("invoices", 7, scope=scope, period="2025") == found
+        assert [item.text for item in items("invoices", scope=scope, period="2025")] == [text]
+        with pytest.raises(InvalidText):
+            parse("nothing of this kind", "invoices")
+
+    @pytest.mark.parametrize("sequence", EVERY)
+    def test_a_scope_that_has_numbers(self, sequence: str, scope: str) -> None:
+        """It goes on in its counter; what it had stays, and is found by its text."""
+        before = put(sequence, scope)
+        series.create(sequence, scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        after = put(sequence, scope)
+        value = parse(after, sequence, scope=scope).value
+        assert value > 1
+        assert after == f"{scope}/{value}"
+        for text, number in ((before, 1), (after, value)):
+            found = find(text, sequence, scope=scope)
+            assert found
+            assert (found.value, found.text if sequence != "none" else text) == (number, found.text)
+        assert [one.valid_from for one in series.lines_of(sequence, scope)] == [None, TODAY]
+
+    def test_other_periods(self, scope: str) -> None:
+        """A line may have another period than the settings, or none: it counts apart from them."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        days = (date(2026, 1, 5), date(2026, 2, 5), date(2026, 1, 6))
+        assert [put("invoices", scope, date=day) for day in days] == [
+            f"{scope}/2026-01/1",
+            f"{scope}/2026-02/1",
+            f"{scope}/2026-01/2",
+        ]
+        series.create("invoices", f"{scope}n", Line(format=f"{scope}n/{{value}}", period="never"), **WHO)
+        assert [put("invoices", f"{scope}n", date=day) for day in days] == [f"{scope}n/{n}" for n in (1, 2, 3)]
+
+    def test_a_dry_run(self, scope: str) -> None:
+        """It checks all, and writes nothing."""
+        line = Line(format=f"{scope}/{{value}}")
+        series.create("atomic", scope, line, dry_run=True, **WHO)
+        with pytest.raises(InvalidChange):
+            series.create("atomic", scope, Line(start=-1), dry_run=True, **WHO)
+        assert series.lines_of("atomic", scope) == ()
+        assert series.preview("atomic", scope, line) == [f"{scope}/1", f"{scope}/2", f"{scope}/3"]
+        assert series.lines_of("atomic", scope) == ()
+
+    def test_the_history(self, scope: str) -> None:
+        """It says who changed the rules, when and why."""
+        series.create("atomic", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        (change,) = history("atomic", scope=scope)[0]
+        assert (change.kind, change.by, change.reason, change.scope) == ("series", "ana", "a test", scope)
+
+    def test_pages(self, scope: str) -> None:
+        """All scopes with lines are listed, sorted, page by page."""
+        for name in "cab":
+            series.create("by-put", f"{scope}{name}", Line(format=f"{scope}{name}/{{value}}"), **WHO)
+        found, cursor = [], None
+        while True:
+            page, cursor = series.page("by-put", cursor, 2)
+            found += [name for name, _ in page]
+            if cursor is None:
+                break
+        assert found == sorted(found)
+        assert {f"{scope}a", f"{scope}b", f"{scope}c"} <= set(found)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            (Line(start=-1), "start is -1; it must be a whole number from 0"),
+            (Line(step=0), "step is 0; it must be a whole number from 1"),
+            (Line(format="no number"), "format is 'no number'; it must have {value}"),
+            (Line(format="X{value}", period="decade"), "period is 'decade'; it must be one of"),
+            (Line(format="X{value}", strategy="sequences.strategies.None"), "which cannot be imported"),
+            (Line(format="X{value}", strategy=f"{AT}SortKeyMaximum"), "has no counter|must be one with a counter"),
+            (Line(format="X{value}", valid_from=TODAY), "valid_from must be left out"),
+            (Line(format="X{value}", code="\n"), "code is '\\\\n'; it must be a text of up to 100 printable"),
+            (Line(format="X{value}", warn_on="soon"), "warn_on is 'soon'; it must be a date"),  # type: ignore[arg-type]
+            (Line(format="X{value}", period="year"), "the sequence has no PERIOD"),
+        ],
+    )
+    def test_a_wrong_line(self, scope: str, line: Line, said: str) -> None:
+        """The error names the field and what it may be, and nothing is written."""
+        with pytest.raises(InvalidChange, match=said):
+            series.create("transactional", scope, line, **WHO)
+        assert series.lines_of("transactional", scope) == ()
+
+    def test_texts_of_another_scope(self, scope: str) -> None:
+        """A FORMAT by which another scope could have the same text is refused; with ranges apart it is not."""
+        series.create("atomic", scope, Line(format=f"{scope}-{{value}}", start=1, maximum=999), **WHO)
+        for format_ in (f"{scope}-{{value}}", f"{scope.upper()} - {{value:06d}}", f"{scope}-1{{value}}"):
+            with pytest.raises(InvalidChange, match=f"one of the scope '{scope}'"):
+                series.create("atomic", f"{scope}b", Line(format=format_), **WHO)
+        series.create("atomic", f"{scope}b", Line(format=f"{scope}-{{value}}", start=1000), **WHO)
+        series.create("atomic", f"{scope}c", Line(format=f"{scope}/{{value}}"), **WHO)
+
+    def test_texts_of_the_settings(self, scope: str) -> None:
+        """So is one that a scope without lines could have, or another sequence."""
+        with pytest.raises(InvalidChange, match="'atomic' by its settings"):
+            series.create("atomic", scope, Line(format="A-another-{value}"), **WHO)
+
+    def test_numbers_that_would_go_back(self, scope: str) -> None:
+        """A later line begins no lower, by the same step, and a line that has begun keeps what numbers depend on."""
+        series.create("atomic", scope, Line(format=f"{scope}-{{value}}", start=100, maximum=199), **WHO)
+        get_next_value("atomic", scope=scope)
+        for line, said in (
+            (Line(format=f"{scope}-{{value}}", start=1), "start is 1; it must be 100 or a later value"),
+            (Line(format=f"{scope}-{{value}}", start=150), "start is 150; it must be above the maximum"),
+            (Line(format=f"{scope}-{{value}}", start=200, step=10), "step is 10; a scope keeps its step"),
+            (Line(start=200, valid_from=TODAY - timedelta(days=1)), "valid_from is .*; it must be .* or later"),
+        ):
+            with pytest.raises(InvalidChange, match=said):
+                series.add_line("atomic", scope, line, **WHO)
+        for line, said in (
+            (Line(format=f"{scope}-{{value}}", start=1), "start must stay 100"),
+            (Line(format=f"{scope}-{{value}}", start=100, maximum=50), "maximum is 50; the last number is 100"),
+        ):
+            with pytest.raises(InvalidChange, match=said):
+                series.change_line("atomic", scope, line, **WHO)
+
+    def test_twice(self, scope: str) -> None:
+        """A scope that has lines is not created again, and a place without a line is not changed."""
+        series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        with pytest.raises(InvalidChange, match="has lines already"):
+            series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        with pytest.raises(InvalidChange, match="place is 1; there are 1 lines"):
+            series.change_line("atomic", scope, Line(), place=1, **WHO)
+
+    def test_who_and_why(self, scope: str) -> None:
+        """They are required, as for every guarded change."""
+        with pytest.raises(InvalidChange, match="reason"):
+            series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), by="ana", reason="")
+
+    def test_a_sequence_without_series(self, scope: str) -> None:
+        """The error names the key that is missing."""
+        with pytest.raises(OperationNotSupported, match=r"SEQUENCES\['plain'\]\['SERIES'\]"):
+            series.create("plain", scope, Line(), **WHO)
+
+    @pytest.mark.parametrize(
+        ("changes", "said"),
+        [
+            ({"STRATEGY": f"{AT}SortKeyMaximum"}, "SortKeyMaximum has no counter"),
+            ({"STEP": 2, "START": {"us-east-1": 1, "eu-west-1": 2}}, "START by Regions does not go together"),
+            ({"SERIES": "a b"}, "it must be a table's name"),
+        ],
+    )
+    def test_settings(self, changes: dict[str, Any], said: str, settings: Any) -> None:
+        """SERIES is for a strategy with a counter, and names a table."""
+        settings.SEQUENCES = {"atomic": {**SEQUENCES["atomic"], **changes}}
+        with pytest.raises(InvalidSequence, match=said):
+            strategies["atomic"]
+
+
+class TestLinesInRow:
+    @pytest.mark.parametrize("sequence", EVERY)
+    def test_a_range_that_is_used_up(self, sequence: str, scope: str) -> None:
+        """The next line takes over without a pause, in every process, and the audit explains what lies between."""
+        in_row(
+            sequence, scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
+        )
+        here = [put(sequence, scope) for _ in range(3)]
+        assert here == [f"{scope}-1", f"{scope}-2", f"{scope}/10"]
+        with elsewhere():
+            there = put(sequence, scope)
+        assert there.startswith(f"{scope}/1")
+        assert put(sequence, scope).startswith(f"{scope}/1")
+        report = audit(strategies.of(sequence, scope), scope)
+        assert report.unexplained == 0
+        assert "The next line begins at 10." in {gap.reason for gap in report.gaps.listed}
+
+    @pytest.mark.parametrize("sequence", RESERVING)
+    def test_reserved_values(self, sequence: str, scope: str) -> None:
+        """Values without items, too."""
+        in_row(
+            sequence, scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
+        )
+        assert [get_next_value(sequence, scope=scope) for _ in range(3)] == [1, 2, 10]
+        assert list(get_next_values(2, sequence, scope=scope)) == [11, 12]
+
+    def test_many_at_once(self, scope: str) -> None:
+        """Of many items those that no longer fit get the numbers of the next line; items that are together do not."""
+        lines = Line(format=f"{scope}-{{value}}", maximum=3), Line(format=f"{scope}/{{value}}", start=10)
+        in_row("transactional", scope, *lines)
+        made = put_next_many("transactional", [{"n": n} for n in range(5)], scope=scope)
+        assert [one.value for one in made] == [1, 2, 3, 10, 11]
+        in_row("transactional", f"{scope}b", *(dataclasses.replace(one, format=f"b{one.format}") for one in lines))
+        put("transactional", f"{scope}b")
+        together = put_next_together("transactional", [{"n": n} for n in range(3)], scope=f"{scope}b")
+        assert [one.value for one in together] == [10, 11, 12]
+        each = put_next_each("transactional", [{"n": n} for n in range(2)], scope=scope)
+        assert [one.value for one in each if not isinstance(one, Exception)] == [12, 13]
+
+    def test_a_fresh_process_reads_the_last_line(self, scope: str) -> None:
+        """It reads, voids and looks ahead where the numbers are by now."""
+        in_row(
+            "atomic", scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
+        )
+        for _ in range(4):
+            put("atomic", scope)
+        with elsewhere():
+            assert get_last_value("atomic", scope=scope) == 11
+            assert preview(1, "atomic", scope=scope) == [f"{scope}/12"]
+            found = get_item("atomic", 11, scope=scope)
+            assert found
+            assert found.value == 11
+            assert void("atomic", 10, scope=scope, **WHO).before == 10
+            assert find(f"{scope}-2", "atomic", scope=scope)
+
+    def test_on_a_date(self, scope: str) -> None:
+        """A line with a date is for documents from that date on; earlier ones go on by the line before it."""
+        begin = TODAY + timedelta(days=10)
+        in_row(
+            "transactional",
+            scope,
+            Line(format=f"{scope}-{{value}}", start=5000),
+            Line(format=f"{scope}/{{value}}", start=8000, valid_from=begin),
+        )
+        days = (TODAY, begin - timedelta(days=1), begin)
+        texts = [put("transactional", scope, date=day) for day in days]
+        assert texts == [f"{scope}-5000", f"{scope}-5001", f"{scope}/8000"]
+        assert put("transactional", scope) == f"{scope}-8001"
+
+    def test_the_last_day(self, scope: str) -> None:
+        """A document after the last day of the last line is refused, with both dates."""
+        line = Line(format=f"{scope}-{{value}}", valid_to=TODAY)
+        series.create("transactional", scope, line, **WHO)
+        assert put("transactional", scope) == f"{scope}-1"
+        with pytest.raises(
+            SequenceExhausted, match=f"valid until {TODAY}, and the date is {TODAY + timedelta(days=1)}"
+        ):
+            put("transactional", scope, date=TODAY + timedelta(days=1))
+
+    def test_the_end(self, scope: str) -> None:
+        """Without another line a used-up range is the end, as MAXIMUM is."""
+        series.create("transactional", scope, Line(format=f"{scope}-{{value}}", maximum=1), **WHO)
+        put("transactional", scope)
+        with pytest.raises(SequenceExhausted):
+            put("transactional", scope)
+        series.add_line("transactional", scope, Line(format=f"{scope}-{{value}}", start=5), **WHO)
+        assert put("transactional", scope) == f"{scope}-5"
+
+    def test_each_year_begins_anew(self, scope: str) -> None:
+        """With a period, each one begins with the first line again."""
+        in_row(
+            "invoices",
+            scope,
+            Line(format=f"{scope}-{{period}}-{{value}}", maximum=1),
+            Line(format=f"{scope}/{{period}}/{{value}}", start=10),
+        )
+        days = [date(year, 5, 1) for year in (2025, 2025, 2026, 2026, 2025)]
+        assert [put("invoices", scope, date=day) for day in days] == [
+            f"{scope}-2025-1",
+            f"{scope}/2025/10",
+            f"{scope}-2026-1",
+            f"{scope}/2026/10",
+            f"{scope}/2025/11",
+        ]
+
+    def test_a_warning(self, scope: str, caplog: pytest.LogCaptureFixture) -> None:
+        """From its number `warn_at` on a line is told to be nearly used up."""
+        series.create("transactional", scope, Line(format=f"{scope}-{{value}}", maximum=100, warn_at=2), **WHO)
+        put("transactional", scope)
+        assert "are used" not in caplog.text
+        put("transactional", scope)
+        assert "2 % of the values up to 100 are used" in caplog.text
+
+    def test_a_changed_format(self, scope: str) -> None:
+        """What was issued is found by its former text, and a repeat gets it."""
+        series.create("transactional", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        before = put("transactional", scope, "one")
+        series.change_line("transactional", scope, Line(format=f"{scope}/{{value:04d}}"), **WHO)
+        assert put("transactional", scope, "one") == before == f"{scope}-1"
+        assert put("transactional", scope) == f"{scope}/0002"
+        found = find(before, "transactional", scope=scope)
+        assert found
+        assert found.value == 1
+
+
+class TestProcesses:
+    @pytest.mark.parametrize("sequence", [name for name in EVERY if name != "block"])
+    def test_others_follow_at_once(self, sequence: str, scope: str) -> None:
+        """The next number of every other process is by the new rules, and no value is lost."""
+        assert put(sequence, scope).endswith("-1")
+        with elsewhere():
+            series.create(sequence, scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        assert put(sequence, scope) == f"{scope}/2"
+        with elsewhere():
+            series.change_line(sequence, scope, Line(format=f"{scope}_{{value}}", valid_from=TODAY), place=1, **WHO)
+        assert [put(sequence, scope), put(sequence, scope)] == [f"{scope}_3", f"{scope}_4"]
+
+    def test_blocks_follow_with_the_next_look(self, scope: str) -> None:
+        """A process that holds a block follows with its next look at the history, and what it held is a gap."""
+        assert put("block", scope).endswith("-1")
+        with elsewhere():
+            series.create("block", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        strategies["block"]._watch.look()  # type: ignore[attr-defined]
+        assert put("block", scope) == f"{scope}/101"
+
+    @pytest.mark.parametrize("sequence", [name for name in EVERY if name != "block"])
+    def test_a_write_that_was_prepared_before(self, sequence: str, scope: str, wire: Wire) -> None:
+        """A process that stops between its look and its write stores nothing by former rules."""
+        series.create(sequence, scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        put(sequence, scope)
+        operation = {"transactional": "TransactWriteItems", "beside": "TransactWriteItems", "by-put": "PutItem"}
+
+        def change() -> None:
+            with elsewhere():
+                series.change_line(sequence, scope, Line(format=f"{scope}_{{value}}"), **WHO)
+
+        wire.before(operation.get(sequence, "UpdateItem"), change)
+        assert put(sequence, scope) == f"{scope}_2"
+
+    def test_a_period_that_begins_after_the_change(self, scope: str) -> None:
+        """A process that read former rules does not begin the next period by them."""
+        next_year = date(TODAY.year + 1, 2, 1)
+        put("invoices", scope)
+        with elsewhere():
+            series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}"), **WHO)
+        assert put("invoices", scope, date=next_year) == f"{scope}/{TODAY.year + 1}/1"
+
+    def test_two_changes_at_once(self, scope: str, wire: Wire) -> None:
+        """Of two scopes that get one FORMAT at the same moment, one is refused."""
+
+        def another() -> None:
+            with elsewhere():
+                series.create("atomic", f"{scope}b", Line(format=f"{scope}-{{value}}"), **WHO)
+
+        wire.before("TransactWriteItems", another)
+        with pytest.raises(InvalidChange, match=f"one of the scope '{scope}b'"):
+            series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+
+    def test_a_frozen_scope(self, scope: str) -> None:
+        """A change of its rules leaves a frozen scope frozen."""
+        from sequences.changes import freeze, thaw
+
+        put("transactional", scope)
+        freeze("transactional", scope=scope, **WHO)
+        series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        with pytest.raises(SequenceFrozen):
+            put("transactional", scope)
+        thaw("transactional", scope=scope, **WHO)
+        assert put("transactional", scope) == f"{scope}/2"
+
+
+class TestCost:
+    @pytest.mark.parametrize("sequence", [name for name in EVERY if name not in ("beside", "block")])
+    def test_a_number_costs_the_same(self, sequence: str, scope: str, wire: Wire) -> None:
+        """After the first one in a process, a number takes the requests and units that it takes without lines."""
+        series.create(sequence, scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        costs = []
+        for each in (f"{scope}x", scope):
+            put(sequence, each)
+            wire.clear()
+            made = [put_next(sequence, {"n": n}, scope=each) for n in range(3)]
+            sent = [one for one in wire.operations if one != "Query"]  # the blocks of other tests look around
+            costs.append((sent, [(one.write_units, one.read_units) for one in made]))
+        assert costs[0] == costs[1]
+
+    def test_a_sequence_without_series(self, scope: str, wire: Wire) -> None:
+        """Its writes say nothing of lines."""
+        put("plain", scope)
+        wire.clear()
+        put("plain", scope)
+        assert "lines" not in str([sent.body for sent in wire.sent])
+
+
+LITERALS = st.text("aAbB1-/ _", max_size=3)
+
+
+@st.composite
+def formats(draw: Callable[..., Any]) -> Format:
+    """A FORMAT of random literals and fields."""
+    value = draw(st.sampled_from(["{value}", "{value:03d}", "{value:crockford}"]))
+    others = draw(st.lists(st.sampled_from(["{scope}", "{year}", "{yy}"]), max_size=2, unique=True))
+    fields = draw(st.permutations([value, *others]))
+    try:
+        return Format(template="".join(draw(LITERALS) + field for field in fields) + draw(LITERALS), maximum=10**9)
+    except InvalidSequence:
+        reject()
+
+
+class TestApart:
+    @settings(max_examples=300, deadline=None)
+    @given(formats(), formats(), st.lists(st.integers(1, 10**6), min_size=1, max_size=20))
+    def test_texts_that_never_meet(self, one: Format, other: Format, values: list[int]) -> None:
+        """Where two FORMATs are said to be apart, no text of one is read as one of the other."""
+        if may_meet(one, other, "a1", "b2"):
+            return
+        for value in values:
+            text = "".join(one._writer.texts(value, "a1", date(2026, 3, 5), ""))
+            with suppress(InvalidText):
+                parsed = other.parse(text)
+                assert parsed.scope not in (None, "b2") or parsed.text.casefold() != text.casefold()
+
+    @pytest.mark.parametrize(
+        ("one", "other", "meet"),
+        [
+            ("A-{value}", "B-{value}", False),
+            ("A-{value}", "a - {value:06d}", True),
+            ("{scope}-{value}", "{scope}-{value}", False),
+            ("A{value}", "A{year}{value}", True),
+            ("A{value}-", "A{value}", False),
+            ("{value:crockford}", "X{value}", True),
+            ("{period}/{value}", "{year}/{value}", True),
+        ],
+    )
+    def test_pairs(self, one: str, other: str, meet: bool) -> None:
+        """Letters, digits, dates and scopes are told apart as people read them."""
+        year = Period(kind="year")
+        first, second = (Format(template=each, period=year, maximum=10**9) for each in (one, other))
+        assert may_meet(first, second, "a", "b") is meet
+        assert may_meet(second, first, "b", "a") is meet
+
+    def test_ranges(self) -> None:
+        """One FORMAT with ranges that have no value in both is no clash."""
+        low, high = (Format(template="A-{value}", start=start, maximum=start + 9) for start in (1, 11))
+        assert not may_meet(low, high, "a", "b")
+        assert may_meet(low, Format(template="A-{value}", start=10, maximum=20), "a", "b")
+
+
+def numbered(prefix: str, scope: str, count: int) -> list[tuple[str, int]]:
+    """Store items in a process of its own; their texts and values."""
+    from django.conf import settings as present
+
+    present.SEQUENCES, present.TABLE_PREFIX = SEQUENCES, prefix
+    strategies.reset()
+    made = [stored(scope, f"{os.getpid()}-{n}") for n in range(count)]
+    return [(one.text, one.value) for one in made]
+
+
+def stored(scope: str, token: str) -> Allocation:
+    """Store an item, and repeat that until it is answered."""
+    while True:
+        with suppress(GaveUp):
+            return put_next("transactional", {"n": 1}, scope=scope, idempotency_token=token)
+
+
+class TestRaces:
+    def test_changes_while_four_processes_write(
+        self, spawned: Processes, scope: str, proxy: Proxy, configured: str
+    ) -> None:
+        """Through lost and late answers: no value twice, no gap that is not explained, and every text is its own."""
+        proxy.follow(Rule(fault="lose-close", probability=0.05), Rule(fault="late", probability=0.05, seconds=0.05))
+        line = Line(format=f"{scope}-0-{{value}}")
+        series.create("transactional", scope, line, **WHO)
+        futures = [
+            spawned._pool.submit(numbered_by, proxy.endpoint, configured, scope, 40) for _ in range(spawned.count)
+        ]
+        for round_ in range(1, 8):
+            series.change_line("transactional", scope, Line(format=f"{scope}-{round_}-{{value}}"), **WHO)
+        found = [one for future in futures for one in future.result(timeout=90)]
+        values = sorted(value for _, value in found)
+        assert values == [*range(1, len(values) + 1)]
+        assert len({text for text, _ in found}) == len(found) == 40 * spawned.count
+        report = audit(strategies.of("transactional", scope), scope)
+        assert (report.unexplained, report.gaps.total) == (0, 0)
+        for text, value in found:
+            assert parse(text, "transactional", scope=scope).value == value
+
+
+def numbered_by(endpoint: str, prefix: str, scope: str, count: int) -> list[tuple[str, int]]:
+    """Store items through a proxy, in a process of its own."""
+    os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
+    return numbered(prefix, scope, count)
+
+
+def test_the_entry_is_known() -> None:
+    """SERIES is a key of an entry, and its table is made with the others."""
+    config = parse_config("atomic", entries()["atomic"])
+    assert config.series == "series"
+    assert dynamodb.table_keys(dynamodb.table_name("series")) == {"sequence": "S", "scope": "S"}
