@@ -9,7 +9,7 @@ from sequences.capabilities import strategy_classes
 from tests.test_docs import section
 from tests.test_rooms import Module, of
 
-MOST_METHODS, MOST_LINES, MOST_MODULES = 15, 300, 15
+MOST_METHODS, MOST_LINES, MOST_MODULES = 15, 300, 16
 MOST_OPTIONS, MOST_WORDS = 23, 40  # options may only become fewer: about 20
 
 LARGE_FILES = {
