@@ -1206,10 +1206,7 @@ class TestCommand:
             written("thaw", "atomic", "--scope", scope, *who)
         with pytest.raises(CommandError, match=r"keeps no list of its scopes: name one scope\."):
             written("recover", "sort-key", *who)
-        with pytest.raises(
-            CommandError,
-            match=r"cannot be switched: SortKeyMaximum and the others count in different places: switch to TransactionalCounter first\.$",
-        ):
+        with pytest.raises(CommandError, match=r"cannot be switched: .*: switch to TransactionalCounter first\.$"):
             written("switch", "atomic", "--to", "SortKeyMaximum", *who)
 
     @pytest.mark.parametrize("form", ["{} x", "-{}", "--by", "'{}\"`", None])
