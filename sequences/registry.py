@@ -27,7 +27,7 @@ from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceError, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
-from .rows.options import Option, boolean, checked, is_indexes, is_names, one_of
+from .rows.options import Option, boolean, checked, is_indexes, is_name, is_names, one_of
 from .types import Scope, SequenceConfig, parted
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ _CHECKED = {
     "ALSO_READ": Option((), is_names, "a list of former texts of FORMAT"),
     "DATE_ORDER": one_of("any", "refuse"),
     "SERIES": Option(None, lambda v: v is None or _is_table(v), _A_TABLE),
+    "DIGEST": Option(None, lambda v: v is None or is_name(v), "the name of an attribute, or None"),
 }
 _KEYS = {
     *_CHECKED,
@@ -99,6 +100,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         format=plain["FORMAT"],
         also_read=tuple(plain["ALSO_READ"]),
         series=plain["SERIES"] or "",
+        digest=plain["DIGEST"],
         options=dict(plain["OPTIONS"]),
         region=region,
         home_region=home,

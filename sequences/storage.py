@@ -9,6 +9,8 @@ take the operation's name and a request from the functions here, and raise the e
 """
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 from .commit.retries import new_token, read, write_once
 from .dynamodb import at_most, marshal, table_name, unmarshal
@@ -31,6 +33,7 @@ __all__ = [
     "MARKER_EXPIRY",
     "KeySchema",
     "at_most",
+    "digest_of",
     "free_number",
     "marshal",
     "new_token",
@@ -47,6 +50,13 @@ __all__ = [
     "update_version",
     "write_once",
 ]
+
+
+def digest_of(sequence: str, row: Mapping[str, Any]) -> str:
+    """The digest that DIGEST stores with a row: the SHA-256, in hexadecimal, of its key and of all attributes but
+    `void`, the token and the digest itself. The order of names makes no difference, and 1 is 1.0.
+    """
+    return strategies[sequence].layout.digest(marshal(row))
 
 
 def free_number(sequence: str, *, scope: str | None = None) -> int:

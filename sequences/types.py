@@ -123,7 +123,7 @@ class StoredItem:
     `item` has the attributes that the application gave it, without the key, the token and the text. `text` is the value
     as FORMAT writes it, or the number alone if that needs a date and the item has no text. `void` says who withdrew the
     number, when and why (`by`, `at`, `reason`), and `until` if a range of skipped numbers begins with it; else it is
-    None.
+    None. `digest` is the one that was stored with it; empty without DIGEST.
     """
 
     sequence: str
@@ -133,6 +133,7 @@ class StoredItem:
     period: str = ""
     text: str = ""
     void: Mapping[str, Any] | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +182,8 @@ class Change:
 class SequenceConfig:
     """One checked entry of the setting `SEQUENCES`. `table` has no `TABLE_PREFIX`, `format` is None without FORMAT.
 
-    `also_read` are other FORMATs, such as former ones, whose texts are read, too.
+    `also_read` are other FORMATs, such as former ones, whose texts are read, too. `digest` is the attribute in which an
+    item keeps the digest of its content.
 
     `region` is the client's; it is known if `home_region` is set, or if START names Regions. Then `starts` has
     the START of each, and `start` is this Region's.
@@ -212,6 +214,7 @@ class SequenceConfig:
     version: int = 0
     line: int | None = None
     warn_at: int | None = None
+    digest: str | None = None
 
     @property
     def stripe(self) -> str:

@@ -56,6 +56,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "TABLE": "sales",
         "PERIOD": "year",
         "FORMAT": "INV-{period}-{value:06d}-{check:damm}",
+        "DIGEST": "digest",
         "OPTIONS": {
             "counter_table": "sales",
             "text_name": "text",

@@ -18,7 +18,8 @@ class BroughtKeys:
 
     def __init__(self, options: LayoutOptions) -> None:
         self._schema, names = options.schema, options.key_names
-        system = [options.token_name, expressions.MARKER_EXPIRY, *([options.text_name] if options.text_name else [])]
+        named = filter(None, [options.text_name, options.digest_name])
+        system = [options.token_name, expressions.MARKER_EXPIRY, *named]
         whole_key = (names, (*system, options.value_name))
         self._indexes = [(index, *key) for index, keys in options.indexes.items() for key in keys.items()]
         self._own = whole_key if options.may_own_key else None

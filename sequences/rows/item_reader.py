@@ -73,7 +73,8 @@ class ItemReader:
 
     def _stored(self, scope: Scope, value: int, row: Mapping[str, Any]) -> StoredItem:
         layout, (plain, period), void = self._layout, parted(scope), signed_void(row)
-        ours = {*layout.key_names, layout.token_name, layout.text_name, *(["void"] if void else [])}
+        named = (layout.token_name, layout.text_name, layout.digest_name)
+        ours = {*layout.key_names, *named, *(["void"] if void else [])}
         return StoredItem(
             sequence=layout.alias,
             scope=plain,
@@ -82,4 +83,5 @@ class ItemReader:
             text=row.get(layout.text_name or "") or self._naming.text_or_number(value, scope),
             item={name: attribute for name, attribute in row.items() if name not in ours},
             void=void or None,
+            digest=row.get(layout.digest_name or "", ""),
         )

@@ -196,13 +196,14 @@ class ItemWriter(Committer):
                 self.answers.repeat_if_marked(scope, pending, deadline)
             raise
 
-    def row(self, scope: Scope, request: PutRequest, value: int, sign: str, place: int = 0) -> dict[str, Any]:
+    def row(self, scope: Scope, request: PutRequest, value: int, sign: str, place: int = 0) -> Mapping[str, Any]:
         """The row of an item of a request, under its value."""
         item, own_key = request.items[place]
         if request.has_blanks:
             item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
         text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
-        return {**item, **self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)}
+        written = self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)
+        return self.layout.with_digest({**item, **written})
 
     def _following(self, scope: Scope, request: PutRequest, value: int, sign: str) -> Iterator[Mapping[str, Any]]:
         """The actions that store the items after the first, under the values after the first one."""

@@ -107,6 +107,15 @@ class ItemLayout(LayoutOptions):
         named = {self.text_name: {"S": text}} if self.text_name else {}
         return {**place, self.token_name: {"S": token}, **named}
 
+    def with_digest(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row of an item, as attribute values, with its digest if the sequence keeps one."""
+        return {**row, self.digest_name: {"S": self.digest(row)}} if self.digest_name else row
+
+    def digest(self, row: Mapping[str, Any]) -> str:
+        """The SHA-256 of a row: of its key and all attributes but `void`, the token and the digest."""
+        left_out = {"void", self.token_name, self.digest_name}
+        return dynamodb.fingerprint({name: value for name, value in row.items() if name not in left_out})
+
     def highest(self, scope: Scope, send: Send) -> tuple[int | None, float]:
         """The highest value among a scope's items and the read units that it cost. One query of one item.
 

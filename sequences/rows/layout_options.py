@@ -38,12 +38,18 @@ class LayoutOptions:
     token_name: str = "token"  # noqa: S105 - the name of an attribute
     own_keys: bool
     text_name: str | None = None
+    digest_name: str | None = None
     in_periods: bool = False
     indexes: Indexes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for option, wanted in self._problems():
             raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['OPTIONS'][{option!r}] {wanted}.")
+        taken = ("void", expressions.MARKER_EXPIRY, self.token_name, self.text_name, self.value_name, *self.key_names)
+        if self.digest_name and self.digest_name in taken:
+            raise InvalidSequence(
+                f"SEQUENCES[{self.alias!r}]['DIGEST'] is {self.digest_name!r}: another attribute has this name."
+            )
 
     def _problems(self) -> Iterator[tuple[str, str]]:
         """The options that do not fit the others, and what they must be."""

@@ -130,6 +130,7 @@ def item_layout(
         value_name=option["value_name"],
         token_name=option["token_name"],
         text_name=option["text_name"],
+        digest_name=config.digest,
         indexes=config.indexes,
         own_keys=takes_own_keys,
         in_periods=in_periods,

@@ -18,15 +18,15 @@ Row = Mapping[str, Any]
 
 
 def pages(
-    schema: KeySchema, partition: str, limit: int, *attributes: str, newest_first: bool = False
+    schema: KeySchema, partition: str, limit: int, *attributes: str, newest_first: bool = False, whole: bool = False
 ) -> Iterator[list[Row]]:
-    """The pages of an item collection in order, with its keys and the named attributes."""
+    """The pages of an item collection in order, with its keys and the named attributes; or the `whole` items."""
     after = None
     while True:
         request = expressions.query_numbers(
             schema, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
         )
-        answer = read("query", request, client=schema.client)
+        answer = read("query", expressions.whole_items(request) if whole else request, client=schema.client)
         yield [unmarshal(item) for item in answer["Items"]]
         after = answer.get("LastEvaluatedKey")
         if not after:

@@ -129,6 +129,7 @@ RULES: Mapping[str, Rule] = {
     "CLIENT": Rule(GOOD, "it is the way to the rows; what is reached there counts"),
     "HOME_REGION": Rule(GOOD, "it only says who may write"),
     "ACCEPT": Rule(GOOD, "it only takes risks"),
+    "DIGEST": Rule(GOOD, "former items keep their digest under the former name, or have none"),
     "GIVEN": Rule(GOOD, "it only allows"),
     "DATE_ORDER": Rule(GOOD, "the order holds from the moment on when every process has it"),
     "INDEXES": Rule(GOOD, "an index is made of the items as they are"),

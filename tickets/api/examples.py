@@ -57,6 +57,7 @@ INVOICE = {
     "total": "9.00",
     "currency": "EUR",
     "issued_by": "ana",
+    "digest": "5f0c1d7e2b9a48366c1f0e9d8b7a65544332211000fedcba9876543210abcdef",
     "issued_at": MOMENT,
     "void": None,
 }

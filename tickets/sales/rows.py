@@ -54,6 +54,7 @@ def invoice_from_row(row: Row) -> Invoice:
         issued_by=row["issued_by"],
         issued_at=datetime.fromisoformat(row["issued_at"]),
         void=void_from_row(row["void"]) if "void" in row else None,
+        digest=row.get("digest", ""),
     )
 
 

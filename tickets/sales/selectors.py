@@ -95,7 +95,8 @@ def get_invoice(text: str) -> Invoice:
         if found is None or not rows.is_invoice(found.item):
             raise InvoiceNotFound(parse(text, INVOICES).text)
     void = {"void": found.void} if found.void else {}
-    return rows.invoice_from_row({**found.item, **void, "sk": found.value, "text": found.text})
+    named = {"sk": found.value, "text": found.text, "digest": found.digest}
+    return rows.invoice_from_row({**found.item, **void, **named})
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def issue_invoice(
         _require_issuable(current, order.version)
         raise
     logger.info("order %s invoiced by %s: %s", order.number, by, allocation.text)
-    invoice = rows.invoice_from_row({**row, "sk": allocation.value, "text": allocation.text})
+    invoice = rows.invoice_from_row(store.as_issued(row, day.year, allocation))
     return Stored(value=invoice, replayed=False, allocation=allocation)
 
 

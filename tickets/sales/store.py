@@ -20,7 +20,8 @@ from typing import Any
 
 from sequences.actions import TEXT, VALUE, Update
 from sequences.exceptions import WriteCancelled
-from sequences.storage import marshal, new_token, transaction, unmarshal, update_version, write_once
+from sequences.storage import digest_of, marshal, new_token, transaction, unmarshal, update_version, write_once
+from sequences.types import Allocation
 from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.rows import invoice_from_row, is_invoice, is_order, order_from_row, void_from_row
@@ -45,7 +46,7 @@ ORDER_SUMMARY = (
 )
 INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
 ORDER = (*ORDER_SUMMARY, "lines")
-INVOICE = (*INVOICE_SUMMARY, "lines")
+INVOICE = (*INVOICE_SUMMARY, "lines", "digest")
 
 _rows = Rows(TABLE)
 
@@ -123,6 +124,12 @@ def invoice_row(order: Order, *, day: date, at: datetime, by: str) -> dict[str, 
     """What is stored as the invoice of an order: the content of the order as it is now."""
     about = {"order": order.number, "order_text": order.text, "customer": order.customer, "lines": order.lines}
     return to_row({**about, "total": order.total, "date": day, "issued_by": by, "issued_at": at})
+
+
+def as_issued(row: Row, year: int, allocation: Allocation) -> Row:
+    """The row of an invoice as it is stored under its number."""
+    stored = {**row, "pk": invoices_of(year), "sk": allocation.value, "text": allocation.text}
+    return {**stored, "digest": digest_of("invoices", stored)}
 
 
 def issuing(order: Order, *, year: int, token: str) -> Update:

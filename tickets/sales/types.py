@@ -112,7 +112,8 @@ class Order:
 class Invoice:
     """One issued invoice. It never changes, but it can become void, and keeps its content then.
 
-    `date` is the document's date, which says to which year it belongs. A list leaves out the lines.
+    `date` is the document's date, which says to which year it belongs. `digest` is the SHA-256 of its row when it was
+    issued; empty for an invoice from before there was one. A list leaves out the lines.
     """
 
     key: InvoiceKey
@@ -125,6 +126,7 @@ class Invoice:
     issued_by: str
     issued_at: datetime
     void: Void | None
+    digest: str = ""
 
 
 def sum_of(found: Iterable[Order | Invoice]) -> Decimal:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ...dynamodb import marshal
 from ...exceptions import OperationNotSupported, ScopeNotFound
 from ...rows.layout import SIGNATURE, signed_void
 from ...rows.reading import Row, pages
 from ...strategies.base import Strategy
 from ...types import Scope
 from .markers import OF_A_MARKER, MarkerCheck, OwnKeys
-from .report import AuditReport, Gap, Stray, Void
+from .report import AuditReport, Changed, Gap, Stray, Void
 from .values import Values
 
 __all__ = ["Check", "audit", "require_collections"]
@@ -21,8 +22,8 @@ MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
 
-Found = Callable[[Gap | Void], None]
-"""Called with every gap and every void, in their order."""
+Found = Callable[[Gap | Void | Changed], None]
+"""Called with every gap, every void and every changed item, in their order."""
 
 
 def audit(
@@ -80,14 +81,16 @@ class Check(Values):
         require_collections(strategy)
         super().__init__(strategy, scope, found)
         self.voided, self.stored = found, stored
-        self._text_name = strategy.layout.text_name
+        self._text_name, self._digest_name = strategy.layout.text_name, strategy.layout.digest_name
+        self._without_digest = 0
         self.own_keys = OwnKeys(strategy, self.row)
         self.markers = MarkerCheck(strategy, scope, self.own_keys, self.report)
 
     def items(self) -> Iterator[int]:
         """Read and check the items page by page, and tell how many rows each page has."""
         partition = self.strategy.layout.partition(self.scope)
-        for page in pages(self.strategy.schema, partition, ROWS_A_PAGE, "void", *filter(None, [self._text_name])):
+        named = ("void", *filter(None, [self._text_name]))
+        for page in pages(self.strategy.schema, partition, ROWS_A_PAGE, *named, whole=bool(self._digest_name)):
             self.rows(page)
             yield len(page)
         self._end()
@@ -118,6 +121,17 @@ class Check(Values):
             self.report.unsigned_voids += not (by and at)
         else:
             self.stored(value, text)
+        if self._digest_name:
+            self._compare(value, text, row, row.get(self._digest_name))
+
+    def _compare(self, value: int, text: str, row: Row, digest: object) -> None:
+        """Compare a row with the digest that was stored with it."""
+        if digest is None:
+            self._without_digest += not signed_void(row)
+        elif digest != self.strategy.layout.digest(marshal(row)):
+            changed = Changed(value=value, text=text)
+            self.report.changed.add(changed)
+            self.voided(changed)
 
     def _judged(self, gap: Gap) -> list[Gap]:
         self.own_keys.missing(gap.first, gap.last)
@@ -139,4 +153,6 @@ class Check(Values):
             yield "While a switch is under way items above the counter count, too: it follows them."
         if not self.strategy.gapless and self.report.missing:
             yield f"{name} takes a value before it stores the item: values may stay unused."
+        if self._without_digest:
+            yield f"{self._without_digest} items have no digest: they are older than DIGEST, or somebody removed it."
         yield from self.own_keys.notes()

@@ -14,7 +14,7 @@ from ...strategies.base import Strategy
 from ...types import Scope, parted
 from ..spreadsheets import MARK, harmless, written
 from .check import Check
-from .report import Duplicate, Gap, Unnumbered, Void
+from .report import Changed, Duplicate, Gap, Unnumbered, Void
 
 __all__ = ["COLUMNS", "Line", "Stored", "cells", "export_numbers"]
 
@@ -31,7 +31,7 @@ class Stored(NamedTuple):
     text: str = ""
 
 
-Line = Stored | Gap | Void | Duplicate | Unnumbered
+Line = Stored | Gap | Void | Changed | Duplicate | Unnumbered
 
 
 def cells(strategy: Strategy, scope: Scope, line: Line) -> list[object]:
@@ -44,16 +44,16 @@ def cells(strategy: Strategy, scope: Scope, line: Line) -> list[object]:
     if isinstance(line, Unnumbered):
         return [strategy.alias, period, shown, kind, "", "", "", "", "", harmless(line.row)]
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
-    stored = line.text if isinstance(line, Stored | Void) else ""
+    stored = line.text if isinstance(line, Stored | Void | Changed) else ""
     text = stored or strategy.naming.text_or_number(first, scope)
     return [strategy.alias, period, shown, kind, first, last, *map(harmless, (text, *_signed(line)))]
 
 
-def _signed(line: Stored | Gap | Void | Duplicate) -> tuple[str, str, str]:
+def _signed(line: Stored | Gap | Void | Changed | Duplicate) -> tuple[str, str, str]:
     """By whom, when and why; the rows of a number that several have stand for the reason."""
     if isinstance(line, Duplicate):
         return "", "", ", ".join(line.rows)
-    return ("", "", "") if isinstance(line, Stored) else (line.by, line.at, line.reason)
+    return ("", "", "") if isinstance(line, Stored | Changed) else (line.by, line.at, line.reason)
 
 
 def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:
@@ -65,7 +65,7 @@ def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:
     Raises OperationNotSupported for items that are not in collections, InvalidScope, SequenceUnavailable and
     StorageRefused.
     """
-    found: list[Stored | Gap | Void] = []
+    found: list[Stored | Gap | Void | Changed] = []
     check = Check(strategy, scope, found.append, lambda *stored: found.append(Stored(*stored)))
     reads = check.items()
     next(reads)
@@ -87,6 +87,6 @@ def _parts(check: Check, reads: Iterator[int], found: list[Any]) -> Iterator[byt
     yield written(_with_key(check, line) for line in found)
 
 
-def _with_key(check: Check, line: Stored | Gap | Void) -> list[object]:
+def _with_key(check: Check, line: Stored | Gap | Void | Changed) -> list[object]:
     key = "" if isinstance(line, Gap) else check.strategy.layout.key_text(check.scope, line.value)
     return [*cells(check.strategy, check.scope, line), harmless(key)]

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 __all__ = [
     "AuditReport",
+    "Changed",
     "ColumnReport",
     "Duplicate",
     "Findings",
@@ -59,6 +60,18 @@ class Void:
     def __str__(self) -> str:
         signed = f"by {self.by} at {self.at}" if self.by and self.at else "without a signature"
         return f"void: {self.value} {signed}: {self.reason or 'no reason given'}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changed:
+    """A value whose item is not as it was stored: its digest is another one. `text` is what its row says now."""
+
+    value: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        named = f"{self.value} ({self.text})" if self.text else f"{self.value}"
+        return f"changed: {named} is not as it was stored: its digest is another"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +140,8 @@ class AuditReport:
 
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without; `skipped` of them are explained by a guarded change. `went_back_to` is the counter's
-    value if that is lower than a value it handed out. A void without a signature is unexplained. `explained_gaps`
+    value if that is lower than a value it handed out. A void without a signature is unexplained, and so is what was
+    `changed`. `explained_gaps`
     counts the gaps that a guarded change explains, `unjudged_gaps` those that may be of items with keys of their own,
     which are not among the rows. `notes` say what the audit cannot see, and why all gaps are acceptable if
     `gaps_explained`.
@@ -148,6 +162,7 @@ class AuditReport:
     voids: Findings[Void] = field(default_factory=Findings)
     strays: Findings[Stray] = field(default_factory=Findings)
     orphans: Findings[Orphan] = field(default_factory=Findings)
+    changed: Findings[Changed] = field(default_factory=Findings)
     unsigned_voids: int = 0
     explained_gaps: int = 0
     unjudged_gaps: int = 0
@@ -158,7 +173,8 @@ class AuditReport:
         """How many findings have no explanation; 0 means that all is well."""
         gaps = 0 if self.gaps_explained else self.gaps.total - self.explained_gaps - self.unjudged_gaps
         went_back = self.went_back_to is not None
-        return gaps + self.strays.total + self.orphans.total + self.unsigned_voids + went_back
+        rows = self.strays.total + self.orphans.total + self.changed.total
+        return gaps + rows + self.unsigned_voids + went_back
 
 
 @dataclass(kw_only=True, slots=True)
@@ -201,12 +217,15 @@ def _counts(report: AuditReport) -> Iterator[str]:
     else:
         yield f"{report.voids.total} void"
         yield f"{report.markers} markers"
+    if report.changed.total:
+        yield f"{report.changed.total} changed"
 
 
 def findings_in_words(report: AuditReport) -> Iterator[str]:
     """A line for each finding that the report lists, what is explained too, and how many more there are."""
     if report.went_back_to is not None:
         yield f"counter: went back to {report.went_back_to}, after {report.last_value} was handed out"
+    yield from _lines(report.changed, "changed")
     yield from _lines(report.gaps, "gaps", partial(_gap_in_words, last=report.last_value))
     yield from _lines(report.voids, "voids")
     yield from _lines(report.strays, "stray rows")

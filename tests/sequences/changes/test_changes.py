@@ -1206,7 +1206,7 @@ class TestCommand:
             written("thaw", "atomic", "--scope", scope, *who)
         with pytest.raises(CommandError, match=r"keeps no list of its scopes: name one scope\."):
             written("recover", "sort-key", *who)
-        with pytest.raises(CommandError, match=r"cannot be switched: only .* number the same items\.$"):
+        with pytest.raises(CommandError, match=r"cannot be switched: .*: switch to TransactionalCounter first\.$"):
             written("switch", "atomic", "--to", "SortKeyMaximum", *who)
 
     @pytest.mark.parametrize("form", ["{} x", "-{}", "--by", "'{}\"`", None])

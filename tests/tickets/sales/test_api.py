@@ -1,6 +1,7 @@
 """The REST API of orders and invoices, as a program calls it."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -116,6 +117,7 @@ class TestInvoices:
         assert made["Location"] == f"http://testserver/api/invoices/{text}/"
         assert invoice.pop("issued_at").endswith("Z")
         assert invoice.pop("date").startswith(f"{this_year}-")
+        assert re.fullmatch("[0-9a-f]{64}", invoice.pop("digest"))
         assert invoice == {
             "year": this_year, "number": 1, "order": 1001, "customer": "Ada", "lines": LINES, "total": "33.49",
             "currency": "EUR", "issued_by": "ann", "void": None,

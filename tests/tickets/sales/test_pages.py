@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sequences import get_next_value
+from sequences import dynamodb, get_next_value
 from sequences.changes import advance, void
+from sequences.ops.audit import audit
 from sequences.registry import strategies
+from sequences.storage import table_name
+from sequences.types import Dated
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.test_pages import hidden, text_of
 from tickets.sales import selectors, services, store
@@ -51,6 +54,18 @@ def test_every_page_is_shown(browser: Client, invoice: Invoice) -> None:
     for address in (*pages, f"invoices/{year}/", "invoices/2001/", f"invoices/{text}/", f"invoices/{text}/void/"):
         response = browser.get(f"/{address}")
         assert response.status_code == 200, address
+
+
+def test_the_digest_of_an_invoice(browser: Client, invoice: Invoice) -> None:
+    """A page shows the beginning of the digest; an audit names an invoice that was changed past the application."""
+    assert f"Digest {invoice.digest[:12]}" in words_of(browser.get(f"/invoices/{invoice.key.text}/"))
+    services.void_invoice(invoice.key.text, reason="wrong", by="ann")
+    scope = Dated.of(None, str(invoice.key.year))
+    assert audit(strategies["invoices"], scope).unexplained == 0
+    key = dynamodb.marshal({"pk": store.invoices_of(invoice.key.year), "sk": invoice.key.number})
+    update = {"UpdateExpression": "SET customer = :bob", "ExpressionAttributeValues": {":bob": {"S": "Bob"}}}
+    dynamodb.call("update_item", {"TableName": table_name(store.TABLE), "Key": key, **update})
+    assert [one.text for one in audit(strategies["invoices"], scope).changed.listed] == [invoice.key.text]
 
 
 class TestOrders:

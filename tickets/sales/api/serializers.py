@@ -103,7 +103,10 @@ class OrderSerializer(Shape[Order]):
 
 
 class InvoiceSerializer(Shape[Invoice]):
-    """An issued invoice. A void one keeps its content; its `void` says by whom it was voided, when and why."""
+    """An issued invoice. A void one keeps its content; its `void` says by whom it was voided, when and why.
+
+    `digest` is the SHA-256 of its row when it was issued; empty for an invoice from before there was one.
+    """
 
     text = serializers.CharField()
     year = serializers.IntegerField()
@@ -117,6 +120,7 @@ class InvoiceSerializer(Shape[Invoice]):
     issued_by = serializers.CharField()
     issued_at = serializers.DateTimeField()
     void = VoidSerializer(allow_null=True)
+    digest = serializers.CharField()
 
     def to_representation(self, invoice: Invoice) -> dict[str, Any]:
         """The fields above, without asking each of them."""
@@ -133,6 +137,7 @@ class InvoiceSerializer(Shape[Invoice]):
             "issued_by": invoice.issued_by,
             "issued_at": moment(invoice.issued_at),
             "void": VoidSerializer(invoice.void).data if invoice.void else None,
+            "digest": invoice.digest,
         }
 
 
