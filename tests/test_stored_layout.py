@@ -164,7 +164,7 @@ def run_the_sample() -> None:
     """Store one row of each kind that the sample stores."""
     for key in ("ABC", "XYZ", "OLD"):
         project_services.create_project(key=key, name=key, open="file", by="ann", idempotency_token=key)
-    project_services.rename_project("OLD", new_key="NEW", by="ann")
+    project_services.update_project("OLD", changes={"key": "NEW"}, by="ann")
     User.objects.create_user("bob")
     members.set_member("ABC", "bob", role="member", by="ann")
     content: dict[str, Any] = {"title": "a", "description": "b", "assignee": "bob", "labels": ["hot"]}

@@ -19,7 +19,19 @@ from tickets.finding import path_of_existing
 from tickets.sales import selectors as sales
 
 
-class StoredAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when it runs
+class MadeElsewhere(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when it runs
+    """What the administration neither makes nor changes."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Always False: things are made on the pages of the site."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Always False: things are changed on the pages of the site."""
+        return False
+
+
+class StoredAdmin(MadeElsewhere):
     """One page without querysets. Django's other pages would query a table that does not exist."""
 
     def listed(self, request: HttpRequest) -> dict[str, Any]:
@@ -51,14 +63,6 @@ class StoredAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # no generic when
         }
         template = f"admin/tickets/{self.opts.model_name}/change_list.html"
         return TemplateResponse(request, template, context, status=404 if trouble else 200)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Always False: things are made on the pages of the site."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Always False: things are changed on the pages of the site."""
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Always False: numbers are voided on the pages of the site."""

@@ -97,7 +97,7 @@ def _rows_now(partition: str, stored: Iterable[Allocation | SequenceError]) -> R
     """The rows of the tickets that were filed before, by their numbers."""
     numbers = [one.value for one in stored if isinstance(one, Allocation) and one.replayed]
     with stored_already():
-        return store.find_rows(partition, numbers)
+        return store.tickets.find_rows(partition, numbers)
 
 
 def _rows_or_error(partition: str, stored: Iterable[Allocation | SequenceError]) -> Rows | SequenceError:

@@ -1,15 +1,15 @@
-"""The keys of projects and tickets in addresses. Any other spelling is not found.
+"""The keys of projects and tickets, and numbers, in addresses. Any other spelling is not found.
 
 A key that matched an address is not checked again.
 """
 
 from django.urls import register_converter
-from django.urls.converters import IntConverter
+from django.urls.converters import IntConverter, StringConverter
 
 from tickets.types import PROJECT_KEY, TICKET_KEY, ProjectKey, TicketKey
 
 
-class ProjectKeyConverter:
+class ProjectKeyConverter(StringConverter):
     """A project's key, such as ABC."""
 
     regex = PROJECT_KEY
@@ -17,10 +17,6 @@ class ProjectKeyConverter:
     def to_python(self, value: str) -> ProjectKey:
         """The same text, as a project key."""
         return ProjectKey(value)
-
-    def to_url(self, value: str) -> str:
-        """The same text."""
-        return value
 
 
 class TicketKeyConverter:
@@ -37,12 +33,12 @@ class TicketKeyConverter:
         return str(value)
 
 
-class EventNumberConverter(IntConverter):
-    """The number of a comment or a change, up to the MAXIMUM of the sequence, without zeros before it."""
+class NumberConverter(IntConverter):
+    """The number of an order, a comment or a change, up to the MAXIMUM of the sequence, without zeros before it."""
 
     regex = "[1-9][0-9]{0,14}"
 
 
-register_converter(EventNumberConverter, "event_number")
+register_converter(NumberConverter, "number")
 register_converter(ProjectKeyConverter, "project_key")
 register_converter(TicketKeyConverter, "ticket_key")

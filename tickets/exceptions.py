@@ -1,26 +1,4 @@
-"""The errors of requests about tickets, as one tree.
-
-    TicketsError
-    |-- InvalidInput        (also Django's ValidationError) a message for each wrong field
-    |-- NotFound
-    |   |-- ProjectNotFound
-    |   |-- TicketNotFound
-    |   |-- CommentNotFound
-    |   `-- MemberNotFound
-    |-- NotAllowed          the person lacks a role or a permission
-    |-- ProjectExists       the key is taken
-    |-- ProjectChanged      somebody else changed the project meanwhile
-    |-- ProjectArchived     the project can only be read
-    |-- LastOwner           the project would have no owner
-    |-- TooManyMembers      the project has as many as it can have
-    |-- VersionRequired     the change does not say which version it is based on
-    `-- ChangeRefused       carries what cannot be changed, as it is now
-        |-- StaleVersion    somebody else changed it meanwhile
-        |   `-- StaleTag    the same, for a change that named its version by an ETag
-        |-- TicketMoved     the ticket has another key now
-        |-- TicketVoided    the ticket was withdrawn
-        |-- ContentGone     the ticket was withdrawn, and cannot be restored
-        `-- CommentVoided   the comment was withdrawn
+"""The errors of requests about tickets: a tree, whose root is TicketsError.
 
 `tickets.sales.exceptions` has more of them. Every message is written for the person who made the request. The store's
 own errors are in `sequences.exceptions`, and `problems` says what all of them mean. This module knows neither pages nor

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -81,6 +82,11 @@ class ServiceForm(forms.Form):
     def content(self) -> dict[str, Any]:
         """What was typed, for a service. The service checks it."""
         return {name: self.cleaned_data[name] for name in self.validated_by}
+
+    @classmethod
+    def typed(cls, request: HttpRequest) -> Self | None:
+        """The form with what was typed; None if it is shown for the first time."""
+        return cls(request.POST) if request.method == "POST" else None
 
     @classmethod
     def of(cls, subject: Ticket | Project | Event) -> Self:
@@ -253,8 +259,8 @@ class TicketForm(ProgressForm):
     description = forms.CharField(required=False, widget=MarkdownInput(10))
 
 
-class VoidForm(VersionedForm):
-    """The reason for voiding a ticket."""
+class ReasonForm(VersionedForm):
+    """The reason for voiding a ticket, or for restoring it."""
 
     validated_by = validators.VOID
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))

@@ -18,6 +18,7 @@ from time import monotonic
 
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.deprecation import MiddlewareMixin
 
 from tickets.store.places import ROWS
 
@@ -113,19 +114,16 @@ OWN_STATE = frozenset({"/healthz", "/readyz"})
 """What is answered at once, without a store: a web server need not keep a thread for it."""
 
 
-class Health:
+class Health(MiddlewareMixin):
     """Answers these addresses before anything else looks at the request."""
 
     answers: Mapping[str, Callable[[], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz, "/storez": storez}
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The state, for HEAD without the body, or what the site answers."""
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """The state, for HEAD without the body; None for other addresses."""
         answer = self.answers.get(request.path)
         if answer is None:
-            return self.get_response(request)
+            return None
         if request.method not in {"GET", "HEAD"}:
             return HttpResponse(status=405, headers={"Allow": "GET, HEAD"})
         response = answer()

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import LazyObject
 from django_htmx.http import HttpResponseLocation
 
@@ -22,8 +23,6 @@ from tickets.problems import KNOWN
 
 access_log = logging.getLogger("tickets.access_log")
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
-
 
 class AccessLog:
     """A line for each request: method, path, status, milliseconds, bytes of the body, and user.
@@ -31,7 +30,7 @@ class AccessLog:
     It has nothing of the query, which may hold secrets. The addresses in `ACCESS_LOG_QUIET` are logged at DEBUG.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -47,29 +46,22 @@ class AccessLog:
             "user": _printable(_known_user(request)) or None,
         }
         level = logging.DEBUG if request.path in settings.ACCESS_LOG_QUIET else logging.INFO
-        access_log.log(level, "%s %s %d %.0f ms %s bytes %s", *_shown(fields), extra=fields)
+        shown = ("-" if field is None else field for field in fields.values())
+        access_log.log(level, "%s %s %d %.0f ms %s bytes %s", *shown, extra=fields)
         return response
 
 
-class HeadWithoutBody:
+class HeadWithoutBody(MiddlewareMixin):
     """Answers HEAD with the headers of GET alone."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on, and drop the body of an answer to HEAD. Its Content-Length stays."""
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Drop the body of an answer to HEAD. Its Content-Length stays."""
         if request.method == "HEAD":
-            _drop_body(response)
+            if isinstance(response, StreamingHttpResponse):
+                response.streaming_content = ()
+            elif isinstance(response, HttpResponse):
+                response.content = b""
         return response
-
-
-def _drop_body(response: HttpResponseBase) -> None:
-    if isinstance(response, StreamingHttpResponse):
-        response.streaming_content = ()
-    elif isinstance(response, HttpResponse):
-        response.content = b""
 
 
 class Compression(GZipMiddleware):
@@ -108,25 +100,13 @@ def _known_user(request: HttpRequest) -> str:
     return str(user.get_username())
 
 
-def _shown(fields: Mapping[str, Any]) -> Iterable[Any]:
-    """The fields of a line as text, with a dash for what is not known."""
-    return ("-" if field is None else field for field in fields.values())
-
-
 def _printable(text: str) -> str:
     """A text that forges no line of the log."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
-class ErrorPages:
+class ErrorPages(MiddlewareMixin):
     """Answers every known error that no form handles with a page. What was typed can be sent again from it."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on. Django calls `process_exception` if a view raises an error."""
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """The page for a known error, or the way to a ticket that has moved; None for any other error."""
@@ -138,19 +118,15 @@ class ErrorPages:
         return error_page(request, error)
 
 
-class InPlace:
+class InPlace(MiddlewareMixin):
     """What htmx cannot know by itself of an answer, since browsers follow redirects before it sees them.
 
     Where a redirect leads to a place in a page, htmx asks for the page itself, and goes there. The page that a person
     is on is no new entry in the history of the browser.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: Any) -> HttpResponse:
-        """Pass the request on."""
-        response = self.get_response(request)
+    def process_response(self, request: Any, response: HttpResponseBase) -> HttpResponseBase:
+        """Say it to htmx alone."""
         if not request.htmx:
             return response
         if response.status_code == 302 and "#" in response["Location"]:

@@ -35,38 +35,40 @@ def move_ticket(
     """
     target = _target(to)
     change = token_of(by, idempotency_token) or new_token()
-    row = store.find_row(key)
+    row = store.tickets.find_row(key)
     for _ in range(MOST_RACES):
-        if store.has_left(row, target, change=change):
-            return replayed(store.key_of(**row["moved_to"]))
+        if store.moves.has_left(row, target, change=change):
+            return replayed(store.places.key_of(**row["moved_to"]))
         _require_movable(key, row, target, version)
         now = timezone.now()
-        content = store.moved_row(row, at=now, by=by)
-        also = [*store.leaving(row, target, at=now, by=by, change=change), _moving(row, target, at=now, by=by)]
+        content = store.moves.moved_row(row, at=now, by=by)
+        also = [*store.moves.leaving(row, target, at=now, by=by, change=change), _moving(row, target, at=now, by=by)]
         try:
             stored = put_next(SEQUENCE, content, scope=target, also=also)
         except AlsoRefused as refused:
             if refused.index == 0:  # not the timeline, which somebody else has written
                 row = refused.old
             continue
-        moved = store.ticket_from_row({**content, "pk": target, "sk": stored.value})
+        moved = store.tickets.ticket_from_row({**content, "pk": target, "sk": stored.value})
         logger.info("ticket %s moved to %s by %s", key, moved.key, by)
         return TicketStored(ticket=moved, replayed=False, allocation=stored)
-    raise StaleVersion(store.ticket_from_row(row))
+    raise StaleVersion(store.tickets.ticket_from_row(row))
 
 
 def _moving(row: Row, target: str, *, at: datetime, by: str) -> Put:
     """The event of a move under the next number of the timeline, which rides with the ticket's own next number."""
-    scope = store.timeline_of(row)
+    scope = store.timeline.timeline_of(row)
     number = free_number(TIMELINE, scope=scope)
-    keys = [str(store.key_of(row["pk"], row["sk"])), value_text(f"{store.renames.key(target)}-{{value}}")]
-    return store.event_at(scope, number, store.event_row(Kind.MOVE, by=by, at=at, changes={"key": keys}))
+    keys = [str(store.places.key_of(row["pk"], row["sk"])), value_text(f"{store.places.renames.key(target)}-{{value}}")]
+    return store.timeline.event_at(
+        scope, number, store.timeline.event_row(Kind.MOVE, by=by, at=at, changes={"key": keys})
+    )
 
 
 def _require_movable(key: TicketKey, row: Row, target: str, version: int | None) -> None:
     """Raise TicketMoved, TicketVoided or StaleVersion, or InvalidInput if the ticket is in the target project."""
-    store.require_content(key, row)
-    ticket = store.ticket_from_row(row)
+    store.tickets.require_content(key, row)
+    ticket = store.tickets.ticket_from_row(row)
     if row["pk"] == target:
         raise InvalidInput({"to": f"{ticket.key} is in this project already."})
     if version not in (None, ticket.version):
@@ -77,6 +79,6 @@ def _target(project: str) -> str:
     """The partition of the project that a ticket moves to."""
     key = validators.clean({"to": project}, validators.MOVE)["to"]
     try:
-        return store.find_partition(key)
+        return store.projects.find_partition(key)
     except ProjectNotFound as error:
         raise InvalidInput({"to": str(error)}) from error

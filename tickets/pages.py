@@ -1,36 +1,70 @@
-"""What all pages have in common: filters in an address, forms, and addresses with a former key."""
+"""What all pages have in common: their doors, filters in an address, forms, and what a number took.
 
-from collections.abc import Callable, Mapping
+Each view says by `door` what it takes to come in. The doors of REST are in `api.permissions`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, TypeVar
+from time import perf_counter
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
 
+from sequences.registry import strategies
+from sequences.storage import at_most
+from sequences.types import Allocation
 from tickets import addresses, validators
+from tickets.access.checks import Need, User, admit, hiding
+from tickets.exceptions import TicketMoved
 from tickets.forms import ServiceForm
-from tickets.types import Order, ProjectKey, TicketKey
+from tickets.types import Order
 
-FORM_METHODS = ["GET", "HEAD", "POST"]
+READ, FORM = ("GET", "HEAD"), ("GET", "HEAD", "POST")  # the methods of a page
 IN_FORM = ("text", "status")  # the filters that the form of a project's page has
 
-K = TypeVar("K", ProjectKey, TicketKey)
-View = Callable[Concatenate[HttpRequest, K, ...], HttpResponse]
+View = Callable[..., HttpResponse]
 
 
-def by_present_key(view: View[K]) -> View[K]:
-    """A page that is asked for by a former key of its project has moved to the address with the present one."""
+def door(need: Need, methods: Sequence[str] = READ) -> Callable[[View], View]:
+    """Let only those into a page who have what it takes: an action in the project of its `key`, or a permission.
 
-    @wraps(view)
-    def page(request: HttpRequest, key: K, **rest: Any) -> HttpResponse:
-        if request.method != "POST":  # whose answer leads to the present address anyway
-            present = addresses.present(key)
-            if present != key:
+    It stands before every redirect, so that nobody learns of projects that they may not see. Who asks by a former key
+    of the project is sent to the address with the present one, but for a POST, whose answer leads there anyway.
+    """
+
+    def guard(view: View) -> View:
+        answer = require_http_methods([*methods])(view)
+
+        @wraps(view)
+        def page(request: HttpRequest, **keys: Any) -> HttpResponse:
+            key = keys.get("key")
+            admit(request.user, need, key)
+            if key is not None and request.method != "POST" and (present := addresses.present(key)) != key:
                 return addresses.elsewhere(request, addresses.of_key(request, present))
-        return view(request, key, **rest)
+            with in_sight_of(request.user):
+                return answer(request, **keys)
 
-    return page
+        page.need = need  # type: ignore[attr-defined] # for those who ask what a page takes
+        return page
+
+    return guard
+
+
+@contextmanager
+def in_sight_of(user: User) -> Iterator[None]:
+    """Inside the `with` block, a ticket that has moved out of a person's sight is not found."""
+    try:
+        yield
+    except TicketMoved as moved:
+        raise hiding(moved, user) from moved
 
 
 def asked_for(request: HttpRequest) -> dict[str, Any]:
@@ -61,11 +95,6 @@ def query_of(asked: Mapping[str, Any], *, without: str = "") -> str:
     return urlencode({name: value for name, value in asked.items() if name != without}, doseq=True)
 
 
-def sent(request: HttpRequest) -> QueryDict | None:
-    """What was typed; None if the form is shown for the first time."""
-    return request.POST if request.method == "POST" else None
-
-
 def form_page(request: HttpRequest, template: str, form: ServiceForm, **content: Any) -> HttpResponse:
     """The page of a form, with its errors if it has any."""
     page = render_to_string(template, {"form": form, **content}, request)
@@ -75,3 +104,44 @@ def form_page(request: HttpRequest, template: str, form: ServiceForm, **content:
 def author(request: HttpRequest) -> str:
     """The user name of the signed-in person, for what they report and change."""
     return request.user.get_username()
+
+
+@dataclass
+class Cost:
+    """What a call took: also the reads before its write, and the wait for others."""
+
+    requests: int = 0
+    """Those that its own thread sent; none where another caller's request stored the number, too."""
+    seconds: float = 0.0
+
+
+@contextmanager
+def measured() -> Iterator[Cost]:
+    """Measure what the body takes; the figures are there when it has ended."""
+    cost, began = Cost(), perf_counter()
+    with at_most() as budget:
+        yield cost
+    cost.requests, cost.seconds = budget.sent, perf_counter() - began
+
+
+def tell(request: HttpRequest, sentence: str, allocation: Allocation | None, cost: Cost) -> None:
+    """Say on the next page what was made, and what its number took; nothing for a repeat."""
+    if allocation is None:
+        messages.success(request, sentence)
+        return
+    took = ", ".join(_figures(allocation, cost))
+    line = '{} <details><summary>How?</summary> It took {}: <a href="{}">{}</a>.</details>'
+    idea = strategies[allocation.sequence].idea  # how the sequence makes its numbers: the page of the races shows it
+    messages.success(request, format_html(line, sentence, took, reverse("numbers"), idea))
+
+
+def _figures(allocation: Allocation, cost: Cost) -> Iterator[str]:
+    yield _counted(cost.requests, "request") if cost.requests else "a share of another request"
+    yield _counted(allocation.write_units, "write unit")
+    if allocation.read_units:
+        yield _counted(allocation.read_units, "read unit")
+    yield f"{cost.seconds * 1000:.0f} ms"
+
+
+def _counted(count: float, what: str) -> str:
+    return f"{count:.3g} {what}{'' if count == 1 else 's'}"

@@ -10,28 +10,11 @@ from django.db import InterfaceError, OperationalError
 from sequences.exceptions import SequenceError
 from sequences.rest.problems import INVALID, MISSING, Problem, Remedy, problem_of
 from sequences.rest.problems import PROBLEMS as ROWS
-from tickets.exceptions import (
-    ChangeRefused,
-    CommentVoided,
-    ContentGone,
-    InvalidInput,
-    LastOwner,
-    NotAllowed,
-    NotFound,
-    ProjectArchived,
-    ProjectChanged,
-    ProjectExists,
-    StaleTag,
-    TicketMoved,
-    TicketsError,
-    TicketVoided,
-    TooManyMembers,
-    VersionRequired,
-)
-from tickets.sales.exceptions import NoDraft, OrderInvoiced, OrderVoided
+from tickets import exceptions as errors
+from tickets.sales import exceptions as sales
 
 ACCOUNTS_AWAY = (OperationalError, InterfaceError)
-KNOWN = (SequenceError, TicketsError, *ACCOUNTS_AWAY)
+KNOWN = (SequenceError, errors.TicketsError, *ACCOUNTS_AWAY)
 
 # fmt: off
 PROBLEMS: Mapping[type[Exception], Problem] = {
@@ -41,47 +24,47 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         Problem(503, "accounts_away", "Not at the moment",
             "The database with the accounts does not answer.", Remedy.REPEAT, retry_after=5),
     ),
-    VersionRequired: Problem(428, "version_required", "Which version?",
+    errors.VersionRequired: Problem(428, "version_required", "Which version?",
         "A change says which version it is based on.",
         own_words=True, advice="Read it, and send its ETag in If-Match, or its `version`."),
-    StaleTag: Problem(412, "stale_tag", "Not possible any more",
+    errors.StaleTag: Problem(412, "stale_tag", "Not possible any more",
         "Somebody else has changed this since its ETag was read.",
         own_words=True, advice="Compare it with `current`. If you still want the change, send it for that version."),
-    ContentGone: Problem(409, "content_gone", "Not possible any more",
+    errors.ContentGone: Problem(409, "content_gone", "Not possible any more",
         "The ticket was withdrawn, and its content cannot be restored.", own_words=True, advice="File another ticket."),
-    CommentVoided: Problem(409, "comment_void", "Not possible any more",
+    errors.CommentVoided: Problem(409, "comment_void", "Not possible any more",
         "The comment was withdrawn, and cannot be changed any more.", own_words=True, advice="Write another comment."),
-    OrderVoided: Problem(409, "order_void", "Not possible any more",
+    sales.OrderVoided: Problem(409, "order_void", "Not possible any more",
         "An operator has withdrawn the order.", own_words=True, advice="Store another order."),
-    TicketsError: Problem(400, "not_possible", "Not possible", "This is not possible.", own_words=True),
-    InvalidInput: INVALID,
-    NotFound: MISSING,
-    NotAllowed: Problem(403, "not_allowed", "Not allowed",
+    errors.TicketsError: Problem(400, "not_possible", "Not possible", "This is not possible.", own_words=True),
+    errors.InvalidInput: INVALID,
+    errors.NotFound: MISSING,
+    errors.NotAllowed: Problem(403, "not_allowed", "Not allowed",
         "Your role in the project, or your permissions, do not suffice for this.",
         own_words=True, advice="Ask an owner of the project for the role, or an administrator for the permission."),
-    ProjectArchived: Problem(409, "project_archived", "Archived",
+    errors.ProjectArchived: Problem(409, "project_archived", "Archived",
         "The project is archived: it can only be read.",
         own_words=True, advice="Ask an owner to take it out of the archive."),
-    LastOwner: Problem(409, "last_owner", "Not possible",
+    errors.LastOwner: Problem(409, "last_owner", "Not possible",
         "A project needs an owner.", own_words=True, advice="Make somebody else an owner first."),
-    TooManyMembers: Problem(409, "too_many_members", "Full",
+    errors.TooManyMembers: Problem(409, "too_many_members", "Full",
         "A project has at most 1,000 members.",
         own_words=True, advice="Remove somebody first, or open the project to everybody."),
-    ProjectExists: Problem(409, "project_exists", "Taken already",
+    errors.ProjectExists: Problem(409, "project_exists", "Taken already",
         "The key names a project, perhaps one that has another key now.",
         own_words=True, about="key", advice="Choose another key."),
-    ProjectChanged: Problem(409, "project_changed", "Not possible any more",
+    errors.ProjectChanged: Problem(409, "project_changed", "Not possible any more",
         "Somebody else has changed the project meanwhile.", own_words=True, advice="Read it again, then change it."),
-    ChangeRefused: Problem(409, "stale", "Not possible any more",
+    errors.ChangeRefused: Problem(409, "stale", "Not possible any more",
         "Somebody else has changed this meanwhile, so that this change does not fit any more.",
         own_words=True, advice="Compare it with `current`. If you still want the change, send it for that version."),
-    TicketMoved: Problem(409, "ticket_moved", "Moved",
+    errors.TicketMoved: Problem(409, "ticket_moved", "Moved",
         "The ticket has another key now.", own_words=True, advice="Use the key in `current`."),
-    TicketVoided: Problem(409, "ticket_void", "Not possible any more",
+    errors.TicketVoided: Problem(409, "ticket_void", "Not possible any more",
         "The ticket was withdrawn, and cannot be changed any more.", own_words=True, advice="File another ticket."),
-    NoDraft: Problem(409, "no_draft", "No draft",
+    sales.NoDraft: Problem(409, "no_draft", "No draft",
         "The order has no draft of an invoice.", own_words=True, advice="Draft the invoice, then issue it."),
-    OrderInvoiced: Problem(409, "order_invoiced", "Invoiced already",
+    sales.OrderInvoiced: Problem(409, "order_invoiced", "Invoiced already",
         "The order has an invoice already.", own_words=True, advice="Void that invoice before you make another."),
 }
 # fmt: on

@@ -34,25 +34,17 @@ def create_project(
     about = validators.clean({"key": key, "name": name, "description": description, "open": open}, validators.PROJECT)
     _require_key_for_projects(about["key"])
     token, project = token_of(by, idempotency_token), Project(**about)
-    if store.insert_project(project, owner=by, created_at=timezone.now(), token=token):
+    if store.projects.insert_project(project, owner=by, created_at=timezone.now(), token=token):
         logger.info("project %s created by %s", project.key, by)
         return Stored(value=project, replayed=False)
     with stored_already():
-        return Stored(value=store.find_inserted(project, token=token), replayed=True)
+        return Stored(value=store.projects.find_inserted(project, token=token), replayed=True)
 
 
 def _require_key_for_projects(key: str) -> None:
     """Raise InvalidInput for a key that is a word of the site's own addresses."""
     if key in reserved_words():
         raise InvalidInput({"key": f"{key} is a word of the site's own addresses. Choose another key."})
-
-
-def rename_project(key: str, *, new_key: str, by: str) -> Project:
-    """Give a project a new key. Its tickets keep their numbers, and its former keys lead to it for ever.
-
-    Raises what `update_project` raises. A repeat changes nothing.
-    """
-    return update_project(key, changes={"key": new_key}, by=by)
 
 
 def update_project(key: str, *, changes: Mapping[str, Any], by: str, version: int | None = None) -> Project:
@@ -96,7 +88,7 @@ def _try_to_change(key: str, about: Mapping[str, Any], *, by: str, version: int 
         raise ProjectChanged(key, old.key)
     if new.key != old.key:
         _require_key_for_projects(new.key)
-    store.change_project(old, new, at=timezone.now(), by=by)
+    store.projects.change_project(old, new, at=timezone.now(), by=by)
     if new.archived != old.archived:
         logger.info("project %s %s by %s", new.key, "archived" if new.archived else "taken out of the archive", by)
     if new.key != old.key:

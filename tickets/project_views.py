@@ -3,17 +3,15 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
 from sequences.storage import new_token
 from tickets import project_services, selectors, validators
 from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, actions_of, has_permission, in_sight, require_project_in_sight, seen_by
-from tickets.doors import door
 from tickets.forms import ServiceForm
 from tickets.lists.filters import TicketFilter
-from tickets.pages import FORM_METHODS, asked_for, author, by_present_key, form_page, sent, shown
+from tickets.pages import FORM, asked_for, author, door, form_page, shown
 from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
 from tickets.tables import ROWS_AT_ONCE
 from tickets.types import ProjectKey, Status
@@ -22,7 +20,6 @@ PROJECTS_A_PAGE = 20
 
 
 @door(None)
-@require_safe
 def project_list(request: HttpRequest) -> HttpResponse:
     """The projects that a person may see, with their newest tickets; with `?archived=1`, the archived ones among them.
 
@@ -38,11 +35,10 @@ def project_list(request: HttpRequest) -> HttpResponse:
     return render(request, "tickets/project_list.html", content)
 
 
-@door(ADD_PROJECT)
-@require_http_methods(FORM_METHODS)
+@door(ADD_PROJECT, FORM)
 def project_new(request: HttpRequest) -> HttpResponse:
     """The form for a new project."""
-    form = NewProjectForm(sent(request))
+    form = NewProjectForm.typed(request) or NewProjectForm()
     if form.is_valid():
         with form.refusals():
             made = project_services.create_project(
@@ -56,8 +52,6 @@ def project_new(request: HttpRequest) -> HttpResponse:
 
 
 @door(Action.READ)
-@by_present_key
-@require_safe
 def project(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     """A project with its tickets, newest first; or those that its address asks for."""
     found = selectors.get_project(key)
@@ -70,13 +64,10 @@ def project(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     return render(request, "tickets/project.html", {**content, "where": where, "statuses": [*Status], **shown(asked)})
 
 
-@door(Action.EDIT_PROJECT)
-@by_present_key
-@require_http_methods(FORM_METHODS)
+@door(Action.EDIT_PROJECT, FORM)
 def project_edit(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     """The form for another key, name or description of a project."""
-    typed = sent(request)
-    form = ProjectChangeForm(typed) if typed is not None else ProjectChangeForm.of(selectors.get_project(key))
+    form = ProjectChangeForm.typed(request) or ProjectChangeForm.of(selectors.get_project(key))
     if form.is_valid():
         with form.refusals():
             changed = project_services.update_project(
@@ -87,21 +78,9 @@ def project_edit(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     return form_page(request, "tickets/project_edit.html", form, key=key)
 
 
-@door(Action.ARCHIVE)
-@require_http_methods(FORM_METHODS)
-def project_archive(request: HttpRequest, key: str) -> HttpResponse:
-    """Put a project into the archive. Who only opens the address, as after signing in anew, comes to the project."""
-    return _archive(request, key, archived=True)
-
-
-@door(Action.ARCHIVE)
-@require_http_methods(FORM_METHODS)
-def project_unarchive(request: HttpRequest, key: str) -> HttpResponse:
-    """Take a project out of the archive."""
-    return _archive(request, key, archived=False)
-
-
-def _archive(request: HttpRequest, key: str, *, archived: bool) -> HttpResponse:
+@door(Action.ARCHIVE, FORM)
+def project_archive(request: HttpRequest, key: str, archived: bool) -> HttpResponse:
+    """Put a project into the archive, or take it out. Who only opens the address comes to the project."""
     if request.method == "POST":
         project_services.archive_project(key, archived=archived, by=author(request))
         messages.success(request, f"{key} is {'in' if archived else 'out of'} the archive.")
@@ -109,15 +88,12 @@ def _archive(request: HttpRequest, key: str, *, archived: bool) -> HttpResponse:
 
 
 @door(Action.READ)
-@by_present_key
-@require_http_methods(["GET", "HEAD"])
 def project_members(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     """The members of a project, with the form for one of them for who may change them."""
     return _members_page(request, key, MemberForm())
 
 
-@door(Action.MANAGE_MEMBERS)
-@require_http_methods(FORM_METHODS)
+@door(Action.MANAGE_MEMBERS, FORM)
 def project_member(request: HttpRequest, key: str) -> HttpResponse:
     """Give a person a role, or take it away. Who only opens the address comes to the members."""
     if request.method != "POST":

@@ -26,17 +26,6 @@ class Known:
     partitions: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]], *, table: str, until: float) -> "Known":
-        """What the rows of the renamed projects say. A row has `partition`, its present `key`, and all its `keys`."""
-        rows = list(rows)
-        return cls(
-            table=table,
-            until=until,
-            partitions={key: row["partition"] for row in rows for key in row["keys"]},
-            keys={row["partition"]: row["key"] for row in rows},
-        )
-
 
 class Renames:
     """The memory of a process. `read` gives the rows of the renamed projects, and `table` the name of their table."""
@@ -84,5 +73,11 @@ class Renames:
     def _remembered(self) -> Known:
         known, table, now = self._known, self._table(), monotonic()
         if known.table != table or known.until <= now:
-            known = self._known = Known.of(self._read(), table=table, until=now + REMEMBERED_SECONDS)
+            rows = [*self._read()]  # each has a `partition`, the present `key` of its project, and all its `keys`
+            known = self._known = Known(
+                table=table,
+                until=now + REMEMBERED_SECONDS,
+                partitions={key: row["partition"] for row in rows for key in row["keys"]},
+                keys={row["partition"]: row["key"] for row in rows},
+            )
         return known

@@ -20,7 +20,7 @@ MOST_SUGGESTED = 20  # labels
 
 def get_project(key: str) -> Project:
     """One project, by any key that it ever had. Raises ProjectNotFound. One read."""
-    return store.find_project(validators.project_key(key))
+    return store.projects.find_project(validators.project_key(key))
 
 
 def present_key(key: str) -> str:
@@ -28,7 +28,7 @@ def present_key(key: str) -> str:
 
     Up to 30 s may pass until a former key is known as such. Costs one read for a former key, nothing for others.
     """
-    return key if store.renames.present(key) == key else store.find_project(key).key
+    return key if store.places.renames.present(key) == key else store.projects.find_project(key).key
 
 
 def list_projects(
@@ -51,10 +51,10 @@ def list_projects(
     name += "" if text is None else f" {text!r}"
     after = position_of(cursor, name)
     if seen_by is None:
-        found = store.find_projects(after, limit, archived=archived, text=text)
+        found = store.projects.find_projects(after, limit, archived=archived, text=text)
     else:
-        found = store.find_visible_projects(seen_by, after, limit, archived=archived, text=text)
-    return page_of(found, name, store.project_from_row)
+        found = store.members.find_visible_projects(seen_by, after, limit, archived=archived, text=text)
+    return page_of(found, name, store.projects.project_from_row)
 
 
 def list_scopes(cursor: str | None, limit: int, prefix: str = "") -> tuple[list[str], str | None]:
@@ -63,10 +63,10 @@ def list_scopes(cursor: str | None, limit: int, prefix: str = "") -> tuple[list[
     With `prefix` only those that begin with it, in upper or lower case.
     """
     prefix = prefix.upper()
-    name = f"{store.REGISTER} {prefix}".rstrip()
+    name = f"{store.places.REGISTER} {prefix}".rstrip()
     at = position_of(cursor, name)
-    found = store.find_partitions(prefix, at, limit) if prefix else store.find_projects(at, limit)
-    page = page_of(found, name, store.partition_from_row)
+    found = store.projects.find_partitions(prefix, at, limit) if prefix else store.projects.find_projects(at, limit)
+    page = page_of(found, name, store.projects.partition_from_row)
     return list(page.results), page.next_cursor
 
 
@@ -76,7 +76,7 @@ def get_ticket(key: TicketKey) -> Ticket:
     Raises TicketNotFound, and TicketMoved, which carries the ticket with its present key. One read; up to three for a
     ticket that moved, however often.
     """
-    return store.find_ticket(key)
+    return store.tickets.ticket_here(key, store.tickets.find_row(key))
 
 
 def get_ticket_and_next(key: TicketKey) -> tuple[Ticket, bool]:
@@ -84,7 +84,7 @@ def get_ticket_and_next(key: TicketKey) -> tuple[Ticket, bool]:
 
     If there is none, TicketNotFound says whether its number is not given yet, or is left out.
     """
-    return store.find_ticket_and_next(key)
+    return store.tickets.find_ticket_and_next(key)
 
 
 def find_mentioned(keys: Collection[TicketKey]) -> dict[TicketKey, Ticket]:
@@ -93,7 +93,7 @@ def find_mentioned(keys: Collection[TicketKey]) -> dict[TicketKey, Ticket]:
     A moved one is as it was left: it says where it has gone. One read, nothing for no keys. A new key of a project is
     known after up to 30 s.
     """
-    return {key: store.ticket_from_row(row) for key, row in store.find_mentioned(keys).items()}
+    return {key: store.tickets.ticket_from_row(row) for key, row in store.lists.find_mentioned(keys).items()}
 
 
 def get_newest(project: str) -> tuple[int, datetime] | None:
@@ -101,13 +101,13 @@ def get_newest(project: str) -> tuple[int, datetime] | None:
 
     Numbers have no gaps: so many tickets were ever filed.
     """
-    row = store.find_newest(validators.project_key(project))
-    return (row["sk"], store.ticket_from_row(row).created_at) if row else None
+    row = store.lists.find_newest(validators.project_key(project))
+    return (row["sk"], store.tickets.ticket_from_row(row).created_at) if row else None
 
 
 def list_labels(project: str) -> list[str]:
     """The labels of the newest 50 tickets of a project, the most used first. One query, as for a page of a list."""
-    found = store.find_labels(validators.project_key(project), PAGE_SIZE)
+    found = store.lists.find_labels(validators.project_key(project), PAGE_SIZE)
     used = Counter(label for labels in found for label in labels)
     return [label for label, _ in used.most_common(MOST_SUGGESTED)]
 
@@ -139,17 +139,17 @@ def list_tickets(
     oldest first, are found by up to 11 more.
     """
     key = validators.project_key(project)
-    name = f"{store.renames.partition(key)} {order} {where!r}"  # a cursor stays good when the project is renamed
+    name = f"{store.places.renames.partition(key)} {order} {where!r}"  # a cursor stays good when the project is renamed
     at, newest_first = position_of(cursor, name), order is Order.NEWEST
-    attributes = store.WHOLE if whole or where.text else store.SUMMARY
-    found = store.find_tickets(
+    attributes = store.tickets.WHOLE if whole or where.text else store.tickets.SUMMARY
+    found = store.lists.find_tickets(
         key, at, limit, attributes=attributes, newest_first=newest_first, where=where, look_at=look_at
     )
-    page = page_of(found, name, store.ticket_from_row)
+    page = page_of(found, name, store.tickets.ticket_from_row)
     last = found.previous if at and at.backwards else found.next
     return TicketPage(
         results=page.results,
         next_cursor=page.next_cursor,
         previous_cursor=page.previous_cursor,
-        looked_to=TicketKey(project=store.renames.present(key), number=last.number) if last else None,
+        looked_to=TicketKey(project=store.places.renames.present(key), number=last.number) if last else None,
     )

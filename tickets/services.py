@@ -68,7 +68,7 @@ def create_ticket(
 def in_project(project: str, file: Callable[[str], T]) -> T:
     """The result of `file`, which files in the partition of a project. Raises ProjectNotFound."""
     try:
-        return store.renames.in_partition(project, file)
+        return store.places.renames.in_partition(project, file)
     except ScopeNotFound as error:
         raise ProjectNotFound(project) from error
 
@@ -86,10 +86,10 @@ def filed(partition: str, stored: Allocation, fields: Mapping[str, Any], row: Ro
 
     That takes one read, unless the row of the ticket was read already.
     """
-    key = store.key_of(partition, stored.value)
+    key = store.places.key_of(partition, stored.value)
     if stored.replayed:
         return replayed(key, row)
-    scope = store.scope_at(partition, stored.value)
+    scope = store.timeline.scope_at(partition, stored.value)
     ticket = Ticket(key=key, **fields, updated_by=fields["reporter"], timeline=scope)
     return TicketStored(ticket=ticket, replayed=False, allocation=stored)
 
@@ -119,12 +119,12 @@ def update_ticket(
     asked = fingerprint([idempotency_token, content]) if token else None
 
     def change(row: Row) -> Step:
-        told, values_key = store.changes(row, content), store.values_key(row)
-        event = store.change_row(told, key=values_key, by=by, at=now, asked=asked)
+        told, values_key = store.tickets.changes(row, content), store.timeline.values_key(row)
+        event = store.timeline.change_row(told, key=values_key, by=by, at=now, asked=asked)
         if not told and token is None:
             return Step(event=event, row=row)
         values = {**content, "values_key": values_key, "updated_by": by, "updated_at": now}
-        update, after = store.changing(row, values, version=version, own=own)
+        update, after = store.tickets.changing(row, values, version=version, own=own)
         return Step(event=event, also=[update], row=after)
 
     return _stored(key, record(key, change, require=_requiring(own), version=version, token=token))
@@ -154,12 +154,12 @@ def void_ticket(
     own = _own(only_by, since)
 
     def withdraw(row: Row) -> Step:
-        event = store.event_row(Kind.VOID, by=by, at=void.at, text=void.reason)
+        event = store.timeline.event_row(Kind.VOID, by=by, at=void.at, text=void.reason)
         signed = {"updated_by": by, "updated_at": void.at}
         values = {"status": Status.VOID.value, "void": void, "sealed_until": until, **signed}
-        removed = [name for name in store.SEALED if name not in values]
-        update, after = store.changing(row, values, removed=removed, version=version, own=own)
-        return Step(event=event, also=[update, store.sealing(row, until=until)], row=after)
+        removed = [name for name in store.timeline.SEALED if name not in values]
+        update, after = store.tickets.changing(row, values, removed=removed, version=version, own=own)
+        return Step(event=event, also=[update, store.timeline.sealing(row, until=until)], row=after)
 
     token = token_of(by, idempotency_token)
     try:
@@ -183,35 +183,37 @@ def restore_ticket(
     text = validators.clean({"reason": reason}, validators.VOID)["reason"]
     token, now = token_of(by, idempotency_token), timezone.now()
 
-    event = store.event_row(Kind.RESTORE, by=by, at=now, text=text)
+    event = store.timeline.event_row(Kind.RESTORE, by=by, at=now, text=text)
 
     def restore(row: Row) -> Step:
-        sealed = store.find_sealed(row, at=now) if "sealed_until" in row else None
+        sealed = store.timeline.find_sealed(row, at=now) if "sealed_until" in row else None
         if sealed is None:
             return Step(event=event, row=row)
         if sealed["version"] != row["version"]:  # it was restored and voided again after the row was read
-            raise StaleVersion(store.ticket_from_row(row))
+            raise StaleVersion(store.tickets.ticket_from_row(row))
         values = {**sealed["content"], "updated_by": by, "updated_at": now}
-        update, after = store.changing(row, values, removed=("void", "sealed_until"), version=version, only=store.VOID)
-        return Step(event=event, also=[update, store.unsealing(row, at=now)], row=after)
+        update, after = store.tickets.changing(
+            row, values, removed=("void", "sealed_until"), version=version, only=store.tickets.VOID
+        )
+        return Step(event=event, also=[update, store.timeline.unsealing(row, at=now)], row=after)
 
-    recorded = record(key, restore, require=store.require_here, version=version, token=token)
+    recorded = record(key, restore, require=store.tickets.require_here, version=version, token=token)
     if recorded.number is None and "void" in recorded.row:
-        raise ContentGone(store.ticket_from_row(recorded.row))
+        raise ContentGone(store.tickets.ticket_from_row(recorded.row))
     if recorded.number is not None and not recorded.replayed:
         logger.info("ticket %s restored by %s", key, by)
     return _stored(key, recorded)
 
 
-def _own(only_by: str | None, since: datetime | None = None) -> store.Own | None:
-    return None if only_by is None else store.Own(reporter=only_by, since=since)
+def _own(only_by: str | None, since: datetime | None = None) -> store.tickets.Own | None:
+    return None if only_by is None else store.tickets.Own(reporter=only_by, since=since)
 
 
-def _requiring(own: store.Own | None) -> Callable[[TicketKey, Row], None]:
+def _requiring(own: store.tickets.Own | None) -> Callable[[TicketKey, Row], None]:
     """What a row must be like, in words for the person who may only change their own."""
 
     def require(key: TicketKey, row: Row) -> None:
-        store.require_content(key, row)
+        store.tickets.require_content(key, row)
         if own and not own.holds(row):
             raise NotAllowed.not_own(key, in_time=own.since is not None)
 
@@ -222,7 +224,7 @@ def _stored(key: TicketKey, recorded: Recorded) -> TicketStored:
     """The ticket after a change, or as it is now after a repeat."""
     if recorded.replayed:
         return replayed(key)
-    return TicketStored(ticket=store.ticket_from_row(recorded.row), replayed=False)
+    return TicketStored(ticket=store.tickets.ticket_from_row(recorded.row), replayed=False)
 
 
 def replayed(key: TicketKey, row: Row | None = None) -> TicketStored:
@@ -232,7 +234,7 @@ def replayed(key: TicketKey, row: Row | None = None) -> TicketStored:
     """
     with stored_already():
         try:
-            ticket = store.ticket_here(key, row) if row else selectors.get_ticket(key)
+            ticket = store.tickets.ticket_here(key, row) if row else selectors.get_ticket(key)
         except TicketMoved as moved:
             ticket = moved.current
     return TicketStored(ticket=ticket, replayed=True)

@@ -5,10 +5,11 @@ Which rows there are, and what they mean, is the business of each store.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from sequences.storage import KeySchema, query_numbers, read, read_item, read_many, read_rest, table_name, unmarshal
+from tickets.types import Void
 
 Row = Mapping[str, Any]
 
@@ -175,3 +176,8 @@ def _to_stored(value: Any) -> Any:
             return to_row(asdict(value))
         case _:
             return value
+
+
+def void_from_row(row: Row) -> Void:
+    """Who made an invoice void, when and why."""
+    return Void(by=row["by"], at=datetime.fromisoformat(row["at"]), reason=row["reason"])

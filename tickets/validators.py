@@ -2,7 +2,9 @@
 
 A validator takes a value that somebody sent and returns it cleaned, or raises Django's ValidationError with a message
 for that person. `clean` cleans several fields and raises all messages together. Forms, services and the REST API have
-no limits of their own. Forms show a validator's `hint` beside its field.
+no limits of their own. Forms show a validator's `hint` beside its field, and the document of the API its `schema`.
+
+What JSON Schema cannot say: a date of a document or a cursor may be refused although it has the right form.
 """
 
 import re
@@ -14,7 +16,9 @@ from typing import Any, Protocol
 from django.core.exceptions import ValidationError
 
 from tickets.exceptions import InvalidInput, ProjectNotFound, WrongPart
-from tickets.types import Opening, ProjectKey, Role, Status
+from tickets.types import PROJECT_KEY, Opening, ProjectKey, Role, Status
+
+Schema = dict[str, Any]
 
 # Characters as parts of regular expressions, in the form that programs of all languages read.
 # Control characters, line and paragraph separators, and what never is a character.
@@ -40,8 +44,17 @@ class Validator(Protocol):
     def hint(self) -> str:
         """The limits in words for people."""
 
+    @property
+    def schema(self) -> Schema:
+        """The limits in JSON Schema, for programs."""
+
     def clean(self, value: Any) -> Any:
         """The value to store. Raises ValidationError if the value is not allowed."""
+
+
+def or_null(schema: Schema) -> Schema:
+    """The values of a schema, and null."""
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +73,13 @@ class Text:
     def hint(self) -> str:
         """The limits in words."""
         return f"{f'{self.least} to' if self.least else 'Up to'} {self.most:,} characters."
+
+    @property
+    def schema(self) -> Schema:
+        shape = {"$ref": f"#/components/schemas/{'VisibleText' if self.least else 'VisibleTextOrNothing'}"}
+        length = {"minLength": self.least, "maxLength": self.most}
+        limited = {"type": "string", **length, "not": {"pattern": f"[{self.refused}]"}, "allOf": [shape]}
+        return limited if self.least else or_null(limited)
 
     @property
     def refused(self) -> str:
@@ -104,6 +124,10 @@ class Labels:
         """The limits in words."""
         return f"Up to {self.most}, each of up to {self.each.most} characters, with commas between them."
 
+    @property
+    def schema(self) -> Schema:
+        return {"type": "array", "items": self.each.schema, "maxItems": self.most}
+
     def clean(self, value: Any) -> tuple[str, ...]:
         """The labels in their order, without duplicates."""
         if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
@@ -123,6 +147,7 @@ class ProjectKeys:
     """The keys of projects."""
 
     hint = "2 to 10 capital letters and digits, the first a letter, like ABC."
+    schema: Schema = {"type": "string", "pattern": f"^{PROJECT_KEY}$"}
 
     def clean(self, value: Any) -> ProjectKey:
         """The key as it was sent."""
@@ -148,6 +173,10 @@ class OneOf:
         """The values in words."""
         return f"One of {', '.join(self.values)}."
 
+    @property
+    def schema(self) -> Schema:
+        return {"type": "string", "enum": [value.value for value in self.values]}
+
     def clean(self, value: Any) -> Any:
         """The value of this name."""
         if not isinstance(value, str) or value not in self.values:
@@ -165,6 +194,7 @@ class AnyStatuses:
     """One or more statuses of a filter; void and moved are among them."""
 
     hint = f"Any of {', '.join(Status)}; several may be given."
+    schema: Schema = {"type": "array", "items": {"type": "string", "enum": [*Status]}}
 
     def clean(self, value: Any) -> tuple[Status, ...]:
         """The statuses of these names, in one order."""
@@ -177,6 +207,7 @@ class Moments:
     """The moments at which ranges begin and end."""
 
     hint = "A date, like 2026-01-31, or a time, like 2026-01-31T12:00:00Z; in UTC if it names no other zone."
+    schema: Schema = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
 
     def clean(self, value: Any) -> datetime:
         """The moment. A date is its beginning."""

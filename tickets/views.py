@@ -11,28 +11,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tickets import finding, moves, selectors, services
+from tickets.access import checks
 from tickets.access.actions import Action
-from tickets.access.checks import (
-    actions_with,
-    history_in_sight,
-    limits_of_void,
-    mentioned_in_sight,
-    only_by,
-    require_in_sight,
-    require_target,
-    require_with,
-    seen_by,
-)
-from tickets.costs import measured, tell
 from tickets.cursors import LARGEST_PAGE
-from tickets.doors import door, in_sight_of
-from tickets.forms import STEPS, MoveForm, NewTicketForm, ProgressForm, TicketForm, VoidForm
+from tickets.forms import STEPS, MoveForm, NewTicketForm, ProgressForm, ReasonForm, TicketForm
 from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
-from tickets.pages import FORM_METHODS, author, by_present_key, form_page, query_of, sent
+from tickets.pages import FORM, author, door, form_page, in_sight_of, measured, query_of, tell
 from tickets.timeline.forms import CommentForm
 from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
@@ -40,13 +27,11 @@ from tickets.types import Page, ProjectKey, Status, Ticket, TicketKey
 from tickets.validators import LONGEST_TEXT
 
 
-@door(Action.FILE)
-@by_present_key
-@require_http_methods(FORM_METHODS)
+@door(Action.FILE, FORM)
 def ticket_new(request: HttpRequest, key: ProjectKey) -> HttpResponse:
     """The form for a new ticket."""
-    form = NewTicketForm(sent(request))
-    if request.method != "POST":  # not for a POST: if a read failed, what was typed would be lost
+    form = NewTicketForm.typed(request) or NewTicketForm()
+    if not form.is_bound:  # otherwise, if a read failed, what was typed would be lost
         selectors.get_project(key)
         form.suggest(selectors.list_labels(key))
     if form.is_valid():
@@ -55,7 +40,7 @@ def ticket_new(request: HttpRequest, key: ProjectKey) -> HttpResponse:
                 created = services.create_ticket(
                     key, **form.content, reporter=author(request), idempotency_token=form.one_time_token
                 )
-            require_in_sight(request.user, created)
+            checks.require_in_sight(request.user, created)
             tell(request, f"{created.ticket.key} is filed.", created.allocation, cost)
             if request.GET.get("then") == "list":
                 return redirect(f"{reverse('tickets:project', args=[created.ticket.project])}#quick")
@@ -64,13 +49,11 @@ def ticket_new(request: HttpRequest, key: ProjectKey) -> HttpResponse:
 
 
 @door(Action.READ)
-@by_present_key
-@require_safe
 def ticket(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """A ticket, and a page of its timeline. A void one shows by whom it was withdrawn, when and why."""
     (found, has_next), now = selectors.get_ticket_and_next(key), timezone.now()
-    page = history_in_sight(list_events(found, cursor=request.GET.get("cursor")), request.user)
-    may = actions_with(request.user, found, now=now)
+    page = checks.history_in_sight(list_events(found, cursor=request.GET.get("cursor")), request.user)
+    may = checks.actions_with(request.user, found, now=now)
     can_restore = Action.RESTORE in may and bool(found.sealed_until and found.sealed_until > now)
     content = {"ticket": found, "has_next": has_next, "page": page, "can_restore": can_restore, "may": may}
     if Action.CHANGE in may and not found.void:
@@ -83,7 +66,7 @@ def _texts(request: HttpRequest, ticket: Ticket, page: Page[Event]) -> dict[str,
     """The texts of a ticket's page as HTML, with links to the tickets in them that the person may see. One read."""
     reason = ticket.void.reason if ticket.void else ""
     marked = Marked([ticket.description, reason, *(event.text for event in page.results)])
-    tickets = mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
+    tickets = checks.mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
     return {
         "description": marked.html(ticket.description, tickets),
         "reason": marked.html(reason, tickets),
@@ -91,26 +74,11 @@ def _texts(request: HttpRequest, ticket: Ticket, page: Page[Event]) -> dict[str,
     }
 
 
-@door(Action.CHANGE_OWN)
-@by_present_key
-@require_http_methods(FORM_METHODS)
-def ticket_edit(request: HttpRequest, key: TicketKey) -> HttpResponse:
-    """The form for a change."""
-    return _change(request, key, TicketForm)
-
-
-@door(Action.CHANGE_OWN)
-@by_present_key
-@require_http_methods(FORM_METHODS)
-def ticket_progress(request: HttpRequest, key: TicketKey) -> HttpResponse:
-    """The small form for the status and the assignee, which the page of the ticket has, too."""
-    return _change(request, key, ProgressForm)
-
-
-def _change(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm]) -> HttpResponse:
-    typed = sent(request)
-    form = form_class(typed) if typed is not None else form_class.of(_own(request, Action.CHANGE_OWN, key))
-    if typed is None and "labels" in form.fields:
+@door(Action.CHANGE_OWN, FORM)
+def ticket_edit(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm] = TicketForm) -> HttpResponse:
+    """The form for a change; or the small one for the status and the assignee, which a ticket's page has, too."""
+    form = form_class.typed(request) or form_class.of(_own(request, Action.CHANGE_OWN, key))
+    if not form.is_bound and "labels" in form.fields:
         form.suggest(selectors.list_labels(key.project))
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
@@ -119,7 +87,7 @@ def _change(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm]
                 version=form.version_read,
                 changes=form.content,
                 by=author(request),
-                only_by=only_by(request.user, Action.CHANGE_OWN, key),
+                only_by=checks.only_by(request.user, Action.CHANGE_OWN, key),
             ).ticket
             messages.success(request, f"{changed.key} is changed.")
             return redirect("tickets:ticket", changed.key)
@@ -128,19 +96,16 @@ def _change(request: HttpRequest, key: TicketKey, form_class: type[ProgressForm]
 
 def _own(request: HttpRequest, action: Action, key: TicketKey) -> Ticket:
     """A ticket with which the person may do this. Raises NotAllowed before they type for nothing."""
-    return require_with(request.user, action, selectors.get_changeable_ticket(key), now=timezone.now())
+    return checks.require_with(request.user, action, selectors.get_changeable_ticket(key), now=timezone.now())
 
 
-@door(Action.MOVE)
-@by_present_key
-@require_http_methods(FORM_METHODS)
+@door(Action.MOVE, FORM)
 def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form that moves a ticket to another project."""
-    typed, projects = sent(request), None
-    form = MoveForm(typed) if typed is not None else MoveForm.of(selectors.get_changeable_ticket(key))
+    form, projects = MoveForm.typed(request) or MoveForm.of(selectors.get_changeable_ticket(key)), None
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
-            require_target(request.user, form.content["to"])
+            checks.require_target(request.user, form.content["to"])
             with measured() as cost:
                 moved = moves.move_ticket(
                     key,
@@ -149,24 +114,21 @@ def ticket_move(request: HttpRequest, key: TicketKey) -> HttpResponse:
                     by=author(request),
                     idempotency_token=form.one_time_token,
                 )
-            require_in_sight(request.user, moved)
+            checks.require_in_sight(request.user, moved)
             tell(request, f"{key} has moved here.", moved.allocation, cost)
             return redirect("tickets:ticket", moved.ticket.key)
-    if typed is None:  # not for a POST: if this read failed, what was typed would be lost
-        projects = selectors.list_projects(seen_by=seen_by(request.user), archived=False, limit=LARGEST_PAGE)
+    if not form.is_bound:  # otherwise, if this read failed, what was typed would be lost
+        projects = selectors.list_projects(seen_by=checks.seen_by(request.user), archived=False, limit=LARGEST_PAGE)
     return form_page(request, "tickets/ticket_move.html", form, key=key, projects=projects)
 
 
-@door(Action.VOID_OWN)
-@by_present_key
-@require_http_methods(FORM_METHODS)
+@door(Action.VOID_OWN, FORM)
 def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form that voids a ticket."""
-    typed = sent(request)
-    form = VoidForm(typed) if typed is not None else VoidForm.of(_own(request, Action.VOID_OWN, key))
+    form = ReasonForm.typed(request) or ReasonForm.of(_own(request, Action.VOID_OWN, key))
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
-            limits = limits_of_void(request.user, key, now=timezone.now())
+            limits = checks.limits_of_void(request.user, key, now=timezone.now())
             limits |= {"version": form.version_read, "by": author(request)}
             void = services.void_ticket(key, **form.content, **limits).ticket
             messages.success(request, f"{void.key} is void.")
@@ -175,7 +137,6 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
 
 
 @door(None)
-@require_safe
 def find(request: HttpRequest) -> HttpResponse:
     """The page that somebody means by a key or a number, or the tickets that have their words."""
     text = request.GET.get("text", "").strip()
@@ -184,7 +145,6 @@ def find(request: HttpRequest) -> HttpResponse:
 
 
 @door(None)
-@require_safe
 def mine(request: HttpRequest) -> HttpResponse:
     """The tickets that a person works on, of all projects."""
     return _found(request, {"assignee": author(request), "status": [Status.OPEN, Status.IN_PROGRESS]})
@@ -199,11 +159,10 @@ def _found(request: HttpRequest, asked: dict[str, Any]) -> HttpResponse:
     return render(request, "tickets/found.html", content)
 
 
-@door(None)
-@require_POST
+@door(None, ["POST"])
 def preview(request: HttpRequest) -> HttpResponse:
     """What becomes of a description or a comment that somebody is typing, as far as it is not too long. One read."""
     text = (request.POST.get("description") or request.POST.get("text", ""))[:LONGEST_TEXT]
     marked = Marked([text])
-    tickets = mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
+    tickets = checks.mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
     return render(request, "tickets/preview.html", {"html": marked.html(text, tickets)})

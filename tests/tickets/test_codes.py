@@ -188,7 +188,7 @@ def idempotency_mismatch(scene: Scene) -> Any:
 
 def project_changed(scene: Scene) -> Any:
     """A rename of a key that is not the present one."""
-    project_services.rename_project("ABC", new_key="NEW", by="bob")
+    project_services.update_project("ABC", changes={"key": "NEW"}, by="bob")
     return scene.api.patch("/api/projects/ABC/", {"key": "OTHER", "version": 2})
 
 

@@ -159,7 +159,7 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
         monkeypatch.setattr(selectors, "list_projects", raise_it)
         monkeypatch.setattr(services, "create_ticket", raise_it)
         monkeypatch.setattr(selectors, "present_key", lambda key: key)
-        monkeypatch.setattr(store, "find_access", lambda _: OPEN)
+        monkeypatch.setattr(store.members, "find_access", lambda _: OPEN)
 
     return fail
 

@@ -24,16 +24,16 @@ XYZ_1 = TicketKey(project="XYZ", number=1)
 
 def rename(key: str = "ABC", new_key: str = "XYZ") -> Project:
     """Give a project another key, as Bob."""
-    return project_services.rename_project(key, new_key=new_key, by="bob")
+    return project_services.update_project(key, changes={"key": new_key}, by="bob")
 
 
 @contextmanager
 def in_another_process() -> Iterator[None]:
     """This process remembers afterwards what it remembered before, as if another one had done what is done inside."""
-    store.renames.key("ABC")
-    known = store.renames._known
+    store.places.renames.key("ABC")
+    known = store.places.renames._known
     yield
-    store.renames._known = known
+    store.places.renames._known = known
 
 
 def keys_listed() -> list[str]:
@@ -212,7 +212,7 @@ class TestOtherProcesses:
             lambda: selectors.list_tickets("XYZ").results[0].project,
             lambda: file("x", "XYZ").ticket.project,
             lambda: services.update_ticket(XYZ_1, version=1, changes={"title": "x"}, by="ann").ticket.project,
-            lambda: project_services.rename_project("XYZ", new_key="XYZ", by="ann").key,
+            lambda: project_services.update_project("XYZ", changes={"key": "XYZ"}, by="ann").key,
         ],
     )
     def test_a_new_key_works_at_once(self, ticket: Ticket, act: Callable[[], str]) -> None:
@@ -259,15 +259,15 @@ class TestOtherProcesses:
 
     def test_of_two_renames_at_the_same_moment_one_wins(self, abc: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         """Who comes second is told the key that the project has now, and the other key stays free."""
-        change = store.change_project
+        change = store.projects.change_project
 
         def second(*args: object, **kwargs: object) -> None:
-            monkeypatch.setattr(store, "change_project", change)
+            monkeypatch.setattr(store.projects, "change_project", change)
             with in_another_process():
                 rename("ABC", "DEF")
             change(*args, **kwargs)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(store, "change_project", second)
+        monkeypatch.setattr(store.projects, "change_project", second)
         with pytest.raises(ProjectChanged, match="Project ABC is project DEF now"):
             rename()
         assert selectors.get_project("ABC").key == "DEF"

@@ -189,7 +189,7 @@ class TestHead:
 
         bodies = {}
         for method in ("HEAD", "GET"):
-            response = HeadWithoutBody(answer)(RequestFactory().generic(method, "/"))
+            response: Any = HeadWithoutBody(answer)(RequestFactory().generic(method, "/"))
             assert response["Content-Length"] == "4"
             bodies[method] = response.getvalue()
         assert bodies == {"HEAD": b"", "GET": b"text"}

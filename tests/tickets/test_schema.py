@@ -14,9 +14,9 @@ from django.core.management import call_command
 
 import tickets.sales.api.serializers  # noqa: F401 - registers the limits of money
 from tickets.api.examples import OF_SHAPES
-from tickets.api.limits import Limited, Limits, limits, or_null
+from tickets.api.shapes import Limited, Limits
 from tickets.sales.validators import Money
-from tickets.validators import PROJECT
+from tickets.validators import PROJECT, or_null
 
 Document = dict[str, Any]
 PROBLEM = "application/problem+json"
@@ -57,14 +57,14 @@ def test_who_takes_null() -> None:
         return cast("Any", Limits)(field).map_serializer_field(mock.Mock(), "request")
 
     key = Limited(PROJECT["key"])
-    assert shape(key) == limits(PROJECT["key"])
+    assert shape(key) == PROJECT["key"].schema
     empty = Limited(PROJECT["key"], null="")
-    assert shape(empty) == or_null(limits(PROJECT["key"]))
+    assert shape(empty) == or_null(PROJECT["key"].schema)
 
 
 def test_limits_of_money() -> None:
     """A price may be nothing, as the validator has it."""
-    assert limits(Money(most=Decimal(100)))["minimum"] == 0
+    assert Money(most=Decimal(100)).schema["minimum"] == 0
     assert Money(most=Decimal(100)).clean("0") == 0
 
 

@@ -96,7 +96,7 @@ class TestProjects:
 
     def test_a_new_project_costs_one_request(self, tables: str) -> None:
         """A new project is known without being read; a repeat reads what asked for it, and the project as it is now."""
-        store.renames.key("ABC")  # this process has used the table before
+        store.places.renames.key("ABC")  # this process has used the table before
         operations = requests_from_now()
         made = project_services.create_project(key="ABC", name="Alphabet", by="ann", idempotency_token="t")
         assert operations == ["TransactWriteItems"]
@@ -161,7 +161,7 @@ class TestProjects:
 
     def test_places_in_the_register_fit_a_json_number(self) -> None:
         """The last possible key has a place that every reader of JSON keeps exactly."""
-        assert store.place_in_register("ZZZZZZZZZZ") < 2**53
+        assert store.places.place_in_register("ZZZZZZZZZZ") < 2**53
 
     def test_an_unknown_project_is_not_found(self, tables: str) -> None:
         """What does not exist, or is no key at all, is not found."""

@@ -7,7 +7,7 @@ import pytest
 
 from sequences import dynamodb
 from sequences.exceptions import CancellationReason, WriteCancelled
-from tickets import store
+from tickets import selectors, store
 from tickets.types import Project, Ticket
 
 Requests = list[tuple[str, Mapping[str, Any]]]
@@ -28,22 +28,22 @@ def requests(ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> Requests:
 
 def test_every_read_is_consistent(abc: Project, ticket: Ticket, requests: Requests) -> None:
     """Who has just written something reads it, alone and in lists."""
-    assert store.find_project("ABC") == abc
-    assert store.find_ticket(ticket.key) == ticket
-    assert len(store.find_projects(None, 5).rows) == 1
-    assert len(store.find_tickets("ABC", None, 5, attributes=store.SUMMARY, newest_first=True).rows) == 1
+    assert store.projects.find_project("ABC") == abc
+    assert selectors.get_ticket(ticket.key) == ticket
+    assert len(store.projects.find_projects(None, 5).rows) == 1
+    assert len(store.lists.find_tickets("ABC", None, 5, attributes=store.tickets.SUMMARY, newest_first=True).rows) == 1
     assert [operation for operation, _ in requests] == ["get_item", "get_item", "query", "query"]
     assert [request["ConsistentRead"] for _, request in requests] == [True] * 4
 
 
 def test_places_in_the_register_stay() -> None:
     """The place of a project in the register is its key as a number in base 37: at another one it would be missing."""
-    assert store.place_in_register("ABC") == 1472963005595628
+    assert store.places.place_in_register("ABC") == 1472963005595628
 
 
 def test_a_list_reads_one_row_more(requests: Requests) -> None:
     """One row more than wanted tells whether the list goes on; more would only cost."""
-    store.find_tickets("ABC", None, 5, attributes=store.SUMMARY, newest_first=True)
+    store.lists.find_tickets("ABC", None, 5, attributes=store.tickets.SUMMARY, newest_first=True)
     assert requests[0][1]["Limit"] == 6
 
 
@@ -57,6 +57,6 @@ def test_a_refusal_that_is_not_about_our_conditions_says_nothing_of_the_rows(
 
     monkeypatch.setattr(dynamodb, "call", cancel)
     with pytest.raises(WriteCancelled):
-        store.insert_project(abc, owner="ann", created_at=ticket.created_at, token="t")
+        store.projects.insert_project(abc, owner="ann", created_at=ticket.created_at, token="t")
     with pytest.raises(WriteCancelled):
-        store.change_comment("ABC#1", 1, {"text": "x"}, author="ann", version=1)
+        store.timeline.change_comment("ABC#1", 1, {"text": "x"}, author="ann", version=1)

@@ -94,7 +94,7 @@ class TestMentions:
         """Former keys, void tickets and moved ones are led to; of a moved one nothing is said but that it moved."""
         project_services.create_project(key="OLD", name="Old", by="ann")
         file("OLD", title="Ink")
-        project_services.rename_project("OLD", new_key="NEW", by="ann")
+        project_services.update_project("OLD", changes={"key": "NEW"}, by="ann")
         for _ in range(2):
             file(title="Secret")
         services.void_ticket(TicketKey(project="ABC", number=2), by="ann")
@@ -113,7 +113,7 @@ class TestMentions:
             file(project)
         say("PA-1 PB-1 NO-1 " + " ".join(f"ABC-{number}" for number in range(1, 100)))
         say("PC-1")
-        store.accesses.forget()
+        store.members.accesses.forget()
         browser.get("/ABC/")  # the process remembers the project of the page
         operations = requests_from_now()
         assert len(mentions(browser)) == 3
@@ -148,11 +148,11 @@ class TestMentions:
         say("PA-1")
         now = 0.0
         monkeypatch.setattr("tickets.access.memory.monotonic", lambda: now)
-        store.accesses.forget()
+        store.members.accesses.forget()
         assert set(mentions(browser)) == {"PA-1"}
-        assert store.accesses.missing({"PA", "ABC"}) == set()
+        assert store.members.accesses.missing({"PA", "ABC"}) == set()
         now += REMEMBERED_SECONDS
-        assert store.accesses.missing({"PA", "ABC"}) == {"PA", "ABC"}
+        assert store.members.accesses.missing({"PA", "ABC"}) == {"PA", "ABC"}
 
 
 class TestWays:

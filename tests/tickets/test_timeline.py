@@ -393,7 +393,7 @@ class TestMoving:
     def test_a_renamed_project_keeps_its_timelines(self, ticket: Ticket) -> None:
         """Under its new key a ticket has the timeline that it had."""
         comment()
-        project_services.rename_project("ABC", new_key="NEW", by="ann")
+        project_services.update_project("ABC", changes={"key": "NEW"}, by="ann")
         assert kinds(TicketKey(project="NEW", number=1)) == ["comment"]
 
 
@@ -574,7 +574,7 @@ class TestVoiding:
     def test_values_under_another_key_are_not_shown(self, ticket: Ticket) -> None:
         """Who has another key than the ticket's sees which fields changed, and no values."""
         change(title="Secret")
-        other = replace(selectors.get_ticket(ABC_1), values_key=store.values_key({}))
+        other = replace(selectors.get_ticket(ABC_1), values_key=store.timeline.values_key({}))
         assert timeline.list_events(other).results[0].changes == {"title": None}
 
     def test_the_content_is_sealed_where_a_time_to_live_removes_it(self, ticket: Ticket) -> None:
@@ -611,7 +611,7 @@ class TestVoiding:
 
     def test_the_write_itself_asks_who_may(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without the look before, the condition of the write refuses the wrong person and the wrong time."""
-        monkeypatch.setattr(store.Own, "holds", lambda *_: True)
+        monkeypatch.setattr(store.tickets.Own, "holds", lambda *_: True)
         late = datetime(2100, 1, 1, tzinfo=UTC)
         for only in ({"only_by": "bob"}, {"only_by": "ann", "since": late}):
             with pytest.raises(StaleVersion):
@@ -700,7 +700,7 @@ class TestRestoring:
     def test_a_voiding_between_the_two_reads(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """Content that was sealed after the ticket was read is not taken for that of the ticket that was read."""
         services.void_ticket(ABC_1, by="ann")
-        find, raced = store.find_sealed, list[bool]()
+        find, raced = store.timeline.find_sealed, list[bool]()
 
         def find_later(*args: Any, **kwargs: Any) -> Any:
             if not raced:
@@ -709,7 +709,7 @@ class TestRestoring:
                 services.void_ticket(ABC_1, by="bob")
             return find(*args, **kwargs)
 
-        monkeypatch.setattr(store, "find_sealed", find_later)
+        monkeypatch.setattr(store.timeline, "find_sealed", find_later)
         with pytest.raises(StaleVersion):
             services.restore_ticket(ABC_1, by="ann")
         assert kinds() == ["void", "restore", "void"]

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tickets import validators
-from tickets.api.limits import OF_TEXTS, limits
+from tickets.api.schema import OF_TEXTS
 from tickets.converters import ProjectKeyConverter
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.types import Status, TicketKey
@@ -141,7 +141,7 @@ def test_the_controls_of_direction_are_those_of_unicode() -> None:
 def test_the_document_says_what_is_taken(field: Text, text: str) -> None:
     """Who knows the document knows which texts are taken; but not of all unseen characters beyond 16 bits."""
     assume(not re.search(f"[{validators.TAGS}]", text))
-    document = {"components": {"schemas": OF_TEXTS}, **limits(field)}
+    document = {"components": {"schemas": OF_TEXTS}, **field.schema}
     try:
         field.clean(text)
     except ValidationError:

@@ -95,7 +95,7 @@ class TestProjects:
         monkeypatch.setattr(selectors, "get_project", lambda key: changed)
         for second in ({"name": "Second"}, {"open": "read"}):
             assert api.patch(self.address, {**second, "version": 1}).status_code == 409
-        now = store.find_project("ABC")
+        now = store.projects.find_project("ABC")
         assert (now.name, now.open, now.version) == ("First", "no", 2)
 
     @pytest.mark.parametrize(("races", "status"), [(1, 200), (recording.MOST_RACES, 412)])
@@ -103,17 +103,17 @@ class TestProjects:
         self, api: APIClient, abc: Project, monkeypatch: pytest.MonkeyPatch, races: int, status: int
     ) -> None:
         """A change of any version is tried again after a lost race, and gives up after some of them."""
-        change, lost = store.change_project, list[int]()
+        change, lost = store.projects.change_project, list[int]()
 
         def race(*args: Any, **kwargs: Any) -> None:
             if len(lost) < races:
                 lost.append(1)
-                old = store.find_project("ABC")
+                old = store.projects.find_project("ABC")
                 name = f"Race {len(lost)}"
                 change(old, replace(old, name=name, version=old.version + 1), at=timezone.now(), by="bob")
             change(*args, **kwargs)
 
-        monkeypatch.setattr(store, "change_project", race)
+        monkeypatch.setattr(store.projects, "change_project", race)
         answer = api.patch(self.address, {"description": "x"}, headers=matching("*"))
         assert answer.status_code == status
         now = selectors.get_project("ABC")

@@ -7,5 +7,5 @@
     members    who is a member of a project: the reads and the writes
 
 Services do not check who calls them. The doors do, by `checks`: `tickets.api.permissions` for REST, and
-`tickets.doors` for pages. Projects keep their members in their own rows, see `tickets.store`.
+`tickets.pages` for pages. Projects keep their members in their own rows, see `tickets.store`.
 """

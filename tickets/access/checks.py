@@ -77,7 +77,7 @@ def _look(user: User, key: str | TicketKey) -> tuple[Access, frozenset[Action]]:
     if not scope.covers(key):
         raise PermissionDenied(scope.refusal)
     try:
-        access = store.find_access(project_of(key))
+        access = store.members.find_access(project_of(key))
     except NotFound as error:
         raise _missing(key) from error
     allowed = granted(access, user.get_username(), is_staff=is_staff(user))

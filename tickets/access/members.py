@@ -23,13 +23,13 @@ MOST_RACES = 5  # that one change may lose against changes of other members
 
 def list_members(project: str) -> list[Member]:
     """The members of a project, by name. Raises ProjectNotFound. One read."""
-    access = store.read_access(validators.project_key(project))
+    access = store.members.read_access(validators.project_key(project))
     return [Member(user=user, role=role) for user, role in sorted(access.members.items())]
 
 
 def get_member(project: str, user: str) -> Member:
     """One member of a project. Raises ProjectNotFound and MemberNotFound. One read."""
-    access = store.read_access(validators.project_key(project))
+    access = store.members.read_access(validators.project_key(project))
     if user not in access.members:
         raise MemberNotFound(user, project)
     return Member(user=user, role=access.members[user])
@@ -62,13 +62,13 @@ def remove_member(project: str, user: str, *, by: str) -> None:
 def _change(project: str, user: str, role: Role | None, *, by: str) -> Role | None:
     """Store the role of a person, None for none. Returns the role that they had."""
     for attempt in range(MOST_RACES):
-        access = store.read_access(validators.project_key(project))
+        access = store.members.read_access(validators.project_key(project))
         before = access.members.get(user)
         if before == role and role is not None:
             return before
         members = _changed(project, access, user, role)
         try:
-            store.change_members(access, members, user=user, at=timezone.now(), by=by)
+            store.members.change_members(access, members, user=user, at=timezone.now(), by=by)
         except ProjectChanged:
             if attempt == MOST_RACES - 1:
                 raise

@@ -34,7 +34,7 @@ class TokenScope:
         """Whether it opens the project of this key. Costs nothing while the renamed projects are remembered."""
         if not self.project:
             return True
-        return store.renames.partition(project_of(key)) == store.renames.partition(self.project)
+        return store.places.renames.partition(project_of(key)) == store.places.renames.partition(self.project)
 
 
 EVERYTHING = TokenScope()

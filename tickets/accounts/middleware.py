@@ -8,24 +8,24 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
 
 from tickets.accounts import heavy
 from tickets.accounts.sign_in import too_many
 from tickets.accounts.views import sign_in_again
 
 
-class Limits:
+class Limits(MiddlewareMixin):
     """Stands before everything that reads a body."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> None:
         """Refuse a body by its length, before a byte of it is read. `project.worker` then closes the connection."""
         most, length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE, request.META.get("CONTENT_LENGTH")
         if length and most is not None and int(length) > most:
             raise RequestDataTooBig(f"A body of {length} bytes is too large.")
-        response = self.get_response(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Say how many requests are left, and end with the answer what is heavy."""
         heavy.end_with(response, request)
         if verdicts := getattr(request, "verdicts", None):
             # Of draft-ietf-httpapi-ratelimit-headers-10.

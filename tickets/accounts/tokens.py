@@ -11,11 +11,11 @@ the hash is.
 import hashlib
 import re
 import secrets
-import string
 import zlib
 
+from django.core.signing import b62_encode
+
 PREFIX = "tkt_"
-ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SECRET_LENGTH = 43  # 62**43 > 2**256
 CHECK_LENGTH = 6  # 62**6 > 2**32
 FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{SECRET_LENGTH + CHECK_LENGTH}}}")
@@ -25,7 +25,7 @@ OLD_FORM = re.compile(r"[0-9a-f]{40}")
 
 def new_token() -> str:
     """A text that nobody can guess."""
-    secret = PREFIX + in_base_62(secrets.randbits(256), SECRET_LENGTH)
+    secret = PREFIX + b62_encode(secrets.randbits(256)).rjust(SECRET_LENGTH, "0")
     return secret + check_of(secret)
 
 
@@ -43,13 +43,4 @@ def digest_of(text: str) -> str:
 
 def check_of(secret: str) -> str:
     """The characters that check a secret with its prefix."""
-    return in_base_62(zlib.crc32(secret.encode()), CHECK_LENGTH)
-
-
-def in_base_62(number: int, length: int) -> str:
-    """A number in letters and digits, with zeros before it up to the length."""
-    digits = []
-    for _ in range(length):
-        number, digit = divmod(number, len(ALPHABET))
-        digits.append(ALPHABET[digit])
-    return "".join(reversed(digits))
+    return b62_encode(zlib.crc32(secret.encode())).rjust(CHECK_LENGTH, "0")

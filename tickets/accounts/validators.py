@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from tickets.validators import SURROGATES, ProjectKeys, Text, Validator, named
+from tickets.types import PROJECT_KEY
+from tickets.validators import SURROGATES, ProjectKeys, Schema, Text, Validator, named, or_null
 
 
 class Days:
@@ -18,6 +19,11 @@ class Days:
         """The limits in words."""
         most = settings.API_TOKEN_MOST_DAYS
         return "1 day or more; null for ever." if most is None else f"1 to {most} days."
+
+    @property
+    def schema(self) -> Schema:
+        limited = {"type": "integer", "minimum": 1, "maximum": self.most}
+        return or_null(limited) if settings.API_TOKEN_MOST_DAYS is None else limited
 
     def clean(self, value: Any) -> int | None:
         """The days as they were sent."""
@@ -37,6 +43,7 @@ class YesOrNo:
     """True or false."""
 
     hint = "True or false; false if left out."
+    schema: Schema = {"type": "boolean"}
 
     def clean(self, value: Any) -> bool:
         """The value as it was sent."""
@@ -49,6 +56,7 @@ class AnyProject:
     """The key of a project, or nothing for all of the site."""
 
     hint = "The key of a project, like ABC, for a token of this project alone. Empty for all."
+    schema: Schema = {"type": "string", "pattern": f"^(?:{PROJECT_KEY})?$"}
 
     def clean(self, value: Any) -> str:
         """The key as it was sent."""
@@ -60,6 +68,7 @@ class Password:
 
     most = 4096
     hint = f"Up to {most:,} characters."
+    schema: Schema = {"type": "string", "format": "password", "minLength": 1, "maxLength": most}
 
     def clean(self, value: Any) -> str:
         """The password as it was sent."""

@@ -16,7 +16,7 @@ from tickets.accounts import selectors, services
 from tickets.accounts.forms import PasswordForm, TokenForm
 from tickets.accounts.sign_in import begin, signed_in, too_many
 from tickets.error_pages import typed_in
-from tickets.pages import FORM_METHODS, form_page, sent
+from tickets.pages import FORM, form_page
 
 KEPT = "kept."  # before the names of fields that the sign-in page keeps
 
@@ -56,7 +56,7 @@ def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
 class PasswordChange(PasswordChangeView):
     """The form for another password. It ends all other sessions of the person; tokens stay, for the programs."""
 
-    http_method_names = [method.lower() for method in FORM_METHODS]
+    http_method_names = [method.lower() for method in FORM]
     form_class = PasswordForm
     success_url = reverse_lazy("accounts:tokens")
     template_name = "accounts/password.html"
@@ -96,10 +96,10 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(FORM_METHODS)
+@require_http_methods([*FORM])
 def token_new(request: HttpRequest) -> HttpResponse:
     """The form for a new token. Its answer is the only page that ever shows the token."""
-    form = TokenForm(sent(request))
+    form = TokenForm.typed(request) or TokenForm()
     if form.is_valid():
         with form.refusals():
             token, text = services.make_token(signed_in(request), **form.content)
@@ -107,7 +107,7 @@ def token_new(request: HttpRequest) -> HttpResponse:
     return form_page(request, "accounts/token_new.html", form)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods([*FORM])
 def token_revoke(request: HttpRequest, number: int) -> HttpResponse:
     """Asks, and then revokes a token of the signed-in person."""
     if request.method == "POST":

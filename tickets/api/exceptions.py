@@ -17,10 +17,23 @@ from sequences.rest.idempotency import IDEMPOTENCY_KEY
 from sequences.rest.problems import Remedy
 from tickets import addresses
 from tickets.api.requests import FormerKey
-from tickets.api.serializers import as_json
+from tickets.api.serializers import ProjectSerializer, TicketSerializer
+from tickets.api.shapes import Shape
 from tickets.exceptions import TicketMoved, TicketsError
 from tickets.problems import PROBLEMS, explain
+from tickets.sales.api.serializers import OrderSerializer
+from tickets.sales.types import Order
+from tickets.timeline.api.serializers import CommentSerializer
+from tickets.timeline.types import Event
+from tickets.types import Project, Ticket
 
+# What may have been changed meanwhile.
+CURRENT: Mapping[type, type[Shape[Any]]] = {
+    Event: CommentSerializer,
+    Order: OrderSerializer,
+    Project: ProjectSerializer,
+    Ticket: TicketSerializer,
+}
 ANSWERS = ProblemAnswers(
     rows=PROBLEMS,
     page="problems",
@@ -33,7 +46,7 @@ ANSWERS = ProblemAnswers(
         Remedy.REPEAT: "Send the request again in a moment. If it has an Idempotency-Key, it is carried out once.",
         Remedy.RENEW: "Use a new Idempotency-Key for a new request, and repeat a request unchanged.",
     },
-    as_json=as_json,
+    as_json=lambda current: CURRENT[type(current)](current).data,
 )
 
 

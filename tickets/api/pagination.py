@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from sequences.rest.pages import linked_page
 from tickets import validators
-from tickets.api.limits import Limited
 from tickets.api.shapes import Shape
 from tickets.cursors import LARGEST_PAGE, PAGE_SIZE
 from tickets.types import Order, Page
@@ -62,18 +61,9 @@ class PageQuery(Query):
 class TicketsQuery(Query):
     """The parameters that choose tickets of a project, and their order."""
 
-    lists = ("status",)
+    limited, lists = validators.FILTER, ("status",)
 
     order = serializers.ChoiceField([order.value for order in Order], default=Order.NEWEST.value)
-    status = Limited(validators.FILTER["status"], required=False)
-    assignee = Limited(validators.FILTER["assignee"], required=False)
-    label = Limited(validators.FILTER["label"], required=False)  # type: ignore[assignment] # the metaclass takes it
-    reporter = Limited(validators.FILTER["reporter"], required=False)
-    created_from = Limited(validators.FILTER["created_from"], required=False)
-    created_before = Limited(validators.FILTER["created_before"], required=False)
-    updated_from = Limited(validators.FILTER["updated_from"], required=False)
-    updated_before = Limited(validators.FILTER["updated_before"], required=False)
-    text = Limited(validators.FILTER["text"], required=False)
 
 
 class TicketPageQuery(PageQuery, TicketsQuery):

@@ -14,12 +14,25 @@ from tickets.access.actions import NEEDED, OF_OWN, Action
 from tickets.access.checks import Need
 from tickets.api.examples import OF_PARAMETERS, OF_SHAPES
 from tickets.api.exceptions import ANSWERS
-from tickets.api.limits import OF_TEXTS
+from tickets.validators import SEEN
 
 Json = dict[str, Any]
 
 TEXT: Json = {"type": "string"}
 WHOLE: Json = {"type": "integer"}
+# The shapes of texts, to which each field adds its own limits.
+OF_TEXTS: Json = {
+    "VisibleText": {
+        **TEXT,
+        "description": "A text with visible characters. Spaces around it are removed.",
+        "pattern": SEEN,
+    },
+    "VisibleTextOrNothing": {
+        **TEXT,
+        "description": "A text with visible characters, or none. Spaces around it are removed; one of spaces is empty.",
+        "pattern": f"^[ \\t\\n\\r]*$|{SEEN}",
+    },
+}
 WRONG: Json = {
     "type": "object",
     "description": "What is wrong, and where: in the body, in a parameter of the address, or in a header.",

@@ -1,7 +1,5 @@
 """The shapes of JSON, in and out. The limits of the fields are in `tickets.validators`, for all rooms."""
 
-from datetime import UTC, datetime
-from functools import singledispatch
 from typing import Any
 
 from rest_framework import serializers
@@ -12,8 +10,7 @@ from sequences.registry import strategies
 from sequences.rest.fields import NumberField
 from sequences.rest.views import NextValues
 from tickets import validators
-from tickets.api.limits import Limited
-from tickets.api.shapes import RequestBody, Shape
+from tickets.api.shapes import Limited, Named, RequestBody, Sent, Shape
 from tickets.bulk import MOST_EACH, MOST_TOGETHER
 from tickets.types import Member, Moved, Opening, Project, Role, Status, Ticket, Void
 
@@ -21,10 +18,7 @@ from tickets.types import Member, Moved, Opening, Project, Role, Status, Ticket,
 class NewProject(RequestBody):
     """A new project."""
 
-    key = Limited(validators.PROJECT["key"])
-    name = Limited(validators.PROJECT["name"])
-    description = Limited(validators.PROJECT["description"], required=False)
-    open = Limited(validators.PROJECT["open"], required=False)
+    limited, needed = validators.PROJECT, ("key", "name")
 
 
 class ProjectChange(RequestBody):
@@ -33,11 +27,8 @@ class ProjectChange(RequestBody):
     The old key keeps leading to the project.
     """
 
+    limited = validators.PROJECT
     version = NumberField(min_value=1, required=False)
-    key = Limited(validators.PROJECT["key"], required=False)
-    name = Limited(validators.PROJECT["name"], required=False)
-    description = Limited(validators.PROJECT["description"], required=False)
-    open = Limited(validators.PROJECT["open"], required=False)
 
 
 class MemberRole(RequestBody):
@@ -49,26 +40,14 @@ class MemberRole(RequestBody):
 class NewTicket(RequestBody):
     """A new ticket."""
 
-    title = Limited(validators.TICKET["title"])
-    description = Limited(validators.TICKET["description"], required=False)
-    status = Limited(validators.TICKET["status"], required=False)
-    assignee = Limited(validators.TICKET["assignee"], required=False)
-    labels = Limited(validators.TICKET["labels"], required=False)
-
-
-class Tickets(serializers.Field[Any, Any, Any, Any]):
-    """Tickets as they were sent. Their fields are left to the service, which tells the good from the wrong ones."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """The same."""
-        return data
+    limited, needed = validators.TICKET, ("title",)
 
 
 class NewTickets(RequestBody):
     """Many new tickets: all or nothing, or each on its own."""
 
     mode = serializers.ChoiceField(["all_or_nothing", "each"])
-    tickets = Tickets()
+    tickets = Sent()
 
 
 class NewTicketsTogether(RequestBody):
@@ -88,11 +67,8 @@ class NewTicketsEach(RequestBody):
 class TicketChange(RequestBody):
     """The fields to change, and the version that the change is based on, unless `If-Match` says it. Null removes."""
 
+    limited = validators.TICKET
     version = NumberField(min_value=1, required=False)
-    title = Limited(validators.TICKET["title"], required=False)
-    description = Limited(validators.TICKET["description"], required=False)
-    status = Limited(validators.TICKET["status"], required=False)
-    assignee = Limited(validators.TICKET["assignee"], required=False)
     labels = Limited(validators.TICKET["labels"], required=False, null=())
 
 
@@ -147,7 +123,7 @@ class VoidSerializer(Shape[Void]):
 class MovedSerializer(Shape[Moved]):
     """The key to which a ticket has gone, by whom and when."""
 
-    to = serializers.CharField(allow_null=True)
+    to = Named(allow_null=True)
     by = serializers.CharField()
     at = serializers.DateTimeField()
 
@@ -161,7 +137,7 @@ class TicketSerializer(Shape[Ticket]):
     A list has an entry without content for the number that a ticket has left; its `moved` says where it went.
     """
 
-    key = serializers.CharField()
+    key = Named()
     project = serializers.CharField()
     number = serializers.IntegerField()
     title = serializers.CharField()
@@ -178,54 +154,6 @@ class TicketSerializer(Shape[Ticket]):
     void = VoidSerializer(required=False)
     sealed_until = serializers.DateTimeField(required=False)
     moved = MovedSerializer(required=False)
-
-    def to_representation(self, ticket: Ticket) -> dict[str, Any]:
-        """The fields above, without asking each of them: a list has hundreds. The last ones only if there are such."""
-        shown = {
-            "key": str(ticket.key),
-            "project": ticket.project,
-            "number": ticket.number,
-            "title": ticket.title,
-            "description": ticket.description,
-            "status": ticket.status.value,
-            "assignee": ticket.assignee,
-            "labels": list(ticket.labels),
-            "reporter": ticket.reporter,
-            "created_at": moment(ticket.created_at),
-            "updated_at": moment(ticket.updated_at),
-            "version": ticket.version,
-            "updated_by": ticket.updated_by,
-            "comments": ticket.comments,
-        }
-        if ticket.void:
-            shown["void"] = {"by": ticket.void.by, "at": moment(ticket.void.at), "reason": ticket.void.reason}
-        if ticket.sealed_until:
-            shown["sealed_until"] = moment(ticket.sealed_until)
-        if ticket.moved:
-            to = str(ticket.moved.to) if ticket.moved.to else None
-            shown["moved"] = {"to": to, "by": ticket.moved.by, "at": moment(ticket.moved.at)}
-        return shown
-
-
-@singledispatch
-def as_json(current: Any) -> Any:
-    """What was changed meanwhile, as JSON. Every kind of thing registers its own function."""
-    raise NotImplementedError(f"{type(current).__name__} has no form in JSON.")
-
-
-@as_json.register
-def _(ticket: Ticket) -> Any:
-    return TicketSerializer(ticket).data
-
-
-@as_json.register
-def _(project: Project) -> Any:
-    return ProjectSerializer(project).data
-
-
-def moment(at: datetime) -> str:
-    """A moment as the API writes it: in UTC."""
-    return f"{(at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat().removesuffix('+00:00')}Z"
 
 
 class BulkResult(Shape[Any]):

@@ -3,29 +3,94 @@
 A request with an unknown field is refused. Otherwise a change with a misspelt name would seem to succeed.
 """
 
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, date, datetime
 from functools import cache
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
 
 from django.utils.functional import cached_property
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 from rest_framework.utils.serializer_helpers import BindingDict
 
-from tickets import validators
+from tickets.validators import Schema, Validator, or_null, readable
 
 T = TypeVar("T")
+Field = serializers.Field[Any, Any, Any, Any]
+
+
+def moment(at: datetime) -> str:
+    """A moment as the API writes it: in UTC."""
+    return f"{(at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat().removesuffix('+00:00')}Z"
+
+
+class Named(serializers.CharField):
+    """A text that stands for something else, such as a key or an amount."""
+
+
+WRITTEN: Mapping[type[Field], Callable[[Any], Any]] = {
+    Named: str,
+    serializers.DateField: date.isoformat,
+    serializers.DateTimeField: moment,
+    serializers.ListField: lambda values: [*map(str, values)],
+}
+"""How the values of some fields are written. Those of others are JSON already."""
 
 
 class Shape(serializers.Serializer[T]):
-    """A serializer whose fields are built once, not for each request. They keep nothing of a request."""
+    """A serializer whose fields are built once, not for each request. They keep nothing of a request.
+
+    It writes a thing without asking each field, which takes several times as long: a list has hundreds of things. What
+    is None is null, or left out if its field is not required.
+    """
+
+    limited: ClassVar[Mapping[str, Validator]] = {}
+    """The fields whose limits are left to validators, beside those that are declared."""
+    needed: ClassVar[Collection[str]] = ()
+    """Those of them that cannot be left out."""
+
+    def get_fields(self) -> dict[str, Field]:
+        """All fields, for the first request."""
+        limited = {name: Limited(validator, required=name in self.needed) for name, validator in self.limited.items()}
+        return {**limited, **super().get_fields()}
 
     @cached_property
     def fields(self) -> BindingDict:
         return _fields(type(self))
 
+    def to_representation(self, thing: T) -> dict[str, Any]:
+        """The attributes of a thing, by the names of the fields."""
+        reading, writing, optional = _ways(type(self))
+        shown = {name: read(thing) for name, read in reading}
+        for name, write in writing:
+            if (value := shown[name]) is not None:
+                shown[name] = write(value)
+            elif name in optional:
+                del shown[name]
+        return shown
+
 
 @cache
 def _fields(shape: type[Shape[Any]]) -> BindingDict:
     return super(Shape, shape()).fields
+
+
+Ways = list[tuple[str, Callable[[Any], Any]]]
+
+
+@cache
+def _ways(shape: type[Shape[Any]]) -> tuple[Ways, Ways, set[str]]:
+    """What reads the values of fields, what writes those that are no JSON yet, and the fields that may be left out."""
+    fields = _fields(shape).items()
+    reading = [(name, attrgetter(field.source or name)) for name, field in fields]
+    writing = [(name, write) for name, field in fields if (write := _writer(field))]
+    return [*reading], writing, {name for name, field in fields if not field.required}
+
+
+def _writer(field: Field) -> Callable[[Any], Any] | None:
+    return field.to_representation if isinstance(field, serializers.BaseSerializer) else WRITTEN.get(type(field))
 
 
 class RequestBody(Shape[Any]):
@@ -37,5 +102,37 @@ class RequestBody(Shape[Any]):
         """The values of the fields. Each unknown field is an error."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             message = "This field does not exist, or cannot be set here."
-            raise serializers.ValidationError({validators.readable(name): [message] for name in sorted(unknown)})
+            raise serializers.ValidationError({readable(name): [message] for name in sorted(unknown)})
         return dict(super().to_internal_value(data))
+
+
+class Sent(Field):
+    """A value as it was sent: the services say what is wrong with it."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The same."""
+        return data
+
+
+class Limited(Sent):
+    """A value whose limits are left to a validator. `null` is what null stands for."""
+
+    def __init__(self, validator: Validator, *, null: Any = None, **options: Any) -> None:
+        super().__init__(help_text=validator.hint, **options)
+        self.validator = validator
+        self.null = null
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        """What null stands for is not looked at again."""
+        return (True, self.null) if data is None else super().validate_empty_values(data)
+
+
+class Limits(OpenApiSerializerFieldExtension):
+    """The schema of a field whose limits are left to a validator."""
+
+    target_class = Limited
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: str) -> Schema:
+        """The limits of the validator, and null if it stands for something."""
+        schema: Schema = self.target.validator.schema
+        return schema if self.target.null is None else or_null(schema)

@@ -7,7 +7,7 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, PolymorphicProxySerializer, extend_schema
-from rest_framework import serializers
+from rest_framework.fields import CharField
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,32 +16,13 @@ from rest_framework.reverse import reverse
 from sequences.exceptions import SequenceError
 from sequences.rest.idempotency import replay_headers
 from tickets import bulk, moves, selectors, services, validators
+from tickets.access import checks
 from tickets.access.actions import Action
-from tickets.access.checks import (
-    in_sight,
-    limits_of_void,
-    only_by,
-    out_of_sight,
-    require_in_sight,
-    require_target,
-    without_hidden,
-)
+from tickets.api import serializers as shapes
 from tickets.api.exceptions import as_problem
 from tickets.api.pagination import Query, TicketPageQuery, TicketsQuery, asked, page_response
 from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
-from tickets.api.serializers import (
-    BulkSerializer,
-    NewTicket,
-    NewTickets,
-    NewTicketsEach,
-    NewTicketsTogether,
-    TicketChange,
-    TicketMove,
-    TicketRestoring,
-    TicketSerializer,
-    TicketVoiding,
-)
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.exceptions import TicketsError
@@ -50,9 +31,11 @@ from tickets.lists.filters import TicketFilter
 from tickets.types import Order, Ticket, TicketKey, TicketStored
 
 TICKET_PAGE = page_of(
-    TicketSerializer, looked_to=serializers.CharField(allow_null=True, help_text="Null at the end of the list.")
+    shapes.TicketSerializer, looked_to=CharField(allow_null=True, help_text="Null at the end of the list.")
 )
-BULK = PolymorphicProxySerializer("NewTickets", [NewTicketsTogether, NewTicketsEach], resource_type_field_name=None)
+BULK = PolymorphicProxySerializer(
+    "NewTickets", [shapes.NewTicketsTogether, shapes.NewTicketsEach], resource_type_field_name=None
+)
 MOVED = OpenApiResponse(description="The ticket has moved: `Location` and `current` say to which key.")
 
 
@@ -72,13 +55,13 @@ def placed(request: Request, stored: TicketStored, *, status: int) -> Response:
 
 def stored_response(request: Request, stored: TicketStored, **options: Any) -> Response:
     """The answer with a ticket that this request, or one that it repeats, has stored."""
-    require_in_sight(request.user, stored)
+    checks.require_in_sight(request.user, stored)
     return ticket_response(stored.ticket, headers=replay_headers(stored.replayed), **options)
 
 
 def ticket_response(ticket: Ticket, **options: Any) -> Response:
     """The answer with a ticket and its ETag."""
-    return tagged(TicketSerializer(ticket).data, ticket.version, **options)
+    return tagged(shapes.TicketSerializer(ticket).data, ticket.version, **options)
 
 
 class TicketList(ProjectView):
@@ -97,15 +80,15 @@ class TicketList(ProjectView):
         It costs one query, and with filters at most 8. To find where `created_from` begins, oldest first, costs one
         more for each doubling of the number of tickets.
         """
-        page = in_sight(selectors.list_tickets(key, **ticket_query(request, TicketPageQuery)), request.user)
-        response = page_response(request, page, TicketSerializer)
+        page = checks.in_sight(selectors.list_tickets(key, **ticket_query(request, TicketPageQuery)), request.user)
+        response = page_response(request, page, shapes.TicketSerializer)
         response.data["looked_to"] = str(page.looked_to) if page.looked_to else None
         return response
 
-    @extend_schema(parameters=REPEATABLE, request=NewTicket, responses={201: TicketSerializer})
+    @extend_schema(parameters=REPEATABLE, request=shapes.NewTicket, responses={201: shapes.TicketSerializer})
     def post(self, request: Request, key: str) -> Response:
         """File a ticket under the next number of the project. `Location` is its address."""
-        content = sent(request, NewTicket)
+        content = sent(request, shapes.NewTicket)
         created = services.create_ticket(key, **content, reporter=author(request), idempotency_token=key_of(request))
         return placed(request, created, status=201)
 
@@ -134,7 +117,7 @@ class TicketExport(ProjectView):
         If the store stops answering, or the file takes more than 10 minutes, the last line begins with INCOMPLETE, and
         the connection breaks.
         """
-        shown = partial(without_hidden, user=request.user)
+        shown = partial(checks.without_hidden, user=request.user)
         parts = export_tickets(key, shown=shown, **ticket_query(request, TicketsQuery))
         name = {"Content-Disposition": f'attachment; filename="{key}.csv"'}
         return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=name)
@@ -145,7 +128,9 @@ class TicketBulk(ProjectView):
 
     needs = {"POST": Action.FILE}
 
-    @extend_schema(parameters=REPEATABLE, request=BULK, responses={200: BulkSerializer, 201: BulkSerializer})
+    @extend_schema(
+        parameters=REPEATABLE, request=BULK, responses={200: shapes.BulkSerializer, 201: shapes.BulkSerializer}
+    )
     def post(self, request: Request, key: str) -> Response:
         """File up to 99 tickets all or nothing, under numbers that follow each other; or up to 500 each on its own.
 
@@ -158,7 +143,7 @@ class TicketBulk(ProjectView):
         It costs at most 1 query, and 2 write units for each ticket. A key costs 2 more for all together, or 2 for each
         on its own.
         """
-        wanted = sent(request, NewTickets)
+        wanted = sent(request, shapes.NewTickets)
         file = bulk.file_together if wanted["mode"] == "all_or_nothing" else bulk.file_each
         filed = file(key, wanted["tickets"], reporter=author(request), idempotency_token=key_of(request))
         replayed = all(isinstance(one, TicketStored) and one.replayed for one in filed)
@@ -170,9 +155,9 @@ class TicketBulk(ProjectView):
 def result(filed: TicketStored | TicketsError | SequenceError, request: Request) -> dict[str, Any]:
     """What became of one of many tickets: a status, and the ticket or the problem."""
     if isinstance(filed, TicketStored):
-        filed = out_of_sight(request.user, filed) or filed
+        filed = checks.out_of_sight(request.user, filed) or filed
     if isinstance(filed, TicketStored):
-        return {"status": 201, "ticket": TicketSerializer(filed.ticket).data, "replayed": filed.replayed}
+        return {"status": 201, "ticket": shapes.TicketSerializer(filed.ticket).data, "replayed": filed.replayed}
     problem = as_problem(filed, request)
     return {"status": problem["status"], "problem": problem}
 
@@ -183,25 +168,27 @@ class TicketDetail(ProjectView):
     needs = {"GET": Action.READ, "PATCH": Action.CHANGE_OWN, "DELETE": Action.VOID_OWN}
     parser_classes = CHANGE_PARSERS
 
-    @extend_schema(responses={200: TicketSerializer, 308: MOVED})
+    @extend_schema(responses={200: shapes.TicketSerializer, 308: MOVED})
     def get(self, request: Request, key: TicketKey) -> Response:
         """The ticket. A void ticket says by whom it was withdrawn, when and why. It costs at most three reads."""
         return ticket_response(selectors.get_ticket(key))
 
-    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketChange, responses=TicketSerializer)
+    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=shapes.TicketChange, responses=shapes.TicketSerializer)
     def patch(self, request: Request, key: TicketKey) -> Response:
         """Change some fields of the ticket. A stale version is refused with 409, a stale ETag with 412.
 
         It costs 2 reads and 4 write units, and 2 more with a key.
         """
-        changes, signed = sent(request, TicketChange), signature(request)
-        own = only_by(request.user, Action.CHANGE_OWN, key)
+        changes, signed = sent(request, shapes.TicketChange), signature(request)
+        own = checks.only_by(request.user, Action.CHANGE_OWN, key)
         with expected_version(request, changes, of=key) as version:
             changes.pop("version", None)
             changed = services.update_ticket(key, version=version, changes=changes, only_by=own, **signed)
         return stored_response(request, changed)
 
-    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketVoiding, responses={200: TicketSerializer})
+    @extend_schema(
+        parameters=[IF_MATCH, *REPEATABLE], request=shapes.TicketVoiding, responses={200: shapes.TicketSerializer}
+    )
     def delete(self, request: Request, key: TicketKey) -> Response:
         """Void the ticket: its content is taken out, and its number stays taken for ever.
 
@@ -211,8 +198,8 @@ class TicketDetail(ProjectView):
 
         It costs 2 reads and 6 write units, and 2 more with a key.
         """
-        about, signed = sent(request, TicketVoiding), signature(request)
-        limits = limits_of_void(request.user, key, now=timezone.now())
+        about, signed = sent(request, shapes.TicketVoiding), signature(request)
+        limits = checks.limits_of_void(request.user, key, now=timezone.now())
         with expected_version(request, about, of=key) as version:
             voided = services.void_ticket(key, **{**about, "version": version}, **signed, **limits)
         return stored_response(request, voided)
@@ -223,13 +210,15 @@ class TicketRestore(ProjectView):
 
     needs = {"POST": Action.RESTORE}
 
-    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=TicketRestoring, responses=TicketSerializer)
+    @extend_schema(
+        parameters=[IF_MATCH, *REPEATABLE], request=shapes.TicketRestoring, responses=shapes.TicketSerializer
+    )
     def post(self, request: Request, key: TicketKey) -> Response:
         """Bring the content of the void ticket back, with the status that it had. One that is not void stays as it is.
 
         A ticket that an operator made void is not restored. It costs 3 reads and 6 write units, and 2 more with a key.
         """
-        about, signed = sent(request, TicketRestoring), signature(request)
+        about, signed = sent(request, shapes.TicketRestoring), signature(request)
         with expected_version(request, about, required=False) as version:
             restored = services.restore_ticket(key, **{**about, "version": version}, **signed)
         return stored_response(request, restored)
@@ -245,7 +234,7 @@ class TicketMoving(ProjectView):
 
     needs = {"POST": Action.MOVE}
 
-    @extend_schema(parameters=REPEATABLE, request=TicketMove, responses=TicketSerializer)
+    @extend_schema(parameters=REPEATABLE, request=shapes.TicketMove, responses=shapes.TicketSerializer)
     def post(self, request: Request, key: TicketKey) -> Response:
         """Move the ticket to the next number of a project. Its former key stays taken, and leads to it for ever.
 
@@ -254,9 +243,9 @@ class TicketMoving(ProjectView):
 
         It costs 3 reads and 6 write units, and 2 more if the ticket has moved before.
         """
-        wanted, token = sent(request, TicketMove), key_of(request)
+        wanted, token = sent(request, shapes.TicketMove), key_of(request)
         to = validators.clean({"to": wanted["project"]}, validators.MOVE)["to"]
         version = wanted.get("version")
-        require_target(request.user, to)
+        checks.require_target(request.user, to)
         moved = moves.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
         return placed(request, moved, status=200)

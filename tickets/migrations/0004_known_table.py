@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tickets', '0003_permissions'),
+        ('tickets', '0001_initial'),
     ]
 
     operations = [

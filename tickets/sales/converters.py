@@ -4,19 +4,14 @@ from django.urls import register_converter
 from django.urls.converters import IntConverter
 
 from sequences import parse
+from tickets.converters import NumberConverter
 from tickets.sales.selectors import ORDERS
 
 
-class OrderNumberConverter(IntConverter):
-    """The number of an order, up to the MAXIMUM of the sequence, without zeros before it."""
-
-    regex = "[1-9][0-9]{0,14}"
-
-
-class AnyOrderConverter(OrderNumberConverter):
+class AnyOrderConverter(NumberConverter):
     """The number of an order, or its text in any spelling that people use, such as ord-1007."""
 
-    regex = f"{OrderNumberConverter.regex}|[A-Za-z][^/]{{1,40}}"
+    regex = f"{NumberConverter.regex}|[A-Za-z][^/]{{1,40}}"
 
     def to_python(self, value: str) -> int:
         """The number. Another text is not found: InvalidText is a ValueError."""
@@ -30,5 +25,4 @@ class YearConverter(IntConverter):
 
 
 register_converter(AnyOrderConverter, "any_order")
-register_converter(OrderNumberConverter, "order_number")
 register_converter(YearConverter, "year")

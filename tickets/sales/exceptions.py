@@ -1,14 +1,4 @@
-"""The errors of requests about orders and invoices; they belong to the tree in `tickets.exceptions`.
-
-NotFound
-|-- OrderNotFound
-`-- InvoiceNotFound
-ChangeRefused           carries the order as it is now
-|-- StaleOrder          somebody else took the next step meanwhile
-|-- OrderVoided         an operator has withdrawn the order
-|-- NoDraft             the order has no draft that could be issued
-`-- OrderInvoiced       the order has an invoice already
-"""
+"""The errors of requests about orders and invoices; they belong to the tree in `tickets.exceptions`."""
 
 from tickets.exceptions import ChangeRefused, NotFound
 from tickets.sales.types import Order

@@ -15,12 +15,12 @@ from sequences.changes import history
 from sequences.exceptions import InvalidText
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
-from tickets.sales import rows, store
+from tickets.sales import store
 from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.types import Invoice, Missing, Order, Skipped, YearPage
 from tickets.sales.validators import YEAR, today, typed_number
-from tickets.tables import Slice
+from tickets.tables import Row, Slice
 from tickets.types import Page, Void
 
 ORDERS = "orders"
@@ -81,8 +81,13 @@ def list_orders(
     """
     name = store.ORDERS if where == EVERY_ONE else f"{store.ORDERS} {where!r}"
     attributes = store.ORDER if whole else store.ORDER_SUMMARY
-    found = store.find_orders(position_of(cursor, name), limit, attributes=attributes, where=where)
-    return page_of(found, name, rows.order_from_row)
+
+    def wants(row: Row) -> bool:
+        return store.is_order(row) and where.wants(store.order_from_row(row))
+
+    keep = None if where == EVERY_ONE else wants
+    found = store.find(store.ORDERS, position_of(cursor, name), limit, attributes, keep)
+    return page_of(replace(found, rows=tuple(filter(store.is_order, found.rows))), name, store.order_from_row)
 
 
 def get_invoice(text: str) -> Invoice:
@@ -92,11 +97,11 @@ def get_invoice(text: str) -> Invoice:
     """
     with _read_as_invoice(text):
         found = sequences.find(text, INVOICES)
-        if found is None or not rows.is_invoice(found.item):
+        if found is None or not store.is_invoice(found.item):
             raise InvoiceNotFound(parse(text, INVOICES).text)
     void = {"void": found.void} if found.void else {}
     named = {"sk": found.value, "text": found.text, "digest": found.digest}
-    return rows.invoice_from_row({**found.item, **void, **named})
+    return store.invoice_from_row({**found.item, **void, **named})
 
 
 @contextmanager
@@ -122,15 +127,15 @@ def list_invoices(
     at = position_of(cursor, name)
     # The counter is read first: what is issued meanwhile is above it, and no gap.
     given = None if at and not at.backwards else get_last_value(INVOICES, period=str(year))
-    found = store.find_invoices(year, at, limit, attributes=attributes)
+    found = store.find(name, at, limit, attributes)
     newest = max([given or 0, *(row["sk"] for row in found.rows[:1])]) if found.begins is None else found.begins - 1
     gaps = tuple(_missing(found, newest))
     skips = _skipped_by_changes(year) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
-    voided = [rows.skipped_from_row(row) for row in found.rows if not rows.is_invoice(row)]
+    voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
     return YearPage(
         year=year,
-        results=tuple(rows.invoice_from_row(row) for row in found.rows if rows.is_invoice(row)),
+        results=tuple(store.invoice_from_row(row) for row in found.rows if store.is_invoice(row)),
         skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
         next_cursor=cursor_at(found.next, name),
         previous_cursor=cursor_at(found.previous, name),
@@ -155,11 +160,14 @@ def search_invoices(
     A page looks at up to 500 invoices: it may be empty, and the list go on. It says nothing about missing numbers.
     """
     year = _known_year(year)
-    name = f"{store.invoices_of(year)} {where!r}"
-    at, attributes = position_of(cursor, name), store.INVOICE_SUMMARY
-    return page_of(
-        store.search_invoices(year, at, limit, attributes=attributes, where=where), name, rows.invoice_from_row
-    )
+    partition = store.invoices_of(year)
+    name = f"{partition} {where!r}"
+
+    def wants(row: Row) -> bool:
+        return store.is_invoice(row) and where.wants(store.invoice_from_row(row))
+
+    found = store.find(partition, position_of(cursor, name), limit, store.INVOICE_SUMMARY, wants)
+    return page_of(found, name, store.invoice_from_row)
 
 
 def _missing(found: Slice, newest: int) -> Iterator[Missing]:

@@ -18,7 +18,7 @@ from sequences.storage import new_token
 from sequences.types import Change
 from tickets import validators
 from tickets.repeats import stored_already, token_of
-from tickets.sales import rows, selectors, store
+from tickets.sales import selectors, store
 from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, StaleOrder
 from tickets.sales.selectors import INVOICES, ORDERS
 from tickets.sales.types import CURRENCY, Draft, Invoice, Order
@@ -106,13 +106,13 @@ def issue_invoice(
     try:
         allocation = put_next(INVOICES, row, date=day, also=[store.issuing(order, year=day.year, token=token)])
     except AlsoRefused as refused:
-        current = rows.order_from_row(refused.old)  # no order is ever deleted
+        current = store.order_from_row(refused.old)  # no order is ever deleted
         if issued := _issued_before(current, token, day if date else None):
             return issued
         _require_issuable(current, order.version)
         raise
     logger.info("order %s invoiced by %s: %s", order.number, by, allocation.text)
-    invoice = rows.invoice_from_row(store.as_issued(row, day.year, allocation))
+    invoice = store.invoice_from_row(store.as_issued(row, day.year, allocation))
     return Stored(value=invoice, replayed=False, allocation=allocation)
 
 

@@ -12,10 +12,10 @@ Issuing stores the invoice, moves the counter and changes the order in one trans
 the order is the lasting memory of it: it has the token of the request, no marker is needed, and none expires.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from sequences.actions import TEXT, VALUE, Update
@@ -23,10 +23,8 @@ from sequences.exceptions import WriteCancelled
 from sequences.storage import digest_of, marshal, new_token, transaction, unmarshal, update_version, write_once
 from sequences.types import Allocation
 from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
-from tickets.sales.filters import EVERY_ONE, SalesFilter
-from tickets.sales.rows import invoice_from_row, is_invoice, is_order, order_from_row, void_from_row
-from tickets.sales.types import Draft, Invoice, Order
-from tickets.tables import ROWS_AT_ONCE, Position, Row, Rows, Slice, to_row
+from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Skipped
+from tickets.tables import ROWS_AT_ONCE, Position, Row, Rows, Slice, to_row, void_from_row
 from tickets.types import Stored, Void
 
 TABLE = "sales"
@@ -47,8 +45,11 @@ ORDER_SUMMARY = (
 INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
 ORDER = (*ORDER_SUMMARY, "lines")
 INVOICE = (*INVOICE_SUMMARY, "lines", "digest")
+CENT = Decimal("0.01")
 
 _rows = Rows(TABLE)
+
+Wish = Callable[[Row], bool] | None
 
 
 def find_order(number: int) -> Order | None:
@@ -57,20 +58,13 @@ def find_order(number: int) -> Order | None:
     return order_from_row(row) if row and is_order(row) else None
 
 
-def find_orders(at: Position | None, limit: int, *, attributes: Sequence[str], where: SalesFilter = EVERY_ONE) -> Slice:
-    """Orders that a filter wants, newest first, with the named attributes.
+def find(partition: str, at: Position | None, limit: int, attributes: Sequence[str], keep: Wish = None) -> Slice:
+    """Rows of ORDERS or of a year's invoices, newest first, with the named attributes; with `keep` those that it wants.
 
-    One query: of `limit` rows, or of ROWS_AT_ONCE with a filter.
+    One query: of `limit` rows, or of ROWS_AT_ONCE with `keep`.
     """
-    if where == EVERY_ONE:
-        found = _rows.query(ORDERS, attributes, at=at, limit=limit, newest_first=True)
-        return replace(found, rows=tuple(filter(is_order, found.rows)))
-    return _search(ORDERS, at, limit, attributes, lambda row: is_order(row) and where.wants(order_from_row(row)))
-
-
-def _search(
-    partition: str, at: Position | None, limit: int, attributes: Sequence[str], keep: Callable[[Row], bool]
-) -> Slice:
+    if keep is None:
+        return _rows.query(partition, attributes, at=at, limit=limit, newest_first=True)
     return _rows.search(partition, attributes, at=at, limit=limit, newest_first=True, keep=keep, at_once=ROWS_AT_ONCE)
 
 
@@ -78,20 +72,6 @@ def find_invoice(year: int, number: int) -> Invoice | None:
     """One invoice. One consistent read."""
     row = _rows.get(invoices_of(year), number)
     return invoice_from_row(row) if row and is_invoice(row) else None
-
-
-def find_invoices(year: int, at: Position | None, limit: int, *, attributes: Sequence[str]) -> Slice:
-    """Invoices of a year, newest first, with the named attributes. One query of `limit` rows."""
-    return _rows.query(invoices_of(year), attributes, at=at, limit=limit, newest_first=True)
-
-
-def search_invoices(
-    year: int, at: Position | None, limit: int, *, attributes: Sequence[str], where: SalesFilter
-) -> Slice:
-    """Those invoices of a year that a filter wants, newest first. One query of ROWS_AT_ONCE rows."""
-    return _search(
-        invoices_of(year), at, limit, attributes, lambda row: is_invoice(row) and where.wants(invoice_from_row(row))
-    )
 
 
 def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
@@ -215,3 +195,69 @@ def _found(cancelled: WriteCancelled) -> Row | None:
 def invoices_of(year: int) -> str:
     """The partition of a year's invoices."""
     return f"invoices#{year}##"
+
+
+def is_order(row: Row) -> bool:
+    """Whether a row is an order; `manage.py sequences void` explains a value without one by a row without content."""
+    return "customer" in row
+
+
+def order_from_row(row: Row) -> Order:
+    """An order from its row."""
+    draft = row.get("draft")
+    return Order(
+        number=row["sk"],
+        text=row["text"],
+        customer=row["customer"],
+        lines=_lines_from_row(row),
+        total=_money(row["total"]),
+        created_by=row["created_by"],
+        created_at=datetime.fromisoformat(row["created_at"]),
+        version=row["version"],
+        draft=Draft(by=draft["by"], at=datetime.fromisoformat(draft["at"])) if draft else None,
+        is_invoiced="invoice" in row,
+        issued=tuple(_issued_from_row(one) for one in row.get("issued", ())),
+        void=void_from_row(row["void"]) if "void" in row else None,
+    )
+
+
+def _issued_from_row(row: Row) -> Issued:
+    return Issued(key=InvoiceKey(year=row["year"], number=row["number"], text=row["text"]), token=row["token"])
+
+
+def invoice_from_row(row: Row) -> Invoice:
+    """An invoice from its row."""
+    day = date.fromisoformat(row["date"])
+    return Invoice(
+        key=InvoiceKey(year=day.year, number=row["sk"], text=row["text"]),
+        order=row["order"],
+        order_text=row["order_text"],
+        customer=row["customer"],
+        lines=_lines_from_row(row),
+        total=_money(row["total"]),
+        date=day,
+        issued_by=row["issued_by"],
+        issued_at=datetime.fromisoformat(row["issued_at"]),
+        void=void_from_row(row["void"]) if "void" in row else None,
+        digest=row.get("digest", ""),
+    )
+
+
+def is_invoice(row: Row) -> bool:
+    """Whether a row of a year is an invoice; `manage.py sequences void` explains a number by a row without content."""
+    return "order" in row
+
+
+def skipped_from_row(row: Row) -> Skipped:
+    """A number without an invoice that somebody has explained."""
+    return Skipped(first=row["sk"], last=row["sk"], void=void_from_row(row["void"]))
+
+
+def _lines_from_row(row: Row) -> tuple[Line, ...]:
+    lines: Sequence[Mapping[str, Any]] = row.get("lines", ())
+    return tuple(Line(text=line["text"], quantity=line["quantity"], price=_money(line["price"])) for line in lines)
+
+
+def _money(stored: int | Decimal) -> Decimal:
+    """An amount with its cents, which the store leaves out where they are zero."""
+    return Decimal(stored).quantize(CENT)

@@ -6,13 +6,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from operator import itemgetter
-from typing import TypeVar
+from typing import ClassVar
 
 from tickets.types import Page, Void
 
 CURRENCY = "EUR"
-
-T = TypeVar("T")
 
 
 class State(StrEnum):
@@ -58,6 +56,9 @@ class InvoiceKey:
     number: int
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Issued:
@@ -77,6 +78,7 @@ class Order:
     oldest first; all but one that is in force are void. A list leaves out the lines.
     """
 
+    currency: ClassVar[str] = CURRENCY
     number: int
     text: str
     customer: str
@@ -116,6 +118,7 @@ class Invoice:
     issued; empty for an invoice from before there was one. A list leaves out the lines.
     """
 
+    currency: ClassVar[str] = CURRENCY
     key: InvoiceKey
     order: int
     order_text: str

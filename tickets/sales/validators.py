@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -13,7 +13,7 @@ from django.utils import timezone
 from tickets import validators
 from tickets.exceptions import InvalidInput, WrongPart
 from tickets.sales.types import Line
-from tickets.validators import Text, Validator
+from tickets.validators import Schema, Text, Validator, or_null
 
 AMOUNT = "[0-9]{1,9}([.,][0-9]{1,2})?"
 
@@ -45,6 +45,10 @@ class Whole:
         """The limits in words."""
         return f"A whole number from {self.least} to {self.most:,}."
 
+    @property
+    def schema(self) -> Schema:
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
     def clean(self, value: Any) -> int:
         """The number."""
         if not is_whole(value) or not self.least <= value <= self.most:
@@ -67,6 +71,10 @@ class Money:
         return f'Euros with up to two decimals, like "12.50", at most {self.most:,}.'
 
     @property
+    def schema(self) -> Schema:
+        return {"type": ["string", "integer"], "pattern": self.pattern, "minimum": 0, "maximum": int(self.most)}
+
+    @property
     def pattern(self) -> str:
         """The limits of an amount as text, as a regular expression, for programs."""
         return f"^([0-9]{{1,{self.most.adjusted()}}}([.,][0-9]{{1,2}})?|{self.most}([.,]00?)?)$"
@@ -86,6 +94,7 @@ class Day:
     """The date of a document: not before `earliest`, and not in the future."""
 
     earliest: date
+    schema: ClassVar[Schema] = or_null({"type": "string", "format": "date"})
 
     @property
     def hint(self) -> str:
@@ -118,6 +127,12 @@ class Lines:
     def hint(self) -> str:
         """The limits in words."""
         return f"1 to {self.most} lines."
+
+    @property
+    def schema(self) -> Schema:
+        fields = {name: {**each.schema, "description": each.hint} for name, each in self.each.items()}
+        line = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+        return {"type": "array", "items": line, "minItems": 1, "maxItems": self.most}
 
     def clean(self, value: Any) -> tuple[Line, ...]:
         """The lines in their order."""

@@ -5,23 +5,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets.access.checks import has_permission
-from tickets.costs import measured, tell
-from tickets.doors import door
 from tickets.markdown import Marked
-from tickets.pages import FORM_METHODS, author, form_page, sent
-from tickets.sales import selectors, services
+from tickets.pages import FORM, author, door, form_page, measured, tell
+from tickets.sales import permissions, selectors, services
 from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
 from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
-from tickets.sales.permissions import ADD_INVOICE, ADD_ORDER, ISSUE_INVOICE, VIEW_INVOICE, VIEW_ORDER, VOID_INVOICE
 from tickets.sales.types import State, sum_of
 from tickets.sales.validators import EARLIEST, today
 
 
-@door(VIEW_ORDER)
-@require_safe
+@door(permissions.VIEW_ORDER)
 def order_list(request: HttpRequest) -> HttpResponse:
     """The orders, newest first; or those that its address asks for. One read."""
     where = SalesFilter.of(request.GET, ORDER_STATES)
@@ -31,11 +26,10 @@ def order_list(request: HttpRequest) -> HttpResponse:
     return render(request, "tickets/sales/order_list.html", content)
 
 
-@door(ADD_ORDER)
-@require_http_methods(FORM_METHODS)
+@door(permissions.ADD_ORDER, FORM)
 def order_new(request: HttpRequest) -> HttpResponse:
     """The form for a new order. "More lines" shows it again with more rows."""
-    form = OrderForm(sent(request))
+    form = OrderForm.typed(request) or OrderForm()
     if form.is_valid() and "more" not in request.POST:
         with form.refusals():
             by, token = author(request), form.one_time_token
@@ -46,25 +40,24 @@ def order_new(request: HttpRequest) -> HttpResponse:
     return form_page(request, "tickets/sales/order_new.html", form)
 
 
-@door(VIEW_ORDER)
-@require_safe
+@door(permissions.VIEW_ORDER)
 def order(request: HttpRequest, number: int) -> HttpResponse:
     """An order, and how far its invoice is. One that is drafted has the form that issues it."""
     found = selectors.get_order(number)
-    may_issue = found.state is State.DRAFT and not found.void and has_permission(request.user, ISSUE_INVOICE)
+    may_issue = (
+        found.state is State.DRAFT and not found.void and has_permission(request.user, permissions.ISSUE_INVOICE)
+    )
     form = IssueForm.for_draft(found) if may_issue else None
     return render(request, "tickets/sales/order.html", {"order": found, "form": form})
 
 
-@door(VIEW_ORDER)
-@require_safe
+@door(permissions.VIEW_ORDER)
 def order_by_text(request: HttpRequest, text: str) -> HttpResponse:
     """The way to an order by its text, in any spelling that people use."""
     return redirect("sales:order", selectors.order_number(text))
 
 
-@door(ADD_INVOICE)
-@require_http_methods(FORM_METHODS)
+@door(permissions.ADD_INVOICE, FORM)
 def order_draft(request: HttpRequest, number: int) -> HttpResponse:
     """Draft the invoice of an order. Who only opens the address, as after signing in anew, comes to the order."""
     if request.method == "POST":
@@ -73,12 +66,10 @@ def order_draft(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("sales:order", number)
 
 
-@door(ISSUE_INVOICE)
-@require_http_methods(FORM_METHODS)
+@door(permissions.ISSUE_INVOICE, FORM)
 def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     """The form that issues the drafted invoice of an order."""
-    typed = sent(request)
-    form = IssueForm(typed) if typed is not None else IssueForm.for_draft(selectors.get_draft(number))
+    form = IssueForm.typed(request) or IssueForm.for_draft(selectors.get_draft(number))
     if form.is_valid():
         with form.refusals():
             with measured() as cost:
@@ -95,15 +86,13 @@ def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     return form_page(request, "tickets/sales/order_issue.html", form, number=number)
 
 
-@door(VIEW_INVOICE)
-@require_safe
+@door(permissions.VIEW_INVOICE)
 def invoices(request: HttpRequest) -> HttpResponse:
     """The way to the invoices of this year."""
     return redirect("sales:invoice_year", today().year)
 
 
-@door(VIEW_INVOICE)
-@require_safe
+@door(permissions.VIEW_INVOICE)
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     """The invoices of a year, newest first, and what the page shows about their numbers; or those asked for."""
     where, cursor = SalesFilter.of(request.GET, INVOICE_STATES), request.GET.get("cursor")
@@ -119,8 +108,7 @@ def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
     return render(request, "tickets/sales/invoice_year.html", content)
 
 
-@door(VIEW_INVOICE)
-@require_safe
+@door(permissions.VIEW_INVOICE)
 def invoice(request: HttpRequest, text: str) -> HttpResponse:
     """An invoice, by its text in any spelling that people use. A void one is struck out."""
     found = selectors.get_invoice(text)
@@ -131,17 +119,15 @@ def invoice(request: HttpRequest, text: str) -> HttpResponse:
     return render(request, "tickets/sales/invoice.html", {"invoice": found, "reason": reason})
 
 
-@door(VOID_INVOICE)
-@require_http_methods(FORM_METHODS)
+@door(permissions.VOID_INVOICE, FORM)
 def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
     """The form that voids an invoice. One that is void leads to its page."""
-    typed = sent(request)
-    if typed is None:  # not for a POST: if this read failed, what was typed would be lost
+    form = InvoiceVoidForm.typed(request) or InvoiceVoidForm()
+    if not form.is_bound:  # otherwise, if this read failed, what was typed would be lost
         found = selectors.get_invoice(text)
         if found.void:
             return redirect("sales:invoice", found.key.text)
         text = found.key.text
-    form = InvoiceVoidForm(typed)
     if form.is_valid():
         with form.refusals():
             stored = services.void_invoice(text, **form.content, by=author(request))

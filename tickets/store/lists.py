@@ -4,14 +4,16 @@ Numbers follow time: tickets with lower numbers were filed earlier. A ticket tha
 day of its move, and was created before them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tickets.lists.filters import EVERY_TICKET, TicketFilter
-from tickets.store.places import ROWS, renames
+from tickets.store.members import ACCESS, access_from_row, accesses
+from tickets.store.places import PROJECT_ROW, ROWS, renames
 from tickets.store.projects import project_in
-from tickets.store.tickets import ticket_from_row
+from tickets.store.tickets import SUMMARY, ticket_from_row
 from tickets.tables import Position, Row, Slice
+from tickets.types import TicketKey
 
 NEAR = 100  # numbers: to look at so many rows takes about as long as another probe
 PROBE = ("created_at", "origin")
@@ -65,6 +67,23 @@ def find_labels(project: str, limit: int) -> list[Sequence[str]]:
         return [row.get("labels", ()) for row in found.rows]
 
     return renames.in_partition(project, find)
+
+
+def find_mentioned(keys: Collection[TicketKey]) -> dict[TicketKey, Row]:
+    """The rows of those tickets that there are, by the keys that the texts have for them.
+
+    The access to their projects is remembered with them, so that to ask who may see them costs nothing more. One
+    consistent read for at most 50 keys, and nothing for none.
+    """
+    places = {key: (renames.partition(key.project), key.number) for key in keys}
+    unknown = accesses.missing({partition for partition, _ in places.values()})
+    remember = accesses.remembering()
+    wanted = {*places.values(), *((partition, PROJECT_ROW) for partition in unknown)}
+    rows = {(row["pk"], row["sk"]): row for row in ROWS.get_many(wanted, ("pk", *SUMMARY, *ACCESS))}
+    for partition in unknown:
+        if row := rows.get((partition, PROJECT_ROW)):
+            remember(partition, access_from_row(partition, row))
+    return {key: rows[place] for key, place in places.items() if place in rows}
 
 
 def _search(

@@ -10,7 +10,7 @@ from sequences.storage import FIRST_VERSION
 from tickets.exceptions import TicketMoved, TicketNotFound, TicketVoided
 from tickets.store.places import ROWS, TABLE, as_read, key_of, renames, setting
 from tickets.store.timeline import timeline_of
-from tickets.tables import Position, Row, Slice, to_row
+from tickets.tables import Position, Row, Slice, to_row, void_from_row
 from tickets.types import Moved, Status, Ticket, TicketKey, Void
 
 # The attributes of a ticket in a list, and all attributes.
@@ -78,13 +78,8 @@ def _in_utc(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
 
-def find_ticket(key: TicketKey) -> Ticket:
-    """One ticket. Raises TicketNotFound, and TicketMoved. One consistent read; up to three for a ticket that moved."""
-    return ticket_here(key, find_row(key))
-
-
 def find_ticket_and_next(key: TicketKey) -> tuple[Ticket, bool]:
-    """One ticket, and whether there is one after it. Raises what `find_ticket` raises. One query for both."""
+    """One ticket, and whether there is one after it. Raises TicketNotFound and TicketMoved. One query for both."""
 
     def look(partition: str) -> tuple[Row, bool]:
         at = Position(key.number - 1)
@@ -189,7 +184,8 @@ def ticket_from_row(row: Row) -> Ticket:
 
     A guarded change of the sequence (`sequences.changes`) may make a ticket void, or a void row that never was one.
     """
-    moved, void = _moved_from_row(row), None if "moved_to" in row else _void_from_row(row.get("void"))
+    moved = _moved_from_row(row)
+    void = void_from_row(row["void"]) if "void" in row and not moved else None
     row = {**IMPORTED, **(_of_void(void) if void else {}), **row}
     sealed_until = row.get("sealed_until")
     return Ticket(
@@ -217,10 +213,6 @@ def _of_void(void: Void) -> dict[str, str]:
     """What a void row says of itself if it never was a ticket."""
     at = void.at.isoformat()
     return {"reporter": void.by, "created_at": at, "updated_at": at}
-
-
-def _void_from_row(row: Row | None) -> Void | None:
-    return Void(by=row["by"], at=datetime.fromisoformat(row["at"]), reason=row["reason"]) if row else None
 
 
 def _moved_from_row(row: Row) -> Moved | None:

@@ -16,9 +16,8 @@ from sequences.actions import Put, Update
 from sequences.exceptions import WriteCancelled
 from sequences.storage import FIRST_VERSION, MARKER_EXPIRY, marshal, new_token, unmarshal, update_version, write_once
 from tickets.store.places import ROWS, TABLE, require_failed_condition, setting
-from tickets.tables import Position, Row, Slice, to_row
+from tickets.tables import Position, Row, Slice, to_row, void_from_row
 from tickets.timeline.types import Changes, Event, Kind
-from tickets.types import Void
 
 EVENT = ("kind", "by", "at", "text", "changes", "values", "version", "edited_at", "void")
 SEALED_ROW = 0
@@ -168,7 +167,7 @@ def event_from_row(row: Row, key: str = "") -> Event:
         changes=_changes({**row.get("changes", {}), **_values(row.get("values", ""), key)}),
         version=row.get("version", FIRST_VERSION),
         edited_at=datetime.fromisoformat(edited_at) if edited_at else None,
-        void=Void(by=void["by"], at=datetime.fromisoformat(void["at"]), reason=void["reason"]) if void else None,
+        void=void_from_row(void) if void else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The forms of comments and of restoring. How a form shows what a service refuses is in `tickets.forms`."""
+"""The forms of comments. How a form shows what a service refuses is in `tickets.forms`."""
 
 from django import forms
 
@@ -21,10 +21,3 @@ class CommentChangeForm(VersionedForm):
     validated_by = validators.COMMENT
     current_template = COMPARISON
     text = forms.CharField(required=False, label="Comment", widget=MarkdownInput(8, required=True))
-
-
-class RestoreForm(VersionedForm):
-    """The reason for restoring a ticket."""
-
-    validated_by = validators.VOID
-    reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))

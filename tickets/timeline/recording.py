@@ -52,7 +52,7 @@ def record(
     key: TicketKey,
     plan: Callable[[Row], Step],
     *,
-    require: Callable[[TicketKey, Row], None] = store.require_content,
+    require: Callable[[TicketKey, Row], None] = store.tickets.require_content,
     version: int | None = None,
     token: str | None = None,
 ) -> Recorded:
@@ -66,7 +66,7 @@ def record(
     Raises TicketNotFound. One read of the row, one of the timeline's last number, and one transaction: 2 write units
     for the event, and for each other row, if it has at most 1 KB; 2 more with a token.
     """
-    row, decided = store.find_row(key), token is None
+    row, decided = store.tickets.find_row(key), token is None
     for _ in range(MOST_RACES):
         if decided:
             require(key, row)
@@ -74,16 +74,16 @@ def record(
         step = plan(row)
         if decided and not step.also:
             return Recorded(row=row)
-        scope, also = store.timeline_of(row), step.also or [store.refusing(row)]
+        scope, also = store.timeline.timeline_of(row), step.also or [store.tickets.refusing(row)]
         try:
             stored = put_next(SEQUENCE, step.event, scope=scope, also=also, idempotency_token=token)
         except AlsoRefused as refused:
             row, decided = refused.old, True
         else:
             return Recorded(row=row if stored.replayed else step.row, number=stored.value, replayed=stored.replayed)
-    raise StaleVersion(store.ticket_from_row(row))
+    raise StaleVersion(store.tickets.ticket_from_row(row))
 
 
 def _require_version(row: Row, version: int | None) -> None:
     if version not in (None, row.get("version", FIRST_VERSION)):
-        raise StaleVersion(store.ticket_from_row(row))
+        raise StaleVersion(store.tickets.ticket_from_row(row))

@@ -19,8 +19,8 @@ def list_events(
     A ticket without content keeps who changed which field when; the values are None.
     """
     name = _name(ticket, newest_first=newest_first)
-    found = store.find_events(ticket.timeline, position_of(cursor, name), limit, newest_first=newest_first)
-    return page_of(found, name, lambda row: store.event_from_row(row, ticket.values_key))
+    found = store.timeline.find_events(ticket.timeline, position_of(cursor, name), limit, newest_first=newest_first)
+    return page_of(found, name, lambda row: store.timeline.event_from_row(row, ticket.values_key))
 
 
 def cursor_to(ticket: Ticket, number: int) -> str | None:
@@ -36,15 +36,19 @@ def list_comments(ticket: Ticket, *, cursor: str | None = None, limit: int = PAG
     be short although the list goes on.
     """
     name = f"{ticket.timeline}-comments"
-    return page_of(store.find_comments(ticket.timeline, position_of(cursor, name), limit), name, store.event_from_row)
+    return page_of(
+        store.timeline.find_comments(ticket.timeline, position_of(cursor, name), limit),
+        name,
+        store.timeline.event_from_row,
+    )
 
 
 def get_comment(ticket: Ticket, number: int) -> Event:
     """One comment, even if it was withdrawn. Raises CommentNotFound. One read."""
-    row = store.find_event(ticket.timeline, number)
+    row = store.timeline.find_event(ticket.timeline, number)
     if row is None or row.get("kind") != Kind.COMMENT:
         raise CommentNotFound(ticket.key, number)
-    return store.event_from_row(row)
+    return store.timeline.event_from_row(row)
 
 
 def get_own_comment(ticket: Ticket, number: int, *, by: str) -> Event:
@@ -75,12 +79,12 @@ def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
     """
     at = position_of(cursor, SCOPES)
     place, number = divmod(at.number if at else 0, NUMBERS)
-    projects = store.find_projects(_after(place - 1 if number else place), 1)
+    projects = store.projects.find_projects(_after(place - 1 if number else place), 1)
     if not projects.rows:
         return [], None
     [project] = projects.rows
-    found = store.find_changed(store.partition_from_row(project), _after(number), limit)
-    scopes = [store.timeline_of(row) for row in found.rows]
+    found = store.tickets.find_changed(store.projects.partition_from_row(project), _after(number), limit)
+    scopes = [store.timeline.timeline_of(row) for row in found.rows]
     if found.end is None and projects.end is None:
         return scopes, None
     return scopes, cursor_at(Position(project["sk"] * NUMBERS + (found.end or 0)), SCOPES)

@@ -26,18 +26,20 @@ def add_comment(key: TicketKey, *, text: str, by: str, idempotency_token: str | 
     """
     text = validators.clean({"text": text}, validators.COMMENT)["text"]
     now = timezone.now()
-    event = store.event_row(Kind.COMMENT, by=by, at=now, text=text)
+    event = store.timeline.event_row(Kind.COMMENT, by=by, at=now, text=text)
 
     def comment(row: Row) -> Step:
-        return Step(event=event, also=[store.counting(row)], row={**row, "comments": row.get("comments", 0) + 1})
+        return Step(
+            event=event, also=[store.timeline.counting(row)], row={**row, "comments": row.get("comments", 0) + 1}
+        )
 
     recorded = record(key, comment, token=token_of(by, idempotency_token))
-    ticket, number = store.ticket_from_row(recorded.row), recorded.number or 0
+    ticket, number = store.tickets.ticket_from_row(recorded.row), recorded.number or 0
     if recorded.replayed:
         with stored_already():
             made = selectors.get_comment(ticket, number)
     else:
-        made = store.event_from_row({**event, "sk": number})
+        made = store.timeline.event_from_row({**event, "sk": number})
     return Commented(ticket=ticket, comment=made, replayed=recorded.replayed)
 
 
@@ -64,10 +66,10 @@ def withdraw_comment(ticket: Ticket, number: int, *, by: str, version: int | Non
 
 
 def _change(ticket: Ticket, number: int, values: Row, *, by: str, version: int | None, **options: Any) -> Event:
-    row, changed = store.change_comment(ticket.timeline, number, values, author=by, version=version, **options)
+    row, changed = store.timeline.change_comment(ticket.timeline, number, values, author=by, version=version, **options)
     if row is None or row.get("kind") != Kind.COMMENT:
         raise CommentNotFound(ticket.key, number)
-    comment = store.event_from_row(row)
+    comment = store.timeline.event_from_row(row)
     if changed:
         return comment
     selectors.require_own(ticket, comment, by=by)

@@ -5,28 +5,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods
 
 from tickets import selectors
 from tickets import services as ticket_services
 from tickets.access.actions import Action
-from tickets.doors import door
-from tickets.pages import FORM_METHODS, author, by_present_key, form_page, sent
+from tickets.forms import ReasonForm
+from tickets.pages import FORM, author, door, form_page
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services
-from tickets.timeline.forms import CommentChangeForm, CommentForm, RestoreForm
+from tickets.timeline.forms import CommentChangeForm, CommentForm
 from tickets.types import Ticket, TicketKey
 
 
-@door(Action.COMMENT)
-@by_present_key
-@require_http_methods(FORM_METHODS)
+@door(Action.COMMENT, FORM)
 def ticket_comment(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form for a comment."""
-    typed = sent(request)
-    if typed is None:
+    form = CommentForm.typed(request) or CommentForm()
+    if not form.is_bound:
         selectors.get_changeable_ticket(key)
-    form = CommentForm(typed)
     if form.is_valid():
         with form.refusals():
             made = services.add_comment(key, **form.content, by=author(request), idempotency_token=form.one_time_token)
@@ -34,27 +30,11 @@ def ticket_comment(request: HttpRequest, key: TicketKey) -> HttpResponse:
     return form_page(request, "tickets/timeline/comment.html", form, key=key)
 
 
-@door(Action.COMMENT)
-@by_present_key
-@require_http_methods(FORM_METHODS)
-def comment_edit(request: HttpRequest, key: TicketKey, number: int) -> HttpResponse:
-    """The form for a change of one's own comment, and for its withdrawal."""
-    return _change(request, key, number, withdrawn=False)
-
-
-@door(Action.COMMENT)
-@by_present_key
-@require_http_methods(FORM_METHODS)
-def comment_withdraw(request: HttpRequest, key: TicketKey, number: int) -> HttpResponse:
-    """Withdraw one's own comment. Who only opens the address sees the form."""
-    return _change(request, key, number, withdrawn=True)
-
-
-def _change(request: HttpRequest, key: TicketKey, number: int, *, withdrawn: bool) -> HttpResponse:
-    typed, by = sent(request), author(request)
-    if typed is not None:
-        form = CommentChangeForm(typed)
-    else:
+@door(Action.COMMENT, FORM)
+def comment_edit(request: HttpRequest, key: TicketKey, number: int, withdrawn: bool = False) -> HttpResponse:
+    """The form for a change of one's own comment, or for its withdrawal."""
+    by, form = author(request), CommentChangeForm.typed(request)
+    if form is None:
         form = CommentChangeForm.of(timeline.get_own_comment(selectors.get_ticket(key), number, by=by))
     if form.is_valid():
         with form.refusals():
@@ -74,19 +54,15 @@ def event_address(ticket: Ticket, number: int) -> str:
     return f"{reverse('tickets:ticket', args=[ticket.key])}{query}#event-{number}"
 
 
-@door(Action.RESTORE)
-@by_present_key
-@require_http_methods(FORM_METHODS)
+@door(Action.RESTORE, FORM)
 def ticket_restore(request: HttpRequest, key: TicketKey) -> HttpResponse:
     """The form that restores a void ticket. A ticket that is not void needs none."""
-    typed = sent(request)
-    if typed is not None:
-        form = RestoreForm(typed)
-    else:
+    form = ReasonForm.typed(request)
+    if form is None:
         ticket = selectors.get_ticket(key)
         if not ticket.void:
             return redirect("tickets:ticket", key)
-        form = RestoreForm.of(ticket)
+        form = ReasonForm.of(ticket)
     if form.is_valid():
         with form.refusals():
             restored = ticket_services.restore_ticket(

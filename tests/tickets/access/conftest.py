@@ -52,7 +52,7 @@ def make_hidden() -> Project:
     """Project NEW, which was OLD, with a ticket."""
     project_services.create_project(key="OLD", name="Old", by="nobody")
     services.create_ticket("OLD", title="Secret", reporter="nobody")
-    return project_services.rename_project("OLD", new_key="NEW", by="nobody")
+    return project_services.update_project("OLD", changes={"key": "NEW"}, by="nobody")
 
 
 @pytest.fixture(scope="package")

@@ -42,10 +42,10 @@ def forget_members(key: str) -> None:
                 "ExpressionAttributeNames": {f"#{name}": name for name in names},
             },
         )
-    for name in (store.OPEN, "@owner"):
+    for name in (store.members.OPEN, "@owner"):
         key_of_entry = ROWS.schema.key(name, place_in_register(key))
         dynamodb.call("delete_item", {"TableName": ROWS.schema.table, "Key": key_of_entry})
-    store.accesses.forget()
+    store.members.accesses.forget()
 
 
 class TestMembers:
@@ -103,9 +103,9 @@ class TestMembers:
 
     def test_a_thousand_members_fit(self, shared: Project) -> None:
         """The row of a project holds the most members that there can be, with the longest names."""
-        access = store.read_access("ABC")
+        access = store.members.read_access("ABC")
         names = {f"{number:0>4}".ljust(150, "x"): Role.READER for number in range(996)}
-        store.change_members(
+        store.members.change_members(
             access, {**access.members, **names}, user="owner", at=selectors.get_ticket(ABC_1).created_at, by="owner"
         )
         set_member("ABC", "reader", role="member", by="owner")
@@ -128,7 +128,7 @@ class TestMembers:
         def lose(*_: Any, **__: Any) -> None:
             raise ProjectChanged("ABC", "ABC")
 
-        monkeypatch.setattr(store, "change_members", lose)
+        monkeypatch.setattr(store.members, "change_members", lose)
         with pytest.raises(ProjectChanged):
             set_member("ABC", "stranger", role="reader", by="owner")
 
@@ -207,7 +207,7 @@ class TestMemory:
         stranger, now = program("stranger"), 1000.0
         monkeypatch.setattr(memory, "monotonic", lambda: now)
         assert stranger.get("/api/projects/ABC/").status_code == 404
-        monkeypatch.setattr(store.accesses, "forget", lambda: None)
+        monkeypatch.setattr(store.members.accesses, "forget", lambda: None)
         set_member("ABC", "stranger", role="reader", by="owner")
         now = 1004.9
         assert stranger.get("/api/projects/ABC/").status_code == 404
@@ -218,11 +218,11 @@ class TestMemory:
         """A process remembers at most `MOST_PROJECTS` projects, and no missing one."""
         monkeypatch.setattr(memory, "MOST_PROJECTS", 1)
         for key in ("ABC", "NEW", "ABC"):
-            assert store.find_access(key).members
-            assert len(store.accesses._known) == 1
+            assert store.members.find_access(key).members
+            assert len(store.members.accesses._known) == 1
         with pytest.raises(ProjectNotFound):
-            store.find_access("XXX")
-        assert len(store.accesses._known) == 1
+            store.members.find_access("XXX")
+        assert len(store.members.accesses._known) == 1
 
 
 class TestLists:
@@ -273,9 +273,9 @@ class TestLists:
     def test_a_renamed_project_is_listed_by_its_present_key(self, shared: Project, program: Program) -> None:
         """Members find a project after a rename, also where the process remembers its former key."""
         project_services.update_project("ABC", changes={"open": "read"}, by="owner")
-        remembered = store.renames._remembered()
-        project_services.rename_project("ABC", new_key="XYZ", by="owner")
-        store.renames._known = remembered
+        remembered = store.places.renames._remembered()
+        project_services.update_project("ABC", changes={"key": "XYZ"}, by="owner")
+        store.places.renames._known = remembered
         assert self.keys(program("reader")) == self.keys(program("stranger")) == ["XYZ"]
 
     def test_archived_projects_are_listed_if_wanted(self, shared: Project, program: Program) -> None:

@@ -40,7 +40,7 @@ class Asked:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What the store is asked from now on, but for the renamed projects, which every process remembers."""
-    store.renames.present("ABC")
+    store.places.renames.present("ABC")
     look_at_the_tables()
     call, asked = dynamodb.call, Asked()
 
@@ -72,7 +72,7 @@ def projects(engine: Engine) -> Iterator[None]:
 
 def put_more(key: str, numbers: range) -> None:
     """Put the rows of further tickets, written like those of the first, in a fraction of the time of the services."""
-    table = table_name(store.TABLE)
+    table = table_name(store.places.TABLE)
     first = {"TableName": table, "KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": key}}}
     like = dynamodb.call("query", first)["Items"][1:]  # after the project itself
     for start in range(numbers.start, numbers.stop, BATCH):

@@ -61,7 +61,7 @@ class TestSpellings:
 
     def test_pages_come_before_projects(self, browser: Client, tables: str) -> None:
         """A project whose key is the word of a page does not hide it, and has its own address."""
-        store.insert_project(
+        store.projects.insert_project(
             Project(key="ORDERS", name="Orders", description=""), owner="ann", created_at=timezone.now(), token=None
         )
         assert b"ORD-" in browser.get("/orders/").content or b"no orders" in browser.get("/orders/").content
@@ -84,7 +84,7 @@ class TestSpellings:
 
     def test_a_project_that_has_such_a_key_keeps_it(self, api: APIClient, tables: str) -> None:
         """A project from before is read and changed, and may have another key."""
-        store.insert_project(
+        store.projects.insert_project(
             Project(key="API", name="x", description=""), owner="ann", created_at=timezone.now(), token=None
         )
         assert api.get("/api/projects/API/").status_code == 200
@@ -100,12 +100,12 @@ class TestSpellings:
 class TestFormerKeys:
     def test_a_stranger_does_not_learn_of_renames(self, ticket: Ticket) -> None:
         """Who may not read a project is not told that it has another key."""
-        project_services.rename_project("ABC", new_key="XYZ", by="ann")
+        project_services.update_project("ABC", changes={"key": "XYZ"}, by="ann")
         assert APIClient().get("/api/projects/ABC/").status_code == 401
 
     def test_no_answer_is_kept(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
         """A key may come back to its project, so browsers must ask again each time."""
-        project_services.rename_project("ABC", new_key="XYZ", by="ann")
+        project_services.update_project("ABC", changes={"key": "XYZ"}, by="ann")
         for response in (api.get("/api/tickets/ABC-1/"), browser.get("/ABC-1/?x=1")):
             assert (response.status_code, response["Cache-Control"]) == (308, "private, no-cache")
             assert response["Location"].removeprefix("/api/tickets") in ("/XYZ-1/", "/XYZ-1/?x=1")

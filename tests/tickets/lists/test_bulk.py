@@ -123,7 +123,7 @@ class TestAllOrNothing:
 
     def test_a_former_key(self, api: APIClient, abc: Project) -> None:
         """A former key of the project leads to the present address, where the tickets are filed."""
-        project_services.rename_project("ABC", new_key="NEW", by="ann")
+        project_services.update_project("ABC", changes={"key": "NEW"}, by="ann")
         there = send(api, "all_or_nothing", titled(2))["Location"]
         found = send(api, "all_or_nothing", titled(2), address=there).json()["results"]
         assert [one["ticket"]["key"] for one in found] == ["NEW-1", "NEW-2"]
@@ -189,7 +189,7 @@ class TestEach:
             tries.append(1)
             raise NotWritten("It is away.")
 
-        monkeypatch.setattr(store, "find_rows", refuse)
+        monkeypatch.setattr(store.tickets, "find_rows", refuse)
         answers = bulk.file_each("ABC", titled(4), reporter="ann", idempotency_token="k")
         assert [type(one) for one in answers] == [SequenceUnavailable] * 3 + [TicketStored]
         assert len(tries) == 1

@@ -23,12 +23,12 @@ def dozen(abc: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def test_the_labels_of_the_newest(dozen: Project) -> None:
     """They come from the tickets with the highest numbers."""
-    assert store.find_labels("ABC", 2) == [["n12"], ["n11"]]
+    assert store.lists.find_labels("ABC", 2) == [["n12"], ["n11"]]
 
 
 def test_the_newest(dozen: Project) -> None:
     """It is the ticket with the highest number."""
-    newest = store.find_newest("ABC")
+    newest = store.lists.find_newest("ABC")
     assert newest is not None
     assert newest["sk"] == 12
 

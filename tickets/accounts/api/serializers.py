@@ -2,20 +2,16 @@
 
 from typing import Any
 
-from django.conf import settings
 from rest_framework import serializers
 
-from tickets.accounts.validators import CREDENTIALS, TOKEN, AnyProject, Days, Password, YesOrNo
-from tickets.api.limits import Limited, Schema, limits, or_null
-from tickets.api.shapes import RequestBody, Shape
-from tickets.types import PROJECT_KEY
+from tickets.accounts.validators import CREDENTIALS, TOKEN
+from tickets.api.shapes import Limited, RequestBody, Shape
 
 
 class Credentials(RequestBody):
     """A name and a password."""
 
-    username = Limited(CREDENTIALS["username"])
-    password = Limited(CREDENTIALS["password"])
+    limited = needed = CREDENTIALS
 
 
 class GivenToken(Shape[dict[str, str]]):
@@ -27,10 +23,8 @@ class GivenToken(Shape[dict[str, str]]):
 class NewApiToken(RequestBody):
     """A new token, and the password of the caller: who finds a token cannot make others by it."""
 
+    limited, needed = TOKEN, ("name",)
     password = Limited(CREDENTIALS["password"])
-    name = Limited(TOKEN["name"])
-    days = Limited(TOKEN["days"], required=False)
-    read_only = Limited(TOKEN["read_only"], required=False)  # type: ignore[assignment] # the metaclass takes it
     project = Limited(TOKEN["project"], required=False, null="")
 
 
@@ -50,24 +44,3 @@ class MadeTokenSerializer(ApiTokenSerializer):
     """A new token, with the text that is shown only now."""
 
     token = serializers.CharField()
-
-
-@limits.register
-def _(days: Days) -> Schema:
-    limited = {"type": "integer", "minimum": 1, "maximum": days.most}
-    return or_null(limited) if settings.API_TOKEN_MOST_DAYS is None else limited
-
-
-@limits.register
-def _(_: YesOrNo) -> Schema:
-    return {"type": "boolean"}
-
-
-@limits.register
-def _(_: AnyProject) -> Schema:
-    return {"type": "string", "pattern": f"^(?:{PROJECT_KEY})?$"}
-
-
-@limits.register
-def _(password: Password) -> Schema:
-    return {"type": "string", "format": "password", "minLength": 1, "maxLength": password.most}

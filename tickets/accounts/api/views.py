@@ -12,13 +12,7 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from tickets.accounts import selectors, services
-from tickets.accounts.api.serializers import (
-    ApiTokenSerializer,
-    Credentials,
-    GivenToken,
-    MadeTokenSerializer,
-    NewApiToken,
-)
+from tickets.accounts.api import serializers as shapes
 from tickets.accounts.api.throttling import TokenThrottle, UserThrottle, begin_sign_in
 from tickets.accounts.sign_in import signed_in
 from tickets.accounts.validators import CREDENTIALS
@@ -45,14 +39,16 @@ class SignIn(APIView):
         """What the answer to a wrong password asks for."""
         return CHALLENGE
 
-    @extend_schema(request={"application/json": Credentials}, responses=GivenToken)  # clients take one form each
+    @extend_schema(
+        request={"application/json": shapes.Credentials}, responses=shapes.GivenToken
+    )  # clients take one form each
     def post(self, request: Request) -> Response:
         """Make a token for a name and a password. It lasts for `API_TOKEN_DAYS`.
 
         After 5 failures a minute, for a name at an address, the answer is 429. A person has at most 100 tokens; with
         100, the new one replaces the oldest that was made in this way.
         """
-        user = by_password(request, **sent(request, Credentials))
+        user = by_password(request, **sent(request, shapes.Credentials))
         _, text = services.make_token_by_password(user, days=settings.API_TOKEN_DAYS)
         return Response({"token": text}, headers=TOLD_ONCE)
 
@@ -74,25 +70,25 @@ class TokenList(APIView):
     needs = {"GET": SIGNED_IN, "POST": SIGNED_IN}
     throttle_classes = (UserThrottle, TokenThrottle)
 
-    @extend_schema("auth_tokens_list", responses=page_of(ApiTokenSerializer))
+    @extend_schema("auth_tokens_list", responses=page_of(shapes.ApiTokenSerializer))
     def get(self, request: Request) -> Response:
         """All tokens of the caller, newest first, without their secrets."""
         asked(request, NoQuery)
         tokens = tuple(selectors.list_tokens(signed_in(request)))
         page = Page(results=tokens, next_cursor=None, previous_cursor=None)
-        return page_response(request, page, ApiTokenSerializer)
+        return page_response(request, page, shapes.ApiTokenSerializer)
 
-    @extend_schema(request=NewApiToken, responses={201: MadeTokenSerializer})
+    @extend_schema(request=shapes.NewApiToken, responses={201: shapes.MadeTokenSerializer})
     def post(self, request: Request) -> Response:
         """Make a token, by the password. Its text is in this answer only, and a repeat makes another token.
 
         A person has at most 100 tokens, each for up to `API_TOKEN_MOST_DAYS`.
         """
-        content = {"days": settings.API_TOKEN_DAYS, **sent(request, NewApiToken)}
+        content = {"days": settings.API_TOKEN_DAYS, **sent(request, shapes.NewApiToken)}
         user = by_password(request, signed_in(request).get_username(), content.pop("password"))
         token, text = services.make_token(user, **content)
         headers = {"Location": reverse("api:token_detail", [token.pk], request=request), **TOLD_ONCE}
-        return Response({**ApiTokenSerializer(token).data, "token": text}, status=201, headers=headers)
+        return Response({**shapes.ApiTokenSerializer(token).data, "token": text}, status=201, headers=headers)
 
 
 class TokenDetail(APIView):
@@ -100,10 +96,10 @@ class TokenDetail(APIView):
 
     needs = {"GET": SIGNED_IN, "DELETE": SIGNED_IN}
 
-    @extend_schema(responses=ApiTokenSerializer)
+    @extend_schema(responses=shapes.ApiTokenSerializer)
     def get(self, request: Request, number: int) -> Response:
         """The token without its secret."""
-        return Response(ApiTokenSerializer(selectors.get_token(signed_in(request), number)).data)
+        return Response(shapes.ApiTokenSerializer(selectors.get_token(signed_in(request), number)).data)
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, number: int) -> Response:

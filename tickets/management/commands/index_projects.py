@@ -26,10 +26,10 @@ def index_projects() -> int:
     """Put each project that lacks it on the list of open projects; returns how many there were."""
     indexed, place = 0, None
     while True:
-        found = store.find_projects(place, PROJECTS_A_PAGE)
+        found = store.projects.find_projects(place, PROJECTS_A_PAGE)
         for row in found.rows:
             if "open" not in row:
-                store.index_project(row)
+                store.members.index_project(row)
                 indexed += 1
         place = found.next
         if place is None:

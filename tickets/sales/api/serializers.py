@@ -8,12 +8,11 @@ from typing import Any
 from rest_framework import serializers
 
 from sequences.rest.fields import NumberField
-from tickets.api.limits import Limited, Schema, limits, or_null
 from tickets.api.pagination import PageQuery
-from tickets.api.serializers import VoidSerializer, as_json, moment
-from tickets.api.shapes import RequestBody, Shape
+from tickets.api.serializers import VoidSerializer
+from tickets.api.shapes import Limited, Named, RequestBody, Shape
 from tickets.sales import validators
-from tickets.sales.types import CURRENCY, Draft, Invoice, Line, Missing, Order, Skipped, State
+from tickets.sales.types import Draft, Invoice, Line, Missing, Order, Skipped, State
 
 
 class LineSerializer(Shape[Line]):
@@ -21,14 +20,13 @@ class LineSerializer(Shape[Line]):
 
     text = serializers.CharField()
     quantity = serializers.IntegerField()
-    price = serializers.CharField()
+    price = Named()
 
 
 class NewOrder(RequestBody):
     """A new order."""
 
-    customer = Limited(validators.ORDER["customer"])
-    lines = Limited(validators.ORDER["lines"])
+    limited = needed = validators.ORDER
 
 
 class Drafting(RequestBody):
@@ -71,35 +69,16 @@ class OrderSerializer(Shape[Order]):
     text = serializers.CharField()
     customer = serializers.CharField()
     lines = LineSerializer(many=True)
-    total = serializers.CharField()
+    total = Named()
     currency = serializers.CharField()
     state = serializers.ChoiceField([(state.value, state.label) for state in State])
     draft = DraftSerializer(allow_null=True)
-    invoice = serializers.CharField(allow_null=True)
+    invoice = Named(allow_null=True)
     voided = serializers.ListField(child=serializers.CharField())
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
     version = serializers.IntegerField()
     void = VoidSerializer(allow_null=True)
-
-    def to_representation(self, order: Order) -> dict[str, Any]:
-        """The fields above, without asking each of them."""
-        return {
-            "number": order.number,
-            "text": order.text,
-            "customer": order.customer,
-            "lines": [line_as_json(line) for line in order.lines],
-            "total": str(order.total),
-            "currency": CURRENCY,
-            "state": order.state.value,
-            "draft": {"by": order.draft.by, "at": moment(order.draft.at)} if order.draft else None,
-            "invoice": order.invoice.text if order.invoice else None,
-            "voided": [key.text for key in order.voided],
-            "created_by": order.created_by,
-            "created_at": moment(order.created_at),
-            "version": order.version,
-            "void": VoidSerializer(order.void).data if order.void else None,
-        }
 
 
 class InvoiceSerializer(Shape[Invoice]):
@@ -108,37 +87,19 @@ class InvoiceSerializer(Shape[Invoice]):
     `digest` is the SHA-256 of its row when it was issued; empty for an invoice from before there was one.
     """
 
-    text = serializers.CharField()
-    year = serializers.IntegerField()
-    number = serializers.IntegerField()
+    text = serializers.CharField(source="key.text")
+    year = serializers.IntegerField(source="key.year")
+    number = serializers.IntegerField(source="key.number")
     date = serializers.DateField()
     order = serializers.IntegerField()
     customer = serializers.CharField()
     lines = LineSerializer(many=True)
-    total = serializers.CharField()
+    total = Named()
     currency = serializers.CharField()
     issued_by = serializers.CharField()
     issued_at = serializers.DateTimeField()
     void = VoidSerializer(allow_null=True)
     digest = serializers.CharField()
-
-    def to_representation(self, invoice: Invoice) -> dict[str, Any]:
-        """The fields above, without asking each of them."""
-        return {
-            "text": invoice.key.text,
-            "year": invoice.key.year,
-            "number": invoice.key.number,
-            "date": invoice.date.isoformat(),
-            "order": invoice.order,
-            "customer": invoice.customer,
-            "lines": [line_as_json(line) for line in invoice.lines],
-            "total": str(invoice.total),
-            "currency": CURRENCY,
-            "issued_by": invoice.issued_by,
-            "issued_at": moment(invoice.issued_at),
-            "void": VoidSerializer(invoice.void).data if invoice.void else None,
-            "digest": invoice.digest,
-        }
 
 
 class MissingSerializer(Shape[Missing]):
@@ -172,35 +133,3 @@ class InvoicePage(Shape[Any]):
     next = serializers.URLField(allow_null=True)
     prev = serializers.URLField(allow_null=True)
     numbers = NumbersSerializer()
-
-
-@limits.register
-def _(whole: validators.Whole) -> Schema:
-    return {"type": "integer", "minimum": whole.least, "maximum": whole.most}
-
-
-@limits.register
-def _(money: validators.Money) -> Schema:
-    return {"type": ["string", "integer"], "pattern": money.pattern, "minimum": 0, "maximum": int(money.most)}
-
-
-@limits.register
-def _(_: validators.Day) -> Schema:
-    return or_null({"type": "string", "format": "date"})
-
-
-@limits.register
-def _(lines: validators.Lines) -> Schema:
-    fields = {name: {**limits(each), "description": each.hint} for name, each in lines.each.items()}
-    line = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
-    return {"type": "array", "items": line, "minItems": 1, "maxItems": lines.most}
-
-
-def line_as_json(line: Line) -> dict[str, Any]:
-    """A line of an order or an invoice."""
-    return {"text": line.text, "quantity": line.quantity, "price": str(line.price)}
-
-
-@as_json.register
-def _(order: Order) -> Any:
-    return OrderSerializer(order).data

@@ -1,15 +1,12 @@
 """The shapes of JSON for comments and histories. How shapes are made is described in `tickets.api.serializers`."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from sequences.rest.fields import NumberField
 from tickets import validators
-from tickets.api.limits import Limited
 from tickets.api.pagination import PageQuery
-from tickets.api.serializers import VoidSerializer, as_json, moment
-from tickets.api.shapes import RequestBody, Shape
+from tickets.api.serializers import VoidSerializer
+from tickets.api.shapes import Limited, RequestBody, Shape
 from tickets.timeline.types import Event, Kind
 
 
@@ -49,18 +46,6 @@ class CommentSerializer(Shape[Event]):
     edited_at = serializers.DateTimeField(allow_null=True)
     void = VoidSerializer(allow_null=True)
 
-    def to_representation(self, comment: Event) -> dict[str, Any]:
-        """The fields above, without asking each of them."""
-        return {
-            "number": comment.number,
-            "by": comment.by,
-            "at": moment(comment.at),
-            "text": comment.text,
-            "version": comment.version,
-            "edited_at": moment(comment.edited_at) if comment.edited_at else None,
-            "void": VoidSerializer(comment.void).data if comment.void else None,
-        }
-
 
 class EventSerializer(CommentSerializer):
     """A comment or a change. `changes` has the values of each field before and after; null for a long text.
@@ -71,13 +56,3 @@ class EventSerializer(CommentSerializer):
 
     kind = serializers.ChoiceField([kind.value for kind in Kind])
     changes = serializers.DictField(child=serializers.ListField(min_length=2, max_length=2, allow_null=True))
-
-    def to_representation(self, event: Event) -> dict[str, Any]:
-        """What a comment has, and the fields above."""
-        changes = {name: pair and list(pair) for name, pair in event.changes.items()}
-        return {**super().to_representation(event), "kind": event.kind.value, "changes": changes}
-
-
-@as_json.register
-def _(comment: Event) -> Any:
-    return CommentSerializer(comment).data
