@@ -100,11 +100,6 @@ class ServiceForm(forms.Form):
         return self
 
     @property
-    def one_time_token(self) -> str | None:
-        """The idempotency token of this form: its content is stored once, however often the form is sent."""
-        return self.cleaned_data["token"] or None
-
-    @property
     def http_status(self) -> int:
         """The status of the page that shows the form."""
         if self.problem:
@@ -150,6 +145,17 @@ class ServiceForm(forms.Form):
         data: Any = copy(self.data)
         data[self.add_prefix(field)] = value
         self.data = data
+
+
+class OnceForm(ServiceForm):
+    """A form whose content is stored once, however often it is sent."""
+
+    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
+
+    @property
+    def one_time_token(self) -> str | None:
+        """The idempotency token."""
+        return self.cleaned_data["token"] or None
 
 
 class VersionedForm(ServiceForm):
@@ -218,7 +224,7 @@ def _words(value: Any, validator: validators.Validator) -> str:
     return dict(validator.choices).get(text, text) if isinstance(validator, validators.OneOf) else text
 
 
-class NewTicketForm(ServiceForm):
+class NewTicketForm(OnceForm):
     """A new ticket."""
 
     validated_by = {name: validator for name, validator in validators.TICKET.items() if name != "status"}
@@ -226,7 +232,6 @@ class NewTicketForm(ServiceForm):
     description = forms.CharField(required=False, widget=MarkdownInput(8))
     assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
     labels = LabelsField(required=False)
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
 # What a ticket's page offers as buttons: the next statuses of each one, what they are called, and their keys.
@@ -266,7 +271,7 @@ class ReasonForm(VersionedForm):
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
 
 
-class MoveForm(VersionedForm):
+class MoveForm(VersionedForm, OnceForm):
     """The project to move a ticket to."""
 
     validated_by = validators.MOVE
@@ -278,8 +283,22 @@ class MoveForm(VersionedForm):
         ),
         help_text="The key of the project, like ABC.",
     )
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
     def clean_to(self) -> str:
         """The key in capital letters."""
         return str(self.cleaned_data["to"]).upper()
+
+
+class CommentForm(OnceForm):
+    """A new comment."""
+
+    validated_by = validators.COMMENT
+    text = forms.CharField(required=False, label="Comment", widget=MarkdownInput(3, required=True))
+
+
+class CommentChangeForm(VersionedForm):
+    """A change of a comment, based on the version that was read."""
+
+    validated_by = validators.COMMENT
+    current_template = COMPARISON
+    text = forms.CharField(required=False, label="Comment", widget=MarkdownInput(8, required=True))

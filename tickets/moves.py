@@ -37,12 +37,12 @@ def move_ticket(
     change = token_of(by, idempotency_token) or new_token()
     row = store.tickets.find_row(key)
     for _ in range(MOST_RACES):
-        if store.moves.has_left(row, target, change=change):
+        if store.tickets.has_left(row, target, change=change):
             return replayed(store.places.key_of(**row["moved_to"]))
         _require_movable(key, row, target, version)
         now = timezone.now()
-        content = store.moves.moved_row(row, at=now, by=by)
-        also = [*store.moves.leaving(row, target, at=now, by=by, change=change), _moving(row, target, at=now, by=by)]
+        content = store.tickets.moved_row(row, at=now, by=by)
+        also = [*store.tickets.leaving(row, target, at=now, by=by, change=change), _moving(row, target, at=now, by=by)]
         try:
             stored = put_next(SEQUENCE, content, scope=target, also=also)
         except AlsoRefused as refused:

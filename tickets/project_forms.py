@@ -4,9 +4,8 @@ from typing import Any
 
 from django import forms
 
-from sequences.storage import new_token
 from tickets import validators
-from tickets.forms import COMPARISON, ServiceForm, VersionedForm
+from tickets.forms import COMPARISON, OnceForm, ServiceForm, VersionedForm
 
 ROLES = (
     "A reader reads. A reporter also files tickets, and changes their own. A member also changes and moves all "
@@ -41,10 +40,8 @@ class ProjectChangeForm(VersionedForm, ProjectForm):
     current_template = COMPARISON
 
 
-class NewProjectForm(ProjectForm):
+class NewProjectForm(ProjectForm, OnceForm):
     """A new project."""
-
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
 class MemberForm(ServiceForm):

@@ -16,11 +16,10 @@ from tickets import finding, moves, selectors, services
 from tickets.access import checks
 from tickets.access.actions import Action
 from tickets.cursors import LARGEST_PAGE
-from tickets.forms import STEPS, MoveForm, NewTicketForm, ProgressForm, ReasonForm, TicketForm
+from tickets.forms import STEPS, CommentForm, MoveForm, NewTicketForm, ProgressForm, ReasonForm, TicketForm
 from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
 from tickets.pages import FORM, author, door, form_page, in_sight_of, measured, query_of, tell
-from tickets.timeline.forms import CommentForm
 from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
 from tickets.types import Page, ProjectKey, Status, Ticket, TicketKey

@@ -7,7 +7,7 @@ import pytest
 from django.utils.translation import gettext_lazy
 from rest_framework import renderers, serializers
 
-from tickets.api.renderers import JSONRenderer
+from tickets.api.bodies import JSONRenderer
 from tickets.api.serializers import NewTicket, TicketSerializer
 from tickets.types import Moved, Status, Ticket, TicketKey, Void
 

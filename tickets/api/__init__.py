@@ -6,12 +6,11 @@ A request passes these modules:
     authentication   who sends the request
     permissions      who may do what: the meaning of the `needs` of each view
     views            validate, call, serialize, respond
-    serializers      the shapes of JSON; the limits of the fields are in `tickets.validators`
+    shapes           what all shapes of JSON have in common
+    serializers      the shapes; the limits of the fields are in `tickets.validators`
     pagination       cursors in addresses
     exceptions       errors as JSON; their meanings are in `tickets.problems`
     schema           what the document of the API says about errors
-    negotiation      in which form an answer is written
-    parsers          JSON that is read
-    renderers        JSON as bytes
+    bodies           how they are read and written
     reference        the page of the API
 """

@@ -13,8 +13,8 @@ from tickets import project_services, selectors
 from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
+from tickets.api.bodies import CHANGE_PARSERS
 from tickets.api.pagination import Flag, NoQuery, PageQuery, asked, page_response
-from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
 from tickets.api.serializers import MemberRole, MemberSerializer, NewProject, ProjectChange, ProjectSerializer

@@ -19,9 +19,9 @@ from tickets import bulk, moves, selectors, services, validators
 from tickets.access import checks
 from tickets.access.actions import Action
 from tickets.api import serializers as shapes
+from tickets.api.bodies import CHANGE_PARSERS
 from tickets.api.exceptions import as_problem
 from tickets.api.pagination import Query, TicketPageQuery, TicketsQuery, asked, page_response
-from tickets.api.parsers import CHANGE_PARSERS
 from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tickets import selectors
-from tickets.api.renderers import JSONRenderer
+from tickets.api.bodies import JSONRenderer
 from tickets.exceptions import StaleTag, StaleVersion, VersionRequired
 from tickets.types import TicketKey
 

@@ -7,8 +7,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from sequences.storage import new_token
-from tickets.forms import ServiceForm, VersionedForm
+from tickets.forms import OnceForm, ServiceForm, VersionedForm
 from tickets.sales import validators
 from tickets.sales.types import Order
 
@@ -55,16 +54,15 @@ class LinesField(forms.Field):
         ]
 
 
-class OrderForm(ServiceForm):
+class OrderForm(OnceForm):
     """A new order."""
 
     validated_by = validators.ORDER
     customer = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
     lines = LinesField(required=False)
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
 
-class IssueForm(VersionedForm):
+class IssueForm(VersionedForm, OnceForm):
     """The date of an invoice that is issued from the draft that was read."""
 
     validated_by = validators.ISSUE
@@ -72,7 +70,6 @@ class IssueForm(VersionedForm):
     date = forms.CharField(
         required=False, empty_value=None, label="Date of the invoice", widget=forms.TextInput({"type": "date"})
     )
-    token = forms.CharField(required=False, widget=forms.HiddenInput, initial=new_token)
 
     @classmethod
     def for_draft(cls, order: Order) -> "IssueForm":

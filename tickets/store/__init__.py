@@ -22,6 +22,6 @@ comments and tickets that moved, for the last request that changed them. The lim
 A list is read from a position: the sort key of the last row before the page.
 """
 
-from tickets.store import lists, members, moves, places, projects, tickets, timeline
+from tickets.store import lists, members, places, projects, tickets, timeline
 
-__all__ = ["lists", "members", "moves", "places", "projects", "tickets", "timeline"]
+__all__ = ["lists", "members", "places", "projects", "tickets", "timeline"]

@@ -9,11 +9,10 @@ from django.utils.http import urlencode
 from tickets import selectors
 from tickets import services as ticket_services
 from tickets.access.actions import Action
-from tickets.forms import ReasonForm
+from tickets.forms import CommentChangeForm, CommentForm, ReasonForm
 from tickets.pages import FORM, author, door, form_page
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services
-from tickets.timeline.forms import CommentChangeForm, CommentForm
 from tickets.types import Ticket, TicketKey
 
 

@@ -17,8 +17,8 @@ from tickets.accounts.api.throttling import TokenThrottle, UserThrottle, begin_s
 from tickets.accounts.sign_in import signed_in
 from tickets.accounts.validators import CREDENTIALS
 from tickets.api.authentication import CHALLENGE
+from tickets.api.bodies import JSONParser
 from tickets.api.pagination import NoQuery, asked, page_response
-from tickets.api.parsers import JSONParser
 from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import page_of, sent
 from tickets.types import Page
