@@ -7,9 +7,10 @@
     renames                         the keys of renamed projects, in the memory of a process
     access                          who may do what in a project
     problems                        what every known error means for the person who reads it
-    forms, views, middleware        the web pages
+    pages, forms, views, middleware the web pages
     api                             the REST API
     admin, models                   the list of tickets in the administration
 
-`sequences.put_next` stores each ticket under the next number of its project.
+Two files show how a ticket gets its number: `views.ticket_new`, or for REST `api.tickets.TicketList`, reads what was
+sent; `services.create_ticket` stores the ticket by `sequences.put_next`, under the next number of its project.
 """

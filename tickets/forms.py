@@ -21,7 +21,7 @@ from sequences.storage import new_token
 from tickets import validators
 from tickets.problems import KNOWN, explain
 from tickets.timeline.types import Event
-from tickets.types import Project, Status, Ticket
+from tickets.types import Project, Ticket
 
 CONTEXT = 200  # characters around what differs
 WHO = "The person who works on it. It can be left empty."
@@ -232,15 +232,6 @@ class NewTicketForm(OnceForm):
     description = forms.CharField(required=False, widget=MarkdownInput(8))
     assignee = forms.CharField(required=False, widget=forms.TextInput({"autocapitalize": "none"}), help_text=WHO)
     labels = LabelsField(required=False)
-
-
-# What a ticket's page offers as buttons: the next statuses of each one, what they are called, and their keys.
-CLOSE = ("done", "Close", "x")
-STEPS: Mapping[Status, Sequence[tuple[str, str, str]]] = {
-    Status.OPEN: (("in_progress", "Start", "s"), CLOSE),
-    Status.IN_PROGRESS: (CLOSE,),
-    Status.DONE: (("open", "Reopen", "r"),),
-}
 
 
 class ProgressForm(VersionedForm):

@@ -4,6 +4,7 @@ People who are not signed in get the sign-in page first (LoginRequiredMiddleware
 `middleware`, or messages beside the fields of a form (`forms`). All other errors are answered in `error_pages`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from tickets import finding, moves, selectors, services
 from tickets.access import checks
 from tickets.access.actions import Action
 from tickets.cursors import LARGEST_PAGE
-from tickets.forms import STEPS, CommentForm, MoveForm, NewTicketForm, ProgressForm, ReasonForm, TicketForm
+from tickets.forms import CommentForm, MoveForm, NewTicketForm, ProgressForm, ReasonForm, TicketForm
 from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
 from tickets.pages import FORM, author, door, form_page, in_sight_of, measured, query_of, tell
@@ -24,6 +25,14 @@ from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
 from tickets.types import Page, ProjectKey, Status, Ticket, TicketKey
 from tickets.validators import LONGEST_TEXT
+
+# What a ticket's page offers as buttons: the next statuses of each one, what they are called, and their keys.
+CLOSE = ("done", "Close", "x")
+STEPS: Mapping[Status, Sequence[tuple[str, str, str]]] = {
+    Status.OPEN: (("in_progress", "Start", "s"), CLOSE),
+    Status.IN_PROGRESS: (CLOSE,),
+    Status.DONE: (("open", "Reopen", "r"),),
+}
 
 
 @door(Action.FILE, FORM)

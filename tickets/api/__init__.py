@@ -8,7 +8,7 @@ A request passes these modules:
     views            validate, call, serialize, respond
     shapes           what all shapes of JSON have in common
     serializers      the shapes; the limits of the fields are in `tickets.validators`
-    pagination       cursors in addresses
+    requests         what views read from a request, and pages in addresses
     exceptions       errors as JSON; their meanings are in `tickets.problems`
     schema           what the document of the API says about errors
     bodies           how they are read and written

@@ -14,9 +14,19 @@ from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
 from tickets.api.bodies import CHANGE_PARSERS
-from tickets.api.pagination import Flag, NoQuery, PageQuery, asked, page_response
 from tickets.api.permissions import SIGNED_IN
-from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.requests import (
+    REPEATABLE,
+    Flag,
+    NoQuery,
+    PageQuery,
+    asked,
+    author,
+    key_of,
+    page_of,
+    page_response,
+    sent,
+)
 from tickets.api.serializers import MemberRole, MemberSerializer, NewProject, ProjectChange, ProjectSerializer
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView

@@ -11,8 +11,7 @@ from rest_framework.views import APIView
 
 from sequences.registry import strategies
 from sequences.rest.views import NextValuesView, ValuesSerializer, require_sequence
-from tickets.api.pagination import NoQuery, Query, asked, page_response
-from tickets.api.requests import REPEATABLE, author, key_of, page_of
+from tickets.api.requests import REPEATABLE, NoQuery, Query, asked, author, key_of, page_of, page_response
 from tickets.api.serializers import SequenceSerializer, TakeValues
 from tickets.exceptions import NotAllowed
 from tickets.repeats import token_of

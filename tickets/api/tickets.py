@@ -21,8 +21,18 @@ from tickets.access.actions import Action
 from tickets.api import serializers as shapes
 from tickets.api.bodies import CHANGE_PARSERS
 from tickets.api.exceptions import as_problem
-from tickets.api.pagination import Query, TicketPageQuery, TicketsQuery, asked, page_response
-from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.requests import (
+    REPEATABLE,
+    Query,
+    TicketPageQuery,
+    TicketsQuery,
+    asked,
+    author,
+    key_of,
+    page_of,
+    page_response,
+    sent,
+)
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.exceptions import TicketsError

@@ -18,9 +18,8 @@ from tickets.accounts.sign_in import signed_in
 from tickets.accounts.validators import CREDENTIALS
 from tickets.api.authentication import CHALLENGE
 from tickets.api.bodies import JSONParser
-from tickets.api.pagination import NoQuery, asked, page_response
 from tickets.api.permissions import SIGNED_IN
-from tickets.api.requests import page_of, sent
+from tickets.api.requests import NoQuery, asked, page_of, page_response, sent
 from tickets.types import Page
 from tickets.validators import clean
 

@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from sequences.rest.fields import NumberField
-from tickets.api.pagination import PageQuery
+from tickets.api.requests import PageQuery
 from tickets.api.serializers import VoidSerializer
 from tickets.api.shapes import Limited, Named, RequestBody, Shape
 from tickets.sales import validators

@@ -9,8 +9,7 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from sequences.rest.idempotency import replay_headers
-from tickets.api.pagination import PageQuery, asked, page_response
-from tickets.api.requests import DONE_BEFORE, REPEATABLE, author, key_of, page_of, sent
+from tickets.api.requests import DONE_BEFORE, REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
 from tickets.api.versions import tagged
 from tickets.sales import permissions, selectors, services
 from tickets.sales.api import serializers as shapes

@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from sequences.rest.fields import NumberField
 from tickets import validators
-from tickets.api.pagination import PageQuery
+from tickets.api.requests import PageQuery
 from tickets.api.serializers import VoidSerializer
 from tickets.api.shapes import Limited, RequestBody, Shape
 from tickets.timeline.types import Event, Kind

@@ -11,8 +11,7 @@ from sequences.rest.idempotency import replay_headers
 from tickets.access.actions import Action
 from tickets.access.checks import history_in_sight
 from tickets.api.bodies import CHANGE_PARSERS
-from tickets.api.pagination import PageQuery, asked, page_response
-from tickets.api.requests import REPEATABLE, author, key_of, page_of, sent
+from tickets.api.requests import REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.selectors import get_ticket
