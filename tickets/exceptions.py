@@ -1,8 +1,7 @@
-"""The errors of requests about tickets: a tree, whose root is TicketsError.
+"""The errors of requests about tickets, orders and invoices: a tree, whose root is TicketsError.
 
-`tickets.sales.exceptions` has more of them. Every message is written for the person who made the request. The store's
-own errors are in `sequences.exceptions`, and `problems` says what all of them mean. This module knows neither pages nor
-HTTP codes.
+Every message is written for the person who made the request. The store's own errors are in `sequences.exceptions`, and
+`problems` says what all of them mean. This module knows neither pages nor HTTP codes.
 """
 
 import copyreg
@@ -10,6 +9,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from tickets.sales.types import Order
 from tickets.types import Role, Ticket, TicketKey
 
 
@@ -201,3 +201,52 @@ class CommentVoided(ChangeRefused):
 
     def __init__(self, current: Any, name: str) -> None:
         super().__init__(f"{name} was withdrawn and cannot be changed any more.", current)
+
+
+class OrderNotFound(NotFound):
+    """No order has this number."""
+
+    def __init__(self, name: object) -> None:
+        super().__init__(f"There is no order {name}.")
+
+
+class InvoiceNotFound(NotFound):
+    """No invoice has this number; `reason` says more if no invoice can have the text."""
+
+    def __init__(self, name: object, reason: str = "") -> None:
+        super().__init__(f"There is no invoice {name}. {reason}".strip())
+
+
+class StaleOrder(ChangeRefused):
+    """The order is not at the version that was read. Nothing was stored."""
+
+    def __init__(self, current: Order) -> None:
+        super().__init__(
+            f"{current.text} was changed meanwhile and is at version {current.version} now. This request changed "
+            "nothing. If you still want it, send it again for that version.",
+            current,
+        )
+
+
+class OrderVoided(ChangeRefused):
+    """An operator has withdrawn the order. Nothing was stored."""
+
+    def __init__(self, current: Order) -> None:
+        super().__init__(f"{current.text} was voided. No invoice can be made of it any more.", current)
+
+
+class NoDraft(ChangeRefused):
+    """The order has no draft: none was made, or its invoice was voided. Nothing was stored."""
+
+    def __init__(self, current: Order) -> None:
+        super().__init__(f"{current.text} has no draft of an invoice. Draft one, then issue it.", current)
+
+
+class OrderInvoiced(ChangeRefused):
+    """The order has an invoice. Nothing was stored."""
+
+    def __init__(self, current: Order) -> None:
+        named = current.invoice.text if current.invoice else "an invoice"
+        super().__init__(
+            f"{current.text} has the invoice {named} already. Void that one before you make another.", current
+        )

@@ -15,10 +15,9 @@ from django.urls import resolve, reverse
 from tickets import addresses, selectors
 from tickets.access.checks import User as Person
 from tickets.access.checks import actions_of, in_sight, seen_by
-from tickets.exceptions import TicketMoved
+from tickets.exceptions import InvoiceNotFound, TicketMoved
 from tickets.lists.filters import TicketFilter
 from tickets.sales import selectors as sales
-from tickets.sales.exceptions import InvoiceNotFound
 from tickets.sales.permissions import VIEW_INVOICE, VIEW_ORDER
 from tickets.types import Page, Project, TicketPage
 

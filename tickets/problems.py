@@ -11,7 +11,6 @@ from sequences.exceptions import SequenceError
 from sequences.rest.problems import INVALID, MISSING, Problem, Remedy, problem_of
 from sequences.rest.problems import PROBLEMS as ROWS
 from tickets import exceptions as errors
-from tickets.sales import exceptions as sales
 
 ACCOUNTS_AWAY = (OperationalError, InterfaceError)
 KNOWN = (SequenceError, errors.TicketsError, *ACCOUNTS_AWAY)
@@ -34,7 +33,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         "The ticket was withdrawn, and its content cannot be restored.", own_words=True, advice="File another ticket."),
     errors.CommentVoided: Problem(409, "comment_void", "Not possible any more",
         "The comment was withdrawn, and cannot be changed any more.", own_words=True, advice="Write another comment."),
-    sales.OrderVoided: Problem(409, "order_void", "Not possible any more",
+    errors.OrderVoided: Problem(409, "order_void", "Not possible any more",
         "An operator has withdrawn the order.", own_words=True, advice="Store another order."),
     errors.TicketsError: Problem(400, "not_possible", "Not possible", "This is not possible.", own_words=True),
     errors.InvalidInput: INVALID,
@@ -62,9 +61,9 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         "The ticket has another key now.", own_words=True, advice="Use the key in `current`."),
     errors.TicketVoided: Problem(409, "ticket_void", "Not possible any more",
         "The ticket was withdrawn, and cannot be changed any more.", own_words=True, advice="File another ticket."),
-    sales.NoDraft: Problem(409, "no_draft", "No draft",
+    errors.NoDraft: Problem(409, "no_draft", "No draft",
         "The order has no draft of an invoice.", own_words=True, advice="Draft the invoice, then issue it."),
-    sales.OrderInvoiced: Problem(409, "order_invoiced", "Invoiced already",
+    errors.OrderInvoiced: Problem(409, "order_invoiced", "Invoiced already",
         "The order has an invoice already.", own_words=True, advice="Void that invoice before you make another."),
 }
 # fmt: on

@@ -16,8 +16,8 @@ from tests.tickets.sales.support import drafted
 from tests.tickets.support import wrong_fields
 from tickets import moves, project_services, selectors, services, store
 from tickets.access import members
+from tickets.exceptions import OrderVoided
 from tickets.sales import services as sales
-from tickets.sales.exceptions import OrderVoided
 from tickets.sales.selectors import get_order
 from tickets.timeline import recording
 from tickets.timeline import services as comments

@@ -13,18 +13,10 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.core.exceptions import PermissionDenied
 
+from tickets import exceptions as errors
 from tickets import store, validators
 from tickets.access.actions import IN_ARCHIVE, NEEDED, OF_OWN, VOID_OWN_WITHIN, Action, granted
 from tickets.access.token_scopes import EVERYTHING, TokenScope
-from tickets.exceptions import (
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    ProjectArchived,
-    ProjectNotFound,
-    TicketMoved,
-    TicketNotFound,
-)
 from tickets.timeline.types import Event, Kind
 from tickets.types import Access, Page, Project, Role, Stored, Ticket, TicketKey, TicketPage, TicketStored, project_of
 
@@ -44,7 +36,7 @@ def admit(user: User, need: Need, key: str | TicketKey | None = None) -> None:
         assert key is not None
         require(user, need, key)
     elif need is not None and not has_permission(user, need):
-        raise NotAllowed.without_permission(need)
+        raise errors.NotAllowed.without_permission(need)
 
 
 def has_permission(user: User, permission: str) -> bool:
@@ -63,9 +55,9 @@ def require(user: User, action: Action, key: str | TicketKey) -> None:
     role = Role.OWNER if is_staff(user) else access.role_of(user.get_username())
     assert role is not None
     if NEEDED[action].rank > role.rank:
-        raise NotAllowed.without_role(NEEDED[action], project, role)
+        raise errors.NotAllowed.without_role(NEEDED[action], project, role)
     assert action not in IN_ARCHIVE
-    raise ProjectArchived(project)
+    raise errors.ProjectArchived(project)
 
 
 def _look(user: User, key: str | TicketKey) -> tuple[Access, frozenset[Action]]:
@@ -78,7 +70,7 @@ def _look(user: User, key: str | TicketKey) -> tuple[Access, frozenset[Action]]:
         raise PermissionDenied(scope.refusal)
     try:
         access = store.members.find_access(project_of(key))
-    except NotFound as error:
+    except errors.NotFound as error:
         raise _missing(key) from error
     allowed = granted(access, user.get_username(), is_staff=is_staff(user))
     if not allowed:
@@ -86,15 +78,15 @@ def _look(user: User, key: str | TicketKey) -> tuple[Access, frozenset[Action]]:
     return access, allowed
 
 
-def _missing(key: str | TicketKey) -> NotFound:
-    return TicketNotFound(key) if isinstance(key, TicketKey) else ProjectNotFound(project_of(key))
+def _missing(key: str | TicketKey) -> errors.NotFound:
+    return errors.TicketNotFound(key) if isinstance(key, TicketKey) else errors.ProjectNotFound(project_of(key))
 
 
 def actions_of(user: User, key: str | TicketKey) -> frozenset[Action]:
     """What a person may do in a project; nothing, if there is none, or they may not see it."""
     try:
         return _look(user, key)[1]
-    except (NotFound, PermissionDenied):
+    except (errors.NotFound, PermissionDenied):
         return frozenset()
 
 
@@ -126,7 +118,7 @@ def require_with(user: User, action: Action, ticket: Ticket, *, now: datetime) -
     Raises NotAllowed, as the write would, before somebody types for nothing.
     """
     if OF_OWN[action] not in actions_with(user, ticket, now=now):
-        raise NotAllowed.not_own(ticket.key, in_time=action is Action.VOID_OWN)
+        raise errors.NotAllowed.not_own(ticket.key, in_time=action is Action.VOID_OWN)
     return ticket
 
 
@@ -138,21 +130,21 @@ def require_target(user: User, project: str) -> None:
     key = validators.clean({"to": project}, validators.MOVE)["to"]
     try:
         require(user, Action.FILE, key)
-    except ProjectNotFound as error:
-        raise InvalidInput({"to": str(error)}) from error
+    except errors.ProjectNotFound as error:
+        raise errors.InvalidInput({"to": str(error)}) from error
 
 
 def hiding(error: Exception, user: User) -> Exception:
     """The error to show to a person: a ticket that has moved out of their sight is not found."""
-    if isinstance(error, TicketMoved) and not actions_of(user, error.current.key):
-        return TicketNotFound(error.key)
+    if isinstance(error, errors.TicketMoved) and not actions_of(user, error.current.key):
+        return errors.TicketNotFound(error.key)
     return error
 
 
-def out_of_sight(user: User, stored: TicketStored) -> NotFound | None:
+def out_of_sight(user: User, stored: TicketStored) -> errors.NotFound | None:
     """The error to show to a person for what an earlier request stored, if it has moved out of their sight since."""
     if stored.replayed and not actions_of(user, stored.ticket.key):
-        return NotFound("It was done before, and the ticket has moved to a project that you may not see.")
+        return errors.NotFound("It was done before, and the ticket has moved to a project that you may not see.")
     return None
 
 
@@ -165,7 +157,7 @@ def require_in_sight(user: User, stored: TicketStored) -> None:
 def require_project_in_sight(user: User, stored: Stored[Project]) -> None:
     """Raise NotFound if a person may not see the project any more that an earlier request of theirs made."""
     if stored.replayed and not actions_of(user, stored.value.key):
-        raise NotFound("The project was made before, and you may not see it any more.")
+        raise errors.NotFound("The project was made before, and you may not see it any more.")
 
 
 def without_hidden(ticket: Ticket, user: User) -> Ticket:

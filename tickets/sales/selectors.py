@@ -15,8 +15,8 @@ from sequences.changes import history
 from sequences.exceptions import InvalidText
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
+from tickets.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales import store
-from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.types import Invoice, Missing, Order, Skipped, YearPage
 from tickets.sales.validators import YEAR, today, typed_number

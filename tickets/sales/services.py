@@ -17,9 +17,9 @@ from sequences.exceptions import AlsoRefused, IdempotencyMismatch
 from sequences.storage import new_token
 from sequences.types import Change
 from tickets import validators
+from tickets.exceptions import InvoiceNotFound, OrderInvoiced, StaleOrder
 from tickets.repeats import stored_already, token_of
 from tickets.sales import selectors, store
-from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, StaleOrder
 from tickets.sales.selectors import INVOICES, ORDERS
 from tickets.sales.types import CURRENCY, Draft, Invoice, Order
 from tickets.sales.validators import ISSUE, ORDER, VOID

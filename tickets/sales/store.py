@@ -22,7 +22,7 @@ from sequences.actions import TEXT, VALUE, Update
 from sequences.exceptions import WriteCancelled
 from sequences.storage import digest_of, marshal, new_token, transaction, unmarshal, update_version, write_once
 from sequences.types import Allocation
-from tickets.sales.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
+from tickets.exceptions import InvoiceNotFound, OrderInvoiced, OrderNotFound, OrderVoided
 from tickets.sales.types import Draft, Invoice, InvoiceKey, Issued, Line, Order, Skipped
 from tickets.tables import ROWS_AT_ONCE, Position, Row, Rows, Slice, to_row, void_from_row
 from tickets.types import Stored, Void

@@ -14,9 +14,8 @@ from sequences.testing.embedded import Engine
 from sequences.types import Dated
 from tests.sequences.support import Processes, Wire, tapped
 from tests.tickets.sales.support import drafted, issued, numbers_of
-from tickets.exceptions import ChangeRefused
+from tickets.exceptions import ChangeRefused, OrderInvoiced
 from tickets.sales import selectors, services
-from tickets.sales.exceptions import OrderInvoiced
 from tickets.sales.types import Order
 
 THREADS = 16

@@ -18,9 +18,16 @@ from sequences.registry import strategies
 from sequences.signals import value_voided
 from tests.tickets.sales.support import LINES, delete_invoice, drafted, issued, numbers_of
 from tests.tickets.test_services import requests_from_now
-from tickets.exceptions import InvalidInput, NotFound
+from tickets.exceptions import (
+    InvalidInput,
+    InvoiceNotFound,
+    NoDraft,
+    NotFound,
+    OrderInvoiced,
+    OrderNotFound,
+    StaleOrder,
+)
 from tickets.sales import selectors, services, store
-from tickets.sales.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, StaleOrder
 from tickets.sales.types import Invoice, Missing, Order, State
 from tickets.sales.validators import today
 from tickets.types import Void
