@@ -26,5 +26,5 @@ urlpatterns = [
     path("", include("tickets.urls")),
 ]
 
-handler400 = handler403 = handler404 = "tickets.error_pages.client_error"
+handler400 = handler403 = handler404 = "tickets.error_pages.error_page"
 handler500 = "tickets.error_pages.server_error"

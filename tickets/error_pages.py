@@ -25,11 +25,6 @@ def problems(request: HttpRequest) -> HttpResponse:
     return render(request, "tickets/problems.html", {"problems": listed()})
 
 
-def client_error(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The answer with a status of 400 and more."""
-    return error_page(request, exception)
-
-
 def server_error(request: HttpRequest) -> HttpResponse:
     """The answer to an error outside the views: status 500, unless the database with the accounts is away.
 
@@ -63,15 +58,15 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return HttpResponse(render_to_string("403_csrf.html", {"typed": typed}, request), status=403)
 
 
-def error_page(request: HttpRequest, error: Exception) -> HttpResponse:
+def error_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The page for an error; below /api/ its JSON."""
     if request.path.startswith("/api/"):
-        return answer_to(error, request)
-    problem = explain(error, request.path)
+        return answer_to(exception, request)
+    problem = explain(exception, request.path)
     again = problem.remedy is Remedy.REPEAT
     content = {"title": problem.title, "detail": problem.words(), "again": again, "typed": typed_in(request)}
-    content["project"] = getattr(error, "project", None)
-    if isinstance(error, ACCOUNTS_AWAY):
+    content["project"] = getattr(exception, "project", None)
+    if isinstance(exception, ACCOUNTS_AWAY):
         request.user = AnonymousUser()  # the page must not ask for the account
     page = render_to_string("error.html", content, request if problem.status != 500 else None)
     return HttpResponse(page, status=problem.status, headers=problem.headers)

@@ -99,18 +99,6 @@ class ServiceForm(forms.Form):
             field.widget.suggested = labels
         return self
 
-    @property
-    def http_status(self) -> int:
-        """The status of the page that shows the form."""
-        if self.problem:
-            return self.problem.status
-        return 400 if self.errors else 200
-
-    @property
-    def http_headers(self) -> dict[str, str]:
-        """The headers of the page that shows the form."""
-        return self.problem.headers if self.problem else {}
-
     @contextmanager
     def refusals(self) -> Iterator[None]:
         """Turn known errors inside the `with` block into errors of this form."""

@@ -98,7 +98,9 @@ def query_of(asked: Mapping[str, Any], *, without: str = "") -> str:
 def form_page(request: HttpRequest, template: str, form: ServiceForm, **content: Any) -> HttpResponse:
     """The page of a form, with its errors if it has any."""
     page = render_to_string(template, {"form": form, **content}, request)
-    return HttpResponse(page, status=form.http_status, headers=form.http_headers)
+    if form.problem:
+        return HttpResponse(page, status=form.problem.status, headers=form.problem.headers)
+    return HttpResponse(page, status=400 if form.errors else 200)
 
 
 def author(request: HttpRequest) -> str:
