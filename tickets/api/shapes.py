@@ -90,7 +90,9 @@ def _ways(shape: type[Shape[Any]]) -> tuple[Ways, Ways, set[str]]:
 
 
 def _writer(field: Field) -> Callable[[Any], Any] | None:
-    return field.to_representation if isinstance(field, serializers.BaseSerializer) else WRITTEN.get(type(field))
+    if isinstance(field, serializers.BaseSerializer):
+        return field.to_representation
+    return WRITTEN.get(type(field), None if field.required else lambda value: value)
 
 
 class RequestBody(Shape[Any]):
