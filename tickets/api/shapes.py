@@ -52,9 +52,13 @@ class Shape(serializers.Serializer[T]):
     """Those of them that cannot be left out."""
 
     def get_fields(self) -> dict[str, Field]:
-        """All fields, for the first request."""
-        limited = {name: Limited(validator, required=name in self.needed) for name, validator in self.limited.items()}
-        return {**limited, **super().get_fields()}
+        """All fields, for the first request. What is declared, too, stands for the field of its name in `limited`."""
+        declared = super().get_fields()
+        limited = {
+            name: declared.pop(name, None) or Limited(validator, required=name in self.needed)
+            for name, validator in self.limited.items()
+        }
+        return {**declared, **limited}
 
     @cached_property
     def fields(self) -> BindingDict:
