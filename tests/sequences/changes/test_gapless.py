@@ -55,15 +55,15 @@ def process(strategy: str, **options: Any) -> Any:
 
 
 @pytest.fixture
-def now(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Now]:
+def now(engine: Engine) -> Iterator[Now]:
     """A function that starts this process anew with a strategy for NAME, on tables of its own."""
 
     def now(strategy: str, **options: Any) -> Strategy:
-        monkeypatch.setattr(settings, "SEQUENCES", {NAME: entry(strategy, **options)})
-        monkeypatch.delitem(strategies._made, NAME, raising=False)
+        patch.setattr(settings, "SEQUENCES", {NAME: entry(strategy, **options)})
+        patch.delitem(strategies._made, NAME, raising=False)
         return strategies[NAME]
 
-    with tables_of({NAME: entry(GAPLESS)}, engine.endpoint):
+    with tables_of({NAME: entry(GAPLESS)}, engine.endpoint), pytest.MonkeyPatch.context() as patch:
         yield now
 
 
