@@ -109,10 +109,11 @@ class InvalidPeriod(SequenceError, ValueError):
 class DateRefused(SequenceError, ValueError):
     """The sequence does not number a document of this date; nothing was written and no value was taken.
 
-    `first` is the first date that it takes.
+    `first` is the first date that it takes, and `last` the last one; None where there is no limit.
     """
 
     first: datetime.date | None = None
+    last: datetime.date | None = None
 
 
 class InvalidText(SequenceError, ValueError):

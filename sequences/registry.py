@@ -44,6 +44,7 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", value) is not None
 
 
+_DAYS = Option(0, lambda v: type(v) is int and 0 <= v <= 36_500, "a whole number from 0 to 36,500")
 _CHECKED = {
     "TABLE": Option(DEFAULT_TABLE, _is_table, _A_TABLE),
     "OPTIONS": Option({}, lambda v: isinstance(v, Mapping), "a dict"),
@@ -58,6 +59,11 @@ _CHECKED = {
     "DATE_ORDER": one_of("any", "refuse"),
     "SERIES": Option(None, lambda v: v is None or _is_table(v), _A_TABLE),
     "DIGEST": Option(None, lambda v: v is None or is_name(v), "the name of an attribute, or None"),
+    "DATES": Option(
+        {},
+        lambda v: isinstance(v, Mapping) and {*v} <= {"past", "future"} and all(map(_DAYS.accepts, v.values())),
+        f"a dict of 'past' and 'future', each {_DAYS.wanted} of days",
+    ),
 }
 _KEYS = {
     *_CHECKED,
@@ -109,6 +115,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         given=plain["GIVEN"],
         indexes=plain["INDEXES"],
         date_order=plain["DATE_ORDER"],
+        dates=plain["DATES"],
     )
 
 

@@ -162,9 +162,9 @@ class Counter:
 class Change:
     """A guarded change of one scope: who made it, when and why, and the last value before and after it.
 
-    `kind` is "advance", "seed", "recover", "freeze", "thaw", "switch", "adopt", "give", "series" or "void"; a void has
-    its value in both `before` and `after`. Where the two are equal, no number was skipped. The values above `before`,
-    up to `after`, are not handed out any more.
+    `kind` is "advance", "seed", "recover", "freeze", "thaw", "close", "reopen", "switch", "adopt", "give", "series" or
+    "void"; a void has its value in both `before` and `after`. Where the two are equal, no number was skipped. The
+    values above `before`, up to `after`, are not handed out any more.
     """
 
     sequence: str
@@ -215,6 +215,7 @@ class SequenceConfig:
     line: int | None = None
     warn_at: int | None = None
     digest: str | None = None
+    dates: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def stripe(self) -> str:

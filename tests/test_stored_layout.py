@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
@@ -49,6 +49,7 @@ COUNTED: dict[str, dict[str, Any]] = {
     },
     "beside": {
         "STRATEGY": f"{STRATEGIES}.transactional.TransactionalCounter",
+        "PERIOD": "year",
         "DATE_ORDER": "refuse",
         "SERIES": "sequences",
         "OPTIONS": {"counter_table": "sequence_items", "history_table": "sequences"},
@@ -128,6 +129,10 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     blocks = strategies["blocks"]
     assert isinstance(blocks, BlockAllocator)
     blocks.give_back()
+    for name in ("texts", "beside"):
+        changes.close(name, "2024", **SIGNED)
+        changes.close(name, f"{date.today().year}", at=datetime.now(UTC) + timedelta(days=1), **SIGNED)  # noqa: DTZ011
+        changes.reopen(name, "2024", scope="other", **SIGNED)
     for name in ("plain", "beside"):
         changes.advance(name, to=20, scope="ABC", **SIGNED)
         changes.seed(name, 30, scope="ABC", **SIGNED)

@@ -66,6 +66,8 @@ async def aget_next_values(
     check_token(idempotency_token, sequence)
     strategy = strategies[sequence]
     counted, day = strategy.naming.dated(scope, date)
+    if strategy.naming.limits and idempotency_token is None:
+        strategy.naming.limits.require(day)
     with metrics.call("take", sequence) if metrics.on else NOTHING:
         if idempotency_token is None:
             call = _Reserve(strategy, counted, count, began)

@@ -5,6 +5,7 @@
     recover    the same, above all that is stored or remembered, after a restore
     freeze     nothing is numbered, until
     thaw       it goes on
+    close      nothing is numbered in a period, in any scope, until it is opened by `reopen`
     give       items are stored under numbers of another system (`put_at`, `put_all_at`)
     void       a number is withdrawn, and keeps its place
     switch     writers of two strategies number the same items, side by side, until `finish_switch`
@@ -28,6 +29,7 @@ from ..services.arguments import check_scope
 from ..types import Change, begins
 from .adoptions import adopt, changed_settings
 from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_whole
+from .closings import close, reopen
 from .freezes import freeze, thaw
 from .given import put_all_at, put_at
 from .moves import advance, seed
@@ -41,12 +43,14 @@ __all__ = [
     "adopt",
     "advance",
     "changed_settings",
+    "close",
     "finish_switch",
     "freeze",
     "history",
     "put_all_at",
     "put_at",
     "recover",
+    "reopen",
     "seed",
     "switch",
     "thaw",

@@ -4,7 +4,7 @@ after a lost race.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +20,7 @@ from ..types import Change, Scope, parted
 from .arguments import LONGEST_BY, LONGEST_REASON, Scopes, check_text, scopes_of
 from .plans import ChangeNote, ChangeRequest, Plan
 
-__all__ = ["Planner", "apply_change", "apply_to_each", "write"]
+__all__ = ["Planner", "apply_change", "apply_to_all", "apply_to_each", "write"]
 
 Planner = Callable[[ScopeSnapshot, ChangeNote], Plan]
 
@@ -56,9 +56,22 @@ def apply_to_each(
     how_to_go_on: str = "Repeat this: what is done stays as it is.",
 ) -> list[Change]:
     """Apply the change to every scope that is meant. The note of an error says how many are done, and how to go on."""
+    meant = scopes_of(strategies[sequence], scope, period)
+    return apply_to_all(sequence, meant, request, planner, how_to_go_on=how_to_go_on)
+
+
+def apply_to_all(
+    sequence: str,
+    scopes: Iterable[Scope],
+    request: ChangeRequest,
+    planner: Planner,
+    *,
+    how_to_go_on: str = "Repeat this: what is done stays as it is.",
+) -> list[Change]:
+    """Apply the change to these scopes, as `apply_to_each` does."""
     made: list[Change] = []
     try:
-        for each in scopes_of(strategies[sequence], scope, period):
+        for each in scopes:
             made.append(apply_change(sequence, each, request, planner))  # noqa: PERF401
     except SequenceError as error:
         if not request.dry_run and (made or getattr(error, "outcome_unknown", False)):

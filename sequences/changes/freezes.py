@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import overload
+from collections.abc import Iterable, Mapping
+from typing import Any, overload
 
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
+from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported
+from ..rows import operator_errors
+from ..rows.closings import CLOSED
 from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change
@@ -15,7 +17,7 @@ from .apply import apply_change, apply_to_each
 from .arguments import EveryScope, Scopes, counted_in
 from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
 
-__all__ = ["closed", "freeze", "thaw", "thawed"]
+__all__ = ["closed", "freeze", "frozen_counter", "thaw", "thawed"]
 
 
 @overload
@@ -102,7 +104,7 @@ def thaw(
     """Let a frozen scope go on.
 
     With EVERY_SCOPE it thaws all scopes that the sequence can list, and returns a change for each. Those that are not
-    frozen stay as they are.
+    frozen, or whose period is closed (see `reopen`), stay as they are.
     Raises InvalidChange for a scope that is named and not frozen, and ScopeNotFound for one that does not exist.
     """
     request = ChangeRequest("thaw", by, reason, dry_run)
@@ -113,11 +115,15 @@ def thaw(
 
 def _thawed_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_existing()
+    if CLOSED in (seen.frozen or {}):
+        command = operator_errors.command("reopen", seen.strategy.alias, seen.scope)
+        raise InvalidChange(f"The period of {seen.scope!r} in {seen.strategy.alias!r} is closed: {command}.")
     return thawed(seen, note)
 
 
 def _thawed_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    return thawed(seen, note) if seen.frozen else Plan(before=seen.last, after=seen.last)
+    stays = not seen.frozen or CLOSED in seen.frozen
+    return Plan(before=seen.last, after=seen.last) if stays else thawed(seen, note)
 
 
 def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
@@ -129,14 +135,14 @@ def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         if last > seen.numbers.maximum:
             raise seen.numbers.exhausted()
         return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
-    return Plan(before=seen.last, after=seen.last, actions=(_frozen_counter(seen, note),))
+    return Plan(before=seen.last, after=seen.last, actions=(frozen_counter(seen, note, note.about),))
 
 
 def closed(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
     """The actions that freeze the scope at exactly the last value of this look, for good."""
     if seen.by_rows:
         return _frozen(seen, note).actions
-    return (_frozen_counter(seen, note, exactly=True),)
+    return (frozen_counter(seen, note, note.about, exactly=True),)
 
 
 def _require_one_region(seen: ScopeSnapshot) -> None:
@@ -148,7 +154,7 @@ def _require_one_region(seen: ScopeSnapshot) -> None:
         )
 
 
-def _frozen_counter(seen: ScopeSnapshot, note: ChangeNote, *, exactly: bool = False) -> Action:
+def frozen_counter(seen: ScopeSnapshot, note: ChangeNote, about: Mapping[str, Any], *, exactly: bool = False) -> Action:
     """Put the counter's `highest` out of reach, so that the condition of every write refuses it.
 
     A busy counter may count on between the look and the change, unless it must be `exactly` as it was seen. One
@@ -164,7 +170,7 @@ def _frozen_counter(seen: ScopeSnapshot, note: ChangeNote, *, exactly: bool = Fa
         unchanged={"frozen": None, "thawed": seen.row.get("thawed"), **stays},
         at_least={} if at_rest or seen.state.last_value is None else {"last_value": seen.state.last_value},
         sets={
-            "frozen": {**note.about, **({"highest": seen.state.highest} if went_back else {})},
+            "frozen": {**about, **({"highest": seen.state.highest} if went_back else {})},
             "highest": LARGEST,
             CHANGED: note.token,
         },
@@ -185,6 +191,7 @@ def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
     """Let `highest` be as before. An earlier freeze that is still on its way must not follow a later thaw."""
     if seen.counter and seen.state.frozen:
         known = highest(seen.state.last_value, seen.state.highest)
+        ended = ["frozen", CLOSING] if CLOSED in seen.state.frozen else ["frozen"]
         yield expressions.change_row(
             seen.counter.table,
             seen.counter.key(seen.scope),
@@ -194,5 +201,5 @@ def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
                 "thawed": note.token,
                 **written(note),
             },
-            removes=["frozen", *(["highest"] if known is None else [])],
+            removes=[*ended, *(["highest"] if known is None else [])],
         )

@@ -46,7 +46,7 @@ def put_at(
     item again is a repeat. Where the value is above the last one, the sequence goes on after it: item, counter and a
     line of the history that explains what is skipped are one transaction. A value up to the last one that was handed
     out without an item (`get_next_value`) counts as free. The change may store a document that is dated before the last
-    one (DATE_ORDER); one that is dated later is the last one from then on.
+    one (DATE_ORDER), or far from today (DATES); one that is dated later is the last one from then on.
     Cost: as of another guarded change, and 2 write units a KB of the item.
     Raises ItemExists, InvalidItem, InvalidChange while a switch is under way, OperationNotSupported for items under
     keys of their own, ValueError for what is no value of the sequence, and what every guarded change raises.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal
 
 from django.db.models import QuerySet
 
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
+from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..ops.columns import highest_numbers
 from ..registry import strategies
@@ -18,7 +18,7 @@ from ..rows.layout import SIGNATURE
 from ..rows.tallies import ALWAYS, SINCE, known_from_start
 from ..services.arguments import check_scope
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change, Scope
+from ..types import Change, Dated, Scope
 from .apply import apply_change
 from .arguments import Scopes, check_whole, counted_in, scopes_of
 from .plans import Action, ChangeNote, ChangeRequest, Plan, void_rows, written
@@ -154,9 +154,13 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
     """The action that puts the counter on `value`, and sets `more`.
 
     The counter of a gapless strategy must still be as it was seen, so that the history is exact. Another one may
-    count on meanwhile, as a busy one always does; it must still be below `value`.
+    count on meanwhile, as a busy one always does; it must still be below `value`. Raises SequenceFrozen for one that
+    would begin in a closed period.
     """
     assert seen.counter is not None
+    closing: Mapping[str, Any] = {}
+    if isinstance(seen.scope, Dated) and seen.state.last_value is None:
+        _, closing = seen.counter.closings.about(seen.scope, seen.send)
     frozen, last_value = seen.state.frozen, seen.state.last_value
     kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
     is_busy = not seen.strategy.gapless and not frozen and seen.state.highest == last_value
@@ -172,6 +176,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
             "last_value": value,
             **({"frozen": kept} if frozen else {"highest": value}),
             **({SINCE: ALWAYS} if _is_tallied(seen) else {}),
+            **({CLOSING: closing} if closing else {}),
             CHANGED: note.token,
             **written(note),
             **more,

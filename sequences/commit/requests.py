@@ -153,7 +153,8 @@ def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
 
 
 class Role(NamedTuple):
-    """What an action of a transaction is for: the counter, a marker, an item, or what rides with an item (`also`)."""
+    """What an action of a transaction is for: the counter, a marker, an item, what rides with an item (`also`), or a
+    check that the period is open still."""
 
     kind: str
     pending: int = 0

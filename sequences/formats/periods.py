@@ -173,9 +173,13 @@ def _refuse_unused(where: str, entry: Mapping[str, Any], kind: str) -> None:
                 f"{where}[{key!r}] has no meaning without PERIOD 'fiscal-year' or {{fiscal_year}} in FORMAT: leave it "
                 "out."
             )
-    has_date = any(f"{{{part}}}" in text for part in DATE_PARTS) or entry.get("DATE_ORDER") == "refuse"
+    has_date = (
+        any(f"{{{part}}}" in text for part in DATE_PARTS) or entry.get("DATE_ORDER") == "refuse" or entry.get("DATES")
+    )
     if "TIME_ZONE" in entry and kind == "never" and not has_date:
-        raise InvalidSequence(f"{where}['TIME_ZONE'] has no meaning without PERIOD or a date in FORMAT: leave it out.")
+        raise InvalidSequence(
+            f"{where}['TIME_ZONE'] has no meaning without PERIOD, DATE_ORDER, DATES or a date in FORMAT: leave it out."
+        )
 
 
 def _fiscal_start(where: str, given: object) -> tuple[int, int]:

@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.apps import apps
-from django.core.exceptions import FieldDoesNotExist
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
@@ -19,7 +17,7 @@ from sequences import changes
 from sequences.changes import EVERY_SCOPE
 from sequences.changes.recoveries import MARGIN
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
-from sequences.fields import SequenceField
+from sequences.management.columns import sequence_field
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope, one_scope, scopes
 from sequences.registry import strategies
@@ -45,6 +43,7 @@ class Subcommand:
     every_scope: bool = False
     all_scopes: bool = False
     many_scopes: bool = False
+    one_period: bool = False
     notes: Callable[[Options], Sequence[str]] = lambda options: ()
     """What is said before the change is made."""
 
@@ -87,7 +86,8 @@ def _add_places(parser: ArgumentParser, change: Subcommand) -> None:
     if change.all_scopes:
         group.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
         add_prefix(group)
-    parser.add_argument("--period", help='the period, such as "2026"; without it, the one of today')
+    about = 'the period, such as "2026"' + ("" if change.one_period else "; without it, the one of today")
+    parser.add_argument("--period", required=change.one_period, help=about)
 
 
 def add_history(parser: ArgumentParser) -> None:
@@ -167,7 +167,7 @@ def _seed(options: Options) -> list[Change]:
     given = {**_signed(options), "dry_run": options["dry_run"] or options["check"]}
     alias = options["alias"]
     if options["column"] is not None:
-        field = _sequence_field(options["column"], alias)
+        field = sequence_field(options["column"], alias)
         rows = field.model._base_manager.using(options["database"]).all()
         return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
     if options["items"]:
@@ -175,27 +175,24 @@ def _seed(options: Options) -> list[Change]:
     return changes.seed(alias, options["number"], scope=one_scope(options), **given)
 
 
-def _sequence_field(column: str, alias: str) -> SequenceField:
-    """The field of a text such as shop.Order.number. Raises CommandError."""
-    model, _, name = column.rpartition(".")
-    if "." not in model:
-        raise CommandError(f"{column!r} names no column. Name a column as shop.Order.number.")
-    try:
-        field = apps.get_model(model)._meta.get_field(name)
-    except (LookupError, ValueError, FieldDoesNotExist) as error:
-        raise CommandError(f"{error} Name a column as shop.Order.number.") from error
-    if not isinstance(field, SequenceField):
-        raise CommandError(f"{column} is no SequenceField: for another column use SeedSequence in a migration.")
-    if field.sequence != alias:
-        raise CommandError(f"{column} is numbered by {field.sequence!r}, not by {alias!r}.")
-    return field
-
-
 def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r}; give a moment such as 2026-03-05T12:00:00+00:00") from None
+
+
+AT = {"type": _moment, "help": "a moment in the future, from which on it holds"}
+
+
+def _close(options: Options) -> list[Change]:
+    if options["scope"] is not None:
+        raise CommandError("A period is closed in every scope: leave --scope out, or `freeze` that scope.")
+    return changes.close(options["alias"], at=options["at"], **_signed(options))
+
+
+def _reopen(options: Options) -> list[Change]:
+    return changes.reopen(options["alias"], scope=scopes(options), **_signed(options))
 
 
 def _switch(options: Options) -> list[Change]:
@@ -246,6 +243,10 @@ CHANGES: Mapping[str, Subcommand] = {
     ),
     "freeze": Subcommand("refuse every write, until `thaw`", _by(changes.freeze), all_scopes=True),
     "thaw": Subcommand("let what is frozen go on", _by(changes.thaw), all_scopes=True),
+    "close": Subcommand("refuse every number in a period", _close, {"--at": AT}, every_scope=True, one_period=True),
+    "reopen": Subcommand(
+        "let numbers be given in a closed period, until it is closed again", _reopen, every_scope=True, one_period=True
+    ),
     "switch": Subcommand(
         "let writers of two strategies number the same items",
         _switch,

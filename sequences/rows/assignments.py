@@ -31,7 +31,8 @@ class Assignment:
     """Which requests get which values, the read units that it cost, and the counter's own action if there is one.
 
     It has no requests if all of them have an answer or a refusal already. `first_day` is the first date of its
-    documents, if the counter's action is on the condition that the last one is not dated later.
+    documents, if the counter's action is on the condition that the last one is not dated later. `check` is one more
+    action, which stores nothing.
     """
 
     pendings: Sequence[Pending[PutRequest]]
@@ -40,6 +41,7 @@ class Assignment:
     counter: Mapping[str, Any] | None = None
     token: str = ""
     first_day: str = ""
+    check: Mapping[str, Any] | None = None
 
 
 class Assigner(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, GIVEN_BACK, LAST_DOCUMENT, VERSION, KeySchema, Wire
+from ..dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, VERSION, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
@@ -18,9 +18,9 @@ from .layout import ItemLayout, Send
 from .numbers import Numbers
 from .tallies import RULERS, SINCE, tallies_in
 
-__all__ = ["CounterRows", "CounterState", "counter_schema"]
+__all__ = ["CounterRows", "CounterState", "counter_schema", "frozen_at", "is_due"]
 
-_COUNTING = ("last_value", "highest", "frozen", LAST_DOCUMENT, VERSION)
+_COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 
 
 def counter_schema(table: str, client: str) -> KeySchema:
@@ -35,7 +35,8 @@ class CounterState:
     `highest` is the last value of our last write, whatever somebody has done to `last_value` since. `stored` is the
     highest stored item that the counter has to pass, if it is behind one. `frozen` says by whom, since when and why.
     `row` is the counter as it is stored, if it was read. `document` has the date and the value of the last document,
-    where DATE_ORDER keeps them, and they are known. `version` is the one of the lines of its scope.
+    where DATE_ORDER keeps them, and they are known. `version` is the one of the lines of its scope. `closing` says by
+    whom, why and `since` which moment the period is closed, if that was said before that moment.
     """
 
     last_value: int | None
@@ -47,6 +48,7 @@ class CounterState:
     version: int = 0
     row: Wire | None = field(default=None, repr=False)
     document: Mapping[str, Any] | None = None
+    closing: Mapping[str, Any] | None = None
 
     @classmethod
     def of_row(cls, row: Wire, read_units: float = 0.0) -> CounterState:
@@ -61,9 +63,8 @@ class CounterState:
         last_value, highest = item.get("last_value"), (item if frozen is None else frozen).get("highest")
         if {type(last_value), type(highest)} - {int, type(None)}:
             raise StorageRefused(f"The counter {dict(item)} has no whole numbers: repair its last_value and highest.")
-        document = item.get(LAST_DOCUMENT)
-        version = item.get(VERSION, 0)
-        return cls(last_value, highest, read_units, frozen=frozen, version=version, row=row, document=document)
+        more = {"document": item.get(LAST_DOCUMENT), "closing": item.get(CLOSING), "version": item.get(VERSION, 0)}
+        return cls(last_value, highest, read_units, frozen=frozen, row=row, **more)
 
     def should_be(self, seen: int | None) -> int | None:
         """The least value that the counter should have, if it is lower; otherwise None.
@@ -74,6 +75,21 @@ class CounterState:
         if known is None or (self.last_value is not None and self.last_value >= known):
             return None
         return known
+
+
+def is_due(closing: Mapping[str, Any], now: float) -> bool:
+    """Whether the moment has come since which a period is closed."""
+    since: int = closing["since"]
+    return since <= now
+
+
+def frozen_at(row: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
+    """By whom, since when and why a counter is frozen, or its period is closed by now; None if neither is so."""
+    if "frozen" in row:
+        found: Mapping[str, Any] = row["frozen"]
+        return found
+    closing: Mapping[str, Any] | None = row.get(CLOSING)
+    return {**closing, "closed": True} if closing and is_due(closing, now) else None
 
 
 class CounterRows:
@@ -123,7 +139,7 @@ class CounterRows:
         after = {"sequence": {"S": self.name}, "scope": {"S": cursor}} if cursor else None
         now = self._wall()
         tallies = [name for ruler in RULERS for name in ruler.names(now)]
-        attributes = ("last_value", "updated_at", "frozen", SINCE, *tallies)
+        attributes = ("last_value", "updated_at", "frozen", CLOSING, SINCE, *tallies)
         request = expressions.query_numbers(
             self.schema, self.name, newest_first=False, limit=limit, after=after, attributes=attributes
         )
@@ -143,7 +159,7 @@ class CounterRows:
             period=period,
             last_value=last_value,
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
-            frozen=operator_errors.signature(row["frozen"]) if "frozen" in row else None,
+            frozen=operator_errors.signature(frozen) if (frozen := frozen_at(row, self._wall())) else None,
             percent_used=self._numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
             tallies=tallies,
         )

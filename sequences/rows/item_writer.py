@@ -164,6 +164,9 @@ class ItemWriter(Committer):
                 write = self.answers.writing(value, scope, request.day)
                 actions += [action.wire(value, write) for action in request.also]
                 roles += [Role("also", index, rider) for rider in range(len(request.also))]
+        if assignment.check:
+            actions.append(assignment.check)
+            roles.append(Role("check"))
         single = len(actions) == 1
         token = assignment.token or new_token()
         return PreparedWrite(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..exceptions import InvalidScope, InvalidText
 from ..formats import Format, Parsed
 from ..types import Dated, Scope, SequenceConfig, parted
+from .date_limits import DateLimits
 from .numbers import Numbers
 
 __all__ = ["Naming"]
@@ -28,7 +29,8 @@ class Naming:
         self.numbers = replace(numbers, widest=self.format.widest)
         self.uses_dates = config.period.kind != "never" or self.format.uses_dates
         """Whether the period or the text of a value depends on the document's date."""
-        self.takes_dates = self.uses_dates or config.date_order == "refuse"
+        self.limits = DateLimits(config.alias, config.dates, config.period, wall) if config.dates else None
+        self.takes_dates = self.uses_dates or config.date_order == "refuse" or self.limits is not None
         """Whether a document has a date at all."""
         self.is_plain = config.period.kind == "never" and config.format is None
         """Whether a scope alone says where a value counts and how it is written."""

@@ -23,13 +23,19 @@ def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
 
 
 def signature(about: Mapping[str, Any]) -> str:
-    """By whom, since when and why."""
+    """By whom, since when and why a scope is frozen; or its period is closed, which it says first."""
     since = re.sub(r"\.\d+", "", str(about.get("at", "an unknown time")))  # people need no parts of a second
-    return f"by {about.get('by', 'somebody')} since {since}: {about.get('reason') or 'no reason given'}"
+    closed = "closed " if "closed" in about else ""
+    return f"{closed}by {about.get('by', 'somebody')} since {since}: {about.get('reason') or 'no reason given'}"
 
 
 def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen:
-    """The error of every write in a frozen scope."""
+    """The error of every write in a frozen scope, or in a closed period."""
+    if "closed" in about:
+        return SequenceFrozen(
+            f"The books of {alias!r}, scope {scope!r}, are {signature(about)}. For a correction: "
+            f"{command('reopen', alias, scope)}, and `close` again."
+        )
     return SequenceFrozen(
         f"The sequence {alias!r}, scope {scope!r}, is frozen {signature(about)}. To go on: "
         f"{command('thaw', alias, scope)}."

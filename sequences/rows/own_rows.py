@@ -10,7 +10,7 @@ from ..dynamodb.expressions import KeySchema
 
 __all__ = ["OwnRows"]
 
-_KINDS = "audits|counter|history|line|marker|rules|scopes|switch"
+_KINDS = "audits|closed|counter|history|line|marker|rules|scopes|switch"
 
 
 class OwnRows:

@@ -133,7 +133,7 @@ class Refusals:
         reasons = [
             (role, reason)
             for role, reason in refusal.reasons
-            if reason.code != "None" and reason.code not in RETRYABLE_CANCELLATIONS
+            if reason.code != "None" and reason.code not in RETRYABLE_CANCELLATIONS and role.kind != "check"
         ]
         repeated = {role.pending for role, _ in reasons if role.kind == "marker"}
         raced = any(role.kind == "counter" for role, _ in reasons)

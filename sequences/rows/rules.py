@@ -131,6 +131,7 @@ RULES: Mapping[str, Rule] = {
     "ACCEPT": Rule(GOOD, "it only takes risks"),
     "DIGEST": Rule(GOOD, "former items keep their digest under the former name, or have none"),
     "GIVEN": Rule(GOOD, "it only allows"),
+    "DATES": Rule(GOOD, "it only refuses"),
     "DATE_ORDER": Rule(GOOD, "the order holds from the moment on when every process has it"),
     "INDEXES": Rule(GOOD, "an index is made of the items as they are"),
     "ignore_in_repeat": Rule(GOOD, "a repeat from before may be refused, and stores nothing"),

@@ -19,6 +19,7 @@ from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
+from .closings import Closings
 from .counter_memory import CounterMemory
 from .counter_rows import CounterRows, CounterState
 from .layout import ItemLayout, Send
@@ -74,6 +75,7 @@ class StoredCounter:
         self.wall = wall
         if self.rows.schema not in lives.schemas or not check_items:
             lives.schemas = [self.rows.schema, *(lives.schemas if check_items else [])]
+        self.closings = Closings(self.alias, self.rows, wall)
         self.memory = CounterMemory(self.rows, layout, numbers, lives, check_items=check_items)
         self.evidence, self.tallies = self.memory.evidence, self.memory.tallies
 
@@ -84,8 +86,8 @@ class StoredCounter:
         """
         seen = self.evidence.known(scope)  # before the read: other threads may move the counter meanwhile
         state = self.rows.state(scope, send)
-        if state.frozen and not even_frozen:
-            raise operator_errors.frozen(self.alias, scope, state.frozen)
+        if not even_frozen:
+            self.closings.require_thawed(scope, state)
         if self.is_outdated(state) and not even_frozen:
             raise LinesChanged(
                 f"The lines of {scope!r} in {self.alias!r} have changed. Nothing was written: repeat it."
@@ -111,6 +113,13 @@ class StoredCounter:
     def guarded(self, write: dict[str, Any]) -> dict[str, Any]:
         """A write of a counter on the condition that the lines of its scope are still those of this version."""
         return write if self.version is None else expressions.with_lines(write, self.version)
+
+    def first_look(self, scope: Scope, send: Send) -> float:
+        """What a process looks at before it first counts in a scope; return the read units. Raises SequenceFrozen."""
+        read_units = self.memory.check_items(scope, send)
+        if self.evidence.known(scope) is None:
+            read_units += self.closings.require_open(scope, send)
+        return read_units
 
     def _may_follow(self, state: CounterState, send: Send) -> bool:
         """Whether items that the counter does not know may come from the other strategy of a switch."""

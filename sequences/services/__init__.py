@@ -60,7 +60,9 @@ def get_next_value(
     strategy = strategies[sequence]
     counted: Scope = scope
     if date is not None or not strategy.naming.is_plain:
-        counted, _ = strategy.naming.dated(scope, date)
+        counted, day = strategy.naming.dated(scope, date)
+        if strategy.naming.limits:
+            strategy.naming.limits.require(day)
     try:
         value = reserving(strategy).next_value(counted)
     except SequenceError as error:
@@ -116,6 +118,8 @@ def _reserved(
 ) -> Reservation:
     strategy = strategies.of(sequence, scope, date)
     counted, day = strategy.naming.dated(scope, date)
+    if strategy.naming.limits and idempotency_token is None:
+        strategy.naming.limits.require(day)
     values: range | list[int]
     replayed, deadline = False, strategy.deadline(began)
     try:
@@ -171,7 +175,8 @@ def put_next(
 
     `date` is the document's date, for a sequence with a PERIOD or with dates in its FORMAT; without it, it is today, in
     the sequence's time zone. A document dated last December gets last year's next number. The numbers of a period need
-    not follow the dates within it. A repeat has the period and the text of the first time, whatever its date.
+    not follow the dates within it, without DATE_ORDER. A repeat has the period and the text of the first time,
+    whatever its date.
 
     `also` has actions on other rows (`Put`, `Update`, `Check` and `Delete` of `sequences.actions`). They are stored in
     the same transaction: all of them with the item, or nothing. If the condition of one does not hold, AlsoRefused has
@@ -182,9 +187,9 @@ def put_next(
     Cost: see the strategy; the allocation has the units that the engine reported. `also` makes a transaction of the
     write, so that everything in it costs 2 write units a KB.
     Raises InvalidItem, InvalidToken, AlsoRefused, IdempotencyMismatch (the token was used for another item),
-    ScopeNotFound, ItemExists, InvalidSequence, InvalidScope, SequenceExhausted, SequenceWentBack, SequenceContention,
-    SequenceUnavailable and StorageRefused. After SequenceUnavailable with `outcome_unknown`, repeat the call with the
-    same token.
+    DateRefused (DATE_ORDER, DATES), ScopeNotFound, ItemExists, InvalidSequence, InvalidScope, SequenceExhausted,
+    SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused. After SequenceUnavailable with
+    `outcome_unknown`, repeat the call with the same token.
     """
     return put(partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations)[0]
 

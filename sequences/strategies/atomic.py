@@ -56,7 +56,7 @@ class Addition(CounterCommitter):
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.memory.check_items(scope, deadline.send)
+        read_units = counter.first_look(scope, deadline.send)
         fitting = numbers.fitting(pendings, numbers.before_start)
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))

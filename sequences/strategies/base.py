@@ -180,6 +180,8 @@ class Strategy(ABC):
         """Store each request's item under the next value, or settle the request with an error."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send, deadline)
+        if self.naming.limits:
+            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers, deadline)
         self.items.submit(scope, self.lives.takeable(pendings), deadline)
 
     @abstractmethod
@@ -263,9 +265,8 @@ def _check_region(strategy: Strategy) -> None:
 def _check_date_order(strategy: Strategy) -> None:
     if strategy.config.date_order == "refuse" and (strategy.config.stripe or not strategy.keeps_date_order):
         raise InvalidSequence(
-            f"SEQUENCES[{strategy.alias!r}]['DATE_ORDER'] must be 'any': {type(strategy).__name__} cannot keep the "
-            "order of dates without losing a value, nor can Regions that count on their own. Take "
-            "TransactionalCounter, with one START."
+            f"SEQUENCES[{strategy.alias!r}]['DATE_ORDER'] must be 'any': {type(strategy).__name__}, or Regions that "
+            "count on their own, cannot keep it without losing a value. Take TransactionalCounter, with one START."
         )
 
 

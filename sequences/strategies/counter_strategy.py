@@ -158,6 +158,8 @@ class CounterStrategy(Strategy):
         """Answer a repeat from its marker first, so that it takes no value."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send, deadline)
+        if self.naming.limits:
+            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers, deadline)
         pendings = self.lives.takeable(pendings)
         for pending in pendings:
             self.item_writer.answers.repeat_if_marked(scope, pending, deadline)

@@ -63,7 +63,7 @@ class _ReadThenWrite(CounterCommitter):
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
-        read_units = counter.memory.check_items(scope, deadline.send)
+        read_units = counter.first_look(scope, deadline.send)
         state = self.read(scope, deadline)
         last_value = counter.last_value(state)
         fitting = numbers.fitting(pendings, last_value)

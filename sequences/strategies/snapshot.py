@@ -63,8 +63,11 @@ class ScopeSnapshot:
 
     @property
     def frozen(self) -> Mapping[str, Any] | None:
-        """By whom, since when and why the scope is frozen, at its counter or at its highest row; None if it is not."""
-        return self.state.frozen or self.frozen_row
+        """By whom, since when and why the scope is frozen, or its period is closed; None if it is not.
+
+        At its counter or at its highest row.
+        """
+        return counter_rows.frozen_at(self.row, self.strategy.wall()) or self.frozen_row
 
     def counts(self, number: int | None) -> bool:
         """Whether a stored number is one of the sequence's values, and not below START."""

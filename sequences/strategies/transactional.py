@@ -12,13 +12,14 @@ from ..commit.retries import Deadline, new_token, read
 from ..dynamodb import expressions
 from ..exceptions import CancellationReason
 from ..rows.assignments import Assignment, Hint
+from ..rows.closings import Opening
 from ..rows.counter_rows import CounterState
 from ..rows.date_order import DateOrder
 from ..rows.layout import Send
 from ..rows.lru import LRU
 from ..rows.put_requests import own_places
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
-from ..types import Scope, SequenceConfig
+from ..types import Dated, Scope, SequenceConfig
 from .base import Strategy
 from .counter_strategy import new_counter
 from .scopes import CounterScopes
@@ -84,6 +85,11 @@ class TransactionalCounter(Strategy):
         last_value = counter.last_value(state)
         if self._date_order:
             pendings = self._date_order.kept(scope, pendings, state, deadline)
+        begins = state.last_value is None
+        opening = Opening(counter.closings, scope, send) if begins and isinstance(scope, Dated) else None
+        if opening:
+            pendings = opening.fitting(pendings, self.most_actions)
+            read_units += opening.read_units
         fitting = self.numbers.fitting(pendings, last_value) if pendings else ()
         if not fitting:
             return Assignment((), ())
@@ -92,16 +98,31 @@ class TransactionalCounter(Strategy):
         given = sum(pending.request.count for pending in fitting)
         tally = counter.tallies.next(scope, row.updated_at, given, None if known else state.row or ())
         action = expressions.advance_counter(counter.table, counter.key(scope), row, seen=state.last_value)
+        action, first_day = self._conditioned(action, scope, state, fitting, opening)
+        action = counter.guarded(expressions.with_tally(action, tally))
+        check = opening.check(fitting, self.most_actions) if opening else None
+        return Assignment(fitting, values, read_units + state.read_units, action, row.token, first_day, check)
+
+    def _conditioned(
+        self,
+        action: dict[str, Any],
+        scope: Scope,
+        state: CounterState,
+        pendings: Sequence[Pending[PutRequest]],
+        opening: Opening | None,
+    ) -> tuple[dict[str, Any], str]:
+        """The counter's action with what else it notes of these requests, and on which conditions; their first date."""
+        first_day = ""
         if self.layout.may_own_key:
-            own_keys = sum(len(own_places(pending.request)) for pending in fitting)
+            own_keys = sum(len(own_places(pending.request)) for pending in pendings)
             after = self.numbers.before_start if state.last_value is None else state.last_value
             action = expressions.with_own_keys(action, own_keys, after=after)
-        first_day = ""
         if self._date_order:
-            first_day, last_day = self._date_order.span(fitting)
+            first_day, last_day = self._date_order.span(pendings)
             action = expressions.with_dates(action, first_day, last_day)
-        action = counter.guarded(expressions.with_tally(action, tally))
-        return Assignment(fitting, values, read_units + state.read_units, action, row.token, first_day)
+        if isinstance(scope, Dated):
+            action = expressions.while_open(action, opening.closing if opening else None)
+        return action, first_day
 
     def _known(self, scope: Scope, pendings: Sequence[Pending[PutRequest]]) -> CounterState | None:
         """The counter as it is remembered; None if it must be read before these requests get values."""
@@ -113,7 +134,7 @@ class TransactionalCounter(Strategy):
             return None
         if known.should_be(counter.evidence.known(scope)) is not None:
             return None  # another process of the host has counted on since
-        if self._date_order and self._date_order.is_broken(pendings, known):
+        if known.closing or (self._date_order and self._date_order.is_broken(pendings, known)):
             return None
         return known
 
@@ -140,7 +161,7 @@ class TransactionalCounter(Strategy):
         """A lost race: remember the counter from the answer. It is read only if it seems to have gone back."""
         state = CounterState.of(reason.old or {})
         known = self.counter.evidence.known(scope)
-        unsure = state.frozen or state.last_value is None or state.should_be(known) is not None
+        unsure = state.frozen or state.closing or state.last_value is None or state.should_be(known) is not None
         if unsure or self.counter.is_outdated(state):
             state = self.counter.state(scope, send)  # raises if it went back; another thread may have moved it
         self._remember(scope, state)

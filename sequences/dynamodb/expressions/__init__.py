@@ -7,6 +7,7 @@ values exact.
 from .counters import (
     BORN,
     CHANGED,
+    CLOSING,
     GAPLESS_AFTER,
     GAPLESS_UNTIL,
     GIVEN_BACK,
@@ -24,6 +25,7 @@ from .counters import (
     put_counter,
     take_place,
     unless_gapless,
+    while_open,
     with_dates,
     with_fewer_own_keys,
     with_lines,

@@ -47,6 +47,8 @@ OWN_KEYS = "own_keys"
 OWN_KEYS_AFTER = "own_keys_after"
 """The attribute with the value above which they are counted."""
 
+CLOSING = "closing"
+"""The attribute that says since when the period of a counter is closed, if that was said before that moment."""
 LAST_DOCUMENT = "last_document"
 """The attribute with the date and the value of the last document, where documents are in the order of their dates."""
 
@@ -127,6 +129,17 @@ def with_dates(advance: Wire, first: str, last: str) -> dict[str, Any]:
     in_order = "(attribute_not_exists(#document) OR #document.#date <= :first)"
     values, names = {"document": document, "first": first}, {"#document": LAST_DOCUMENT}
     return _setting(advance, "#document = :document", values, names, condition=in_order)
+
+
+def while_open(advance: Wire, closing: Mapping[str, Any] | None) -> dict[str, Any]:
+    """An advance (its time is `:now`) on the condition that the period of the counter is not closed by then.
+
+    `closing` is what it notes in the counter of a period that will be closed.
+    """
+    still = f"{advance['ConditionExpression']} AND (attribute_not_exists(#closing) OR #closing.#since > :now)"
+    names = {**advance["ExpressionAttributeNames"], "#closing": CLOSING, "#since": "since"}
+    checked = {**advance, "ConditionExpression": still, "ExpressionAttributeNames": names}
+    return _setting(checked, "#closing = :closing", {"closing": dict(closing)}) if closing else checked
 
 
 def _setting(

@@ -12,6 +12,7 @@ from typing import Any
 from ...commit.retries import read
 from ...exceptions import OperationNotSupported, ScopeNotFound, SequenceError, TableMissing
 from ...rows import operator_errors
+from ...rows.closings import CLOSED
 from ...rows.layout import Send
 from ...rows.numbers import NEARLY_PERCENT
 from ...rows.soundness import Verdict
@@ -181,7 +182,7 @@ def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterato
             remedy="Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit.",
             hand=hand("scope"),
         )
-    if seen.frozen:
+    if seen.frozen and CLOSED not in seen.frozen:  # closed books stay so
         yield finding(
             verdict=Verdict.CAREFUL,
             found=f"frozen {operator_errors.signature(seen.frozen)}",

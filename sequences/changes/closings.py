@@ -1,0 +1,206 @@
+"""The changes `close` and `reopen`: the books of a period are closed over every scope, those without a number too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from ..commit.retries import read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import CLOSING
+from ..exceptions import InvalidChange, OperationNotSupported
+from ..registry import strategies
+from ..rows.closings import CLOSED
+from ..strategies import Strategy
+from ..strategies.counter_strategy import counter_of
+from ..strategies.snapshot import ScopeSnapshot
+from ..types import Change, Counter, Dated, scope_text
+from .apply import apply_to_all, write
+from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
+from .freezes import frozen_counter, thawed
+from .plans import Action, ChangeNote, ChangeRequest, Plan
+
+__all__ = ["close", "reopen"]
+
+ABOUT = ("by", "at", "reason", "since", "open")
+
+
+def close(
+    sequence: str, period: str, *, at: datetime | None = None, by: str, reason: str, dry_run: bool = False
+) -> list[Change]:
+    """Refuse every number in a period (SequenceFrozen), in all its scopes and every process, until `reopen`.
+
+    Scopes without a number in the period are closed, too. No number is used by it. With `at`, a moment in the future,
+    it holds from then on: a write that began before is still stored. Returns a change for each counter that was open.
+    Safe to repeat: what is closed stays as it is, and costs no more than its place in the list of scopes.
+
+    A counter is closed as by `freeze`. With TransactionalCounter no scope can begin any more, whatever a process has
+    seen before. With the other counters a process that looked a moment earlier may still begin one: repeat this.
+    Cost: as a freeze of each scope, and a change of its own.
+    Raises OperationNotSupported for a sequence without PERIOD or counters, that cannot list its scopes, or for `at`
+    without TransactionalCounter; and InvalidChange for an `at` that is past, or of a period that is closed.
+    """
+    strategy = _closable(sequence, period)
+    request = ChangeRequest("close", by, reason, dry_run)
+    since = 0 if at is None else _moment(strategy, at)
+    noted = partial(_closing, since)
+    about = _noted(strategy, period, request, noted)
+    open_ones = (counter.counted_in for counter in _counters(strategy, period) if not _is_closed(counter))
+    return apply_to_all(sequence, open_ones, request, partial(_closed, since, about))
+
+
+def reopen(
+    sequence: str, period: str, *, scope: Scopes = EVERY_SCOPE, by: str, reason: str, dry_run: bool = False
+) -> list[Change]:
+    """Let numbers be given again in a closed period, in all its scopes or in one, until it is closed again.
+
+    Returns a change for each counter that was closed. Raises what `close` raises.
+    """
+    strategy = _closable(sequence, period)
+    request = ChangeRequest("reopen", by, reason, dry_run)
+    if isinstance(scope, EveryScope):
+        _noted(strategy, period, request, _no_closing)
+        meant = (counter.counted_in for counter in _counters(strategy, period))
+        return apply_to_all(sequence, meant, request, _opened)
+    _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
+    return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
+
+
+def _closable(sequence: str, period: str) -> Strategy:
+    """The strategy. Raises OperationNotSupported if it has no periods that can be closed, and InvalidPeriod."""
+    strategy = strategies[sequence]
+    if not strategy.layout.in_periods:
+        raise OperationNotSupported(f"{sequence!r} has no PERIOD: `freeze` its scopes.")
+    if strategy.counter is None:
+        raise OperationNotSupported(
+            f"{sequence!r} ({type(strategy).__name__}) has no counters, and a number is used to hold a scope: `freeze` "
+            "its scopes, or take TransactionalCounter."
+        )
+    strategy.naming.period.check(period)
+    strategy.scopes.page(None, 1)  # raises if nothing lists them, before anything is closed
+    return strategy
+
+
+def _moment(strategy: Strategy, at: datetime) -> int:
+    """A moment in the future, in seconds since 1970."""
+    check_moment("at", at)
+    if not strategy.gapless:
+        raise OperationNotSupported(
+            f"{strategy.alias!r} ({type(strategy).__name__}) hands values out before their items are stored: close its "
+            "period at that moment, without `at`."
+        )
+    if at.timestamp() <= strategy.wall():
+        raise InvalidChange(f"at is {at}, which is past: leave it out to close the period at once.")
+    return int(at.timestamp())
+
+
+def _counters(strategy: Strategy, period: str) -> Iterator[Counter]:
+    """The counters of a period, page by page; of those that nothing searches, all are read."""
+    searched = {"period": period} if strategy.scopes.searches("period") else {}
+    cursor = None
+    while True:
+        counters, cursor = strategy.scopes.page(cursor, 100, **searched)
+        yield from (counter for counter in counters if counter.period == period)
+        if cursor is None:
+            return
+
+
+def _is_closed(counter: Counter) -> bool:
+    return (counter.frozen or "").startswith(CLOSED)
+
+
+def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any) -> Mapping[str, Any]:
+    """Change the row of the period, with a line in the history; return what it says."""
+    closings, deadline = counter_of(strategy).closings, strategy.deadline()
+    strategy.lives.bind(deadline.send, deadline)
+    strategy.lives.require_transactions(f"The change {request.kind!r}")
+    said: dict[str, Any] = {}
+
+    def plan(note: ChangeNote) -> Plan:
+        row = closings.read(period, partial(read, deadline=deadline))
+        before = {name: row[name] for name in ABOUT if name in row}
+        said.clear()
+        said.update(change(before, note))
+        if said == before:
+            return Plan(before=None, after=None)
+        action = expressions.change_row(
+            *closings.place(period),
+            unchanged={"token": row.get("token")},
+            sets={**said, "token": note.token},
+            removes=[name for name in before if name not in said],
+        )
+        return Plan(before=None, after=None, actions=(action,))
+
+    write(strategy, Dated.of(None, period), request, plan, deadline)
+    return said
+
+
+def _closing(since: int, before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
+    if before.get("since") == since and not before.get("open"):
+        return before
+    if since and before.get("since") == 0:
+        raise InvalidChange("at is given, but the period is closed already: `reopen` it first.")
+    moment = datetime.fromtimestamp(since, UTC).isoformat(timespec="microseconds")
+    return {**note.about, **({"at": moment} if since else {}), "since": since}
+
+
+def _no_closing(before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
+    return {}
+
+
+def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
+    return {**before, "open": sorted({*before.get("open", ()), scope})} if before else {}
+
+
+def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which a counter is closed, at once or from a moment on."""
+    if seen.state.frozen and (CLOSED in seen.state.frozen or since):
+        return Plan(before=seen.last, after=seen.last)
+    if since:
+        stays = (seen.state.closing or {}).get("since") == since
+        return Plan(before=seen.last, after=seen.last, actions=() if stays else (_closing_counter(seen, about),))
+    frozen = {**note.about, CLOSED: True}
+    action = _closed_too(seen, frozen) if seen.state.frozen else frozen_counter(seen, note, frozen)
+    return Plan(before=seen.last, after=seen.last, actions=(action,))
+
+
+def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
+    """Note in a counter from which moment on its period is closed. It may count on meanwhile."""
+    assert seen.counter is not None
+    return expressions.change_row(
+        seen.counter.table,
+        seen.counter.key(seen.scope),
+        unchanged={CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")},
+        sets={CLOSING: {name: about[name] for name in ("by", "at", "reason", "since")}},
+    )
+
+
+def _closed_too(seen: ScopeSnapshot, frozen: Mapping[str, Any]) -> Action:
+    """Let a counter that is frozen already be closed, so that no thaw opens it."""
+    assert seen.counter is not None
+    before = seen.state.frozen or {}
+    return expressions.change_row(
+        seen.counter.table,
+        seen.counter.key(seen.scope),
+        unchanged={"frozen": before},
+        sets={"frozen": {**before, **frozen}},
+    )
+
+
+def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which a counter goes on, if its period is closed, or will be."""
+    if seen.state.frozen and CLOSED in seen.state.frozen:
+        return thawed(seen, note)
+    if not seen.state.closing:
+        return Plan(before=seen.last, after=seen.last)
+    assert seen.counter is not None
+    action = expressions.change_row(
+        seen.counter.table,
+        seen.counter.key(seen.scope),
+        unchanged={CLOSING: seen.state.closing},
+        sets={"thawed": note.token},
+        removes=[CLOSING],
+    )
+    return Plan(before=seen.last, after=seen.last, actions=(action,))
