@@ -34,6 +34,7 @@ class Sequence(models.Model):
             ("freeze_sequence", "Can freeze a scope"),
             ("thaw_sequence", "Can thaw a scope"),
             ("void_sequence", "Can make a number void"),
+            ("series_sequence", "Can change the rules of a scope"),
             ("audit_sequence", "Can audit a scope"),
             ("export_sequence", "Can export the numbers of a scope"),
         )

@@ -25,6 +25,7 @@ from django.utils.module_loading import import_string
 from . import dynamodb
 from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceError, SequenceUnavailable
+from .formats import Parsed
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
 from .rows.options import Option, boolean, checked, is_indexes, is_name, is_names, one_of
@@ -217,6 +218,13 @@ class Registry:
     def lines(self, alias: str) -> ScopeLines | None:
         """The rules of single scopes; None for a sequence without SERIES."""
         return self._lines.get(self[alias].alias)
+
+    def readings(self, alias: str, text: str, scope: str | None) -> list[Parsed]:
+        """What a text says by lines: by those of a scope, or by all of the sequence; nothing where none reads it."""
+        from .strategies.lines import readings
+
+        book = self.lines(alias)
+        return list(readings(book, text, scope)) if book else []
 
     def go_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that raised this is to be repeated with the strategy that its scope has now (see `of`)."""

@@ -9,11 +9,11 @@ from typing import Any, Self
 from django import forms
 
 from .. import changes
-from ..changes.arguments import LONGEST_REASON
+from ..changes.arguments import LONGEST_REASON, counted_in
 from ..changes.recoveries import MARGIN
 from ..exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from ..rows.numbers import LARGEST
-from ..services.arguments import LONGEST_SCOPE, LONGEST_TOKEN, check_scope, check_token
+from ..services.arguments import LONGEST_SCOPE, LONGEST_TOKEN, check_token
 from ..storage import personal_token
 from ..strategies import Strategy
 from ..types import Change, Scope, named_scope, parted
@@ -41,8 +41,7 @@ class ScopeForm(forms.Form):
         if not self.errors:
             named, period = named_scope(cleaned["scope"] or None), cleaned.get("period") or None
             try:
-                check_scope(named)
-                cleaned["counted"] = self.strategy.naming.dated(named, None, period)[0]
+                cleaned["counted"] = counted_in(self.strategy.alias, named, period)
             except ValueError as error:
                 self.add_error("scope" if isinstance(error, InvalidScope) or not period else "period", str(error))
         return cleaned

@@ -88,7 +88,7 @@ def scopes_content(request: HttpRequest, alias: str) -> dict[str, Any]:
     signer = Signer(salt=f"sequences.ops.overview.{alias}.{period}.{prefix}")
     with dynamodb.at_most(MOST_OF_ONE, seconds=MOST_SECONDS) as budget:
         try:
-            price, period = prices(), period or present_period(strategy)
+            price, period = prices(), period or present_period(strategy, prefix)
             figures = figures_of(alias, cursor and signer.unsign(cursor), SCOPES_A_PAGE, prefix=prefix, period=period)
             needs, latest = needs_a_hand(figures), _history(alias)
         except (BadSignature, ValidationError):

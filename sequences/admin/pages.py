@@ -23,7 +23,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from sequences import dynamodb
-from sequences.admin import scope
+from sequences.admin import rules, scope
 from sequences.admin.forms import ScopeForm
 from sequences.admin.overview import overview_content, scopes_content
 from sequences.capabilities import WORDS, capabilities
@@ -62,6 +62,8 @@ def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # ta
             about("Export of a scope of {alias}", scope.export_page),
             SAFE,
         ),
+        ("<str:alias>/rules/", "rules", "rules", rules.rules_page, SAFE),
+        ("<str:alias>/scope/rules/", "line", "line", about("Rules of a scope of {alias}", rules.line_page), FORM),
         (
             "<str:alias>/scope/<str:kind>/",
             "change_scope",
@@ -146,6 +148,7 @@ def _sequence_page(request: HttpRequest, alias: str) -> dict[str, Any]:
         "answers": [(one, one.answer(type(strategy))) for one in capabilities()],
         "settings": settings_of(strategy),
         "scope_form": ScopeForm(strategy),
+        "has_rules": bool(strategy.config.series),
         **scopes_content(request, alias),
     }
 

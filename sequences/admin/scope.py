@@ -45,7 +45,16 @@ from .charts import by_day, by_hour
 from .forms import CHANGES, ChangeForm, RequestForm, ScopeForm
 from .overview import address_of, may, shown_scope, with_buttons
 
-__all__ = ["about_scope", "audit_page", "change_page", "export_page", "request_page", "scope_page", "strategy_or_404"]
+__all__ = [
+    "Place",
+    "about_scope",
+    "audit_page",
+    "change_page",
+    "export_page",
+    "request_page",
+    "scope_page",
+    "strategy_or_404",
+]
 
 SECONDS = 10.0  # for all requests of a page
 REPEATS = 4  # of requests that failed, which a page may send besides
@@ -55,7 +64,7 @@ logger = logging.getLogger(__name__)
 Content = dict[str, Any]
 
 
-class _Place:
+class Place:
     """The scope that a page is about, and what all its pages show of it."""
 
     def __init__(self, request: HttpRequest, alias: str) -> None:
@@ -67,6 +76,8 @@ class _Place:
         )
         self.counted: Scope = self.form.cleaned_data.get("counted")
         self.scope, self.period = parted(self.counted)
+        if not self.problem:
+            self.strategy = strategies.counted(alias, self.counted)
 
     def address(self, page: str, *more: str) -> str:
         """The address of one of the pages about the scope."""
@@ -77,11 +88,9 @@ class _Place:
         """How people call it."""
         return " ".join(filter(None, ["without scope" if self.scope is None else self.scope, self.period]))
 
-    def shown(self, title: str) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
         """What every page about it shows."""
         return {
-            "title": title,
-            "alias": self.alias,
             "name": self.name,
             "pages": {name: self.address(name) for name in ("scope", "audit", "export", "request")},
             "repeats": REPEATS,
@@ -106,12 +115,13 @@ def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Cal
     """
 
     def view(request: HttpRequest, alias: str, **given: Any) -> Content | HttpResponseBase:
-        place = _Place(request, alias)
         named = title.format(alias=alias, **given)
-        content = place.shown(named[0].upper() + named[1:])
-        if place.problem:
-            return {**content, "trouble": place.problem, "status": 400}
+        content: Content = {"title": named[0].upper() + named[1:], "alias": alias}
         try:
+            place = Place(request, alias)
+            content |= place.shown()
+            if place.problem:
+                return {**content, "trouble": place.problem, "status": 400}
             return page(request, place, content, **given) or content
         except ScopeNotFound as error:
             return {**content, "trouble": str(error), "status": 404}
@@ -124,7 +134,7 @@ def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Cal
     return view
 
 
-def scope_page(request: HttpRequest, place: _Place, content: Content) -> None:
+def scope_page(request: HttpRequest, place: Place, content: Content) -> None:
     """One scope: its state, its last numbers, its history, its settings, and what can be done."""
     with dynamodb.at_most(REQUESTS_OF_A_SCOPE + REPEATS, seconds=SECONDS) as budget:
         report = look_at(place.strategy, place.counted)
@@ -144,7 +154,7 @@ def scope_page(request: HttpRequest, place: _Place, content: Content) -> None:
     }
 
 
-def request_page(request: HttpRequest, place: _Place, content: Content) -> None:
+def request_page(request: HttpRequest, place: Place, content: Content) -> None:
     """What became of a request, by its idempotency token. It comes by POST, so that it is in no log and address."""
     form = RequestForm(request.POST if request.method == "POST" else None)
     content["request_form"] = form
@@ -161,7 +171,7 @@ def request_page(request: HttpRequest, place: _Place, content: Content) -> None:
         }
 
 
-def change_page(request: HttpRequest, place: _Place, content: Content, kind: str) -> HttpResponseBase | None:
+def change_page(request: HttpRequest, place: Place, content: Content, kind: str) -> HttpResponseBase | None:
     """Ask for a guarded change, show what it would do, and make it when exactly that is confirmed."""
     if kind not in CHANGES:
         raise Http404(f"There is no change {kind!r}.")
@@ -182,7 +192,7 @@ def change_page(request: HttpRequest, place: _Place, content: Content, kind: str
     return None
 
 
-def audit_page(request: HttpRequest, place: _Place, content: Content) -> HttpResponseBase | None:
+def audit_page(request: HttpRequest, place: Place, content: Content) -> HttpResponseBase | None:
     """The audit of a scope that began last, and the last result. A POST begins one in the background."""
     content |= {"may_audit": may(request, "audit"), "unlisted": _unlisted(place.strategy)}
     if request.method == "POST":
@@ -199,7 +209,7 @@ def audit_page(request: HttpRequest, place: _Place, content: Content) -> HttpRes
     return None
 
 
-def export_page(request: HttpRequest, place: _Place, content: Content) -> HttpResponseBase:
+def export_page(request: HttpRequest, place: Place, content: Content) -> HttpResponseBase:
     """Every number of a scope as CSV, page by page as it is read."""
     if not may(request, "export"):
         raise PermissionDenied
@@ -209,7 +219,7 @@ def export_page(request: HttpRequest, place: _Place, content: Content) -> HttpRe
     return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _actions(request: HttpRequest, place: _Place, *, frozen: bool) -> Iterator[Mapping[str, Any]]:
+def _actions(request: HttpRequest, place: Place, *, frozen: bool) -> Iterator[Mapping[str, Any]]:
     """The changes that somebody may make, each with its address, or with why it cannot be made now."""
     for name, kind in CHANGES.items():
         if may(request, name):

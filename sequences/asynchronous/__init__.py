@@ -2,7 +2,8 @@
 
 It takes the same arguments, and has the same guarantee, cost and errors; what is put has the cost of a group.
 
-Event loops must not wait, so threads make the calls for them: see `gatherings`.
+Event loops must not wait, so threads make the calls for them: see `gatherings`. In a sequence with SERIES each call is
+made by a thread of its own, as the rules of a scope may have to be read first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..actions import Action
@@ -18,11 +20,12 @@ from ..commit.retries import latest
 from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
+from ..services import get_last_value, get_next_values
 from ..services.arguments import check_count, check_scope, check_token, reserving
-from ..services.puts import PutCall, store
+from ..services.puts import PutCall, put, store
 from ..services.reporting import report
 from ..types import Allocation, Scope
-from .gatherings import Call, gatherings
+from .gatherings import Call, gatherings, in_thread
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
@@ -60,6 +63,9 @@ async def aget_next_values(
     date: datetime.date | None = None,
 ) -> range | list[int]:
     """Await `get_next_values`. The values of a cancelled call may stay unused."""
+    if strategies.lines(sequence):
+        take = partial(get_next_values, idempotency_token=idempotency_token, date=date)
+        return await in_thread(strategies[sequence], scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
     check_count(count)
     check_scope(scope)
@@ -81,6 +87,9 @@ async def aget_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
     """Await `get_last_value`. Callers that await at the same time share one read."""
+    if strategies.lines(sequence):
+        look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
+        return await in_thread(strategies[sequence], scope, look)
     began = time.monotonic()
     check_scope(scope)
     strategy = strategies[sequence]
@@ -99,7 +108,14 @@ async def aput_next(
     date: datetime.date | None = None,
 ) -> Allocation:
     """Await `put_next`. The item of a cancelled call is there whole or not at all; its token finds out."""
-    return (await _put(PutCall.of(sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations))[0]
+    return (
+        await _put(
+            sequence,
+            scope,
+            partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date),
+            PutCall.allocations,
+        )
+    )[0]
 
 
 async def aput_next_many(
@@ -111,7 +127,9 @@ async def aput_next_many(
     date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Await `put_next_many`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
+    return await _put(
+        sequence, scope, partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations
+    )
 
 
 async def aput_next_each(
@@ -123,7 +141,9 @@ async def aput_next_each(
     date: datetime.date | None = None,
 ) -> list[Allocation | SequenceError]:
     """Await `put_next_each`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(PutCall.of(sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
+    return await _put(
+        sequence, scope, partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.answers
+    )
 
 
 async def aput_next_together(
@@ -137,10 +157,17 @@ async def aput_next_together(
     """Await `put_next_together`. The items of a cancelled call are all there, or none is."""
     if not items:
         return []
-    return await _put(PutCall.together(sequence, items, scope, idempotency_token, date), PutCall.allocations)
+    return await _put(
+        sequence, scope, partial(PutCall.together, sequence, items, scope, idempotency_token, date), PutCall.allocations
+    )
 
 
-async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
+async def _put(
+    sequence: str, scope: str | None, make: Callable[[], PutCall], answers: Callable[[PutCall], list[A]]
+) -> list[A]:
+    if strategies.lines(sequence):
+        return await in_thread(strategies[sequence], scope, partial(put, make, answers))
+    call = make()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         if call.pendings:
             await gatherings.serve(_Put(call))

@@ -33,7 +33,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .. import dynamodb
 from ..commit.requests import MOST_BYTES, Pending
@@ -45,6 +45,8 @@ from ..types import Scope
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
+
+A = TypeVar("A")
 
 MOST_THREADS = 64  # the client keeps so many connections; another thread would open one for each request
 MOST_THREADS_A_SCOPE = 8  # for calls that go alone
@@ -245,3 +247,27 @@ _Key: TypeAlias = "tuple[type[Call], Strategy, Scope]"
 
 gatherings = Gatherings()
 os.register_at_fork(after_in_child=gatherings.reset)
+
+
+async def in_thread(strategy: Strategy, scope: Scope, work: Callable[[], A]) -> A:
+    """Do some work in a thread, apart from the calls of others."""
+    call = _Alone(strategy, scope, work)
+    await gatherings.serve(call)
+    done: A = call.done
+    return done
+
+
+class _Alone(Call):
+    """A call that does something of its own, and reports it itself."""
+
+    most_together = 0
+    done: Any
+
+    def __init__(self, strategy: Strategy, scope: Scope, work: Callable[[], object]) -> None:
+        super().__init__(strategy, scope, strategy.deadline())
+        self.work = work
+
+    @classmethod
+    def serve(cls, calls: Sequence[_Alone]) -> None:
+        for call in calls:
+            call.done = call.work()

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..registry import strategies
-from ..services.items import found_places, meant, one, pages_of, place_of
-from ..types import Scope, StoredItem
-from .gatherings import Call, gatherings
-
-if TYPE_CHECKING:
-    from ..strategies.base import Strategy
+from ..services.items import find, get_item, pages
+from ..types import StoredItem
+from .gatherings import in_thread
 
 __all__ = ["afind", "aget_item", "aitems"]
-
-A = TypeVar("A")
 
 
 async def aget_item(
@@ -29,8 +23,8 @@ async def aget_item(
     period: str | None = None,
 ) -> StoredItem | None:
     """Await `get_item`."""
-    strategy, place = strategies[sequence], place_of(sequence, scope, date, period)
-    return await _read(strategy, place, partial(one, strategy, place, value))
+    read = partial(get_item, sequence, value, scope=scope, date=date, period=period)
+    return await in_thread(strategies[sequence], scope, read)
 
 
 async def afind(
@@ -42,9 +36,8 @@ async def afind(
     period: str | None = None,
 ) -> StoredItem | None:
     """Await `find`."""
-    strategy, places = strategies[sequence], found_places(text, sequence, scope, date, period)
-    place, _ = next(iter(places))
-    return await _read(strategy, place, partial(meant, sequence, places))
+    read = partial(find, text, sequence, scope=scope, date=date, period=period)
+    return await in_thread(strategies[sequence], scope, read)
 
 
 async def aitems(
@@ -57,32 +50,9 @@ async def aitems(
     newest_first: bool = False,
 ) -> AsyncIterator[StoredItem]:
     """Give the items as `items` does, to `async for`."""
-    strategy, place = strategies[sequence], place_of(sequence, scope, date, period)
-    pages = pages_of(strategy, place, after, newest_first=newest_first)
-    while (page := await _read(strategy, place, partial(next, pages, None))) is not None:
+    strategy = strategies[sequence]
+    query = partial(pages, sequence, scope, date, period, after, newest_first=newest_first)
+    found = await in_thread(strategy, scope, query)
+    while (page := await in_thread(strategy, scope, partial(next, found, None))) is not None:
         for item in page:
             yield item
-
-
-async def _read(strategy: Strategy, scope: Scope, work: Callable[[], A]) -> A:
-    """What some work reads, in a thread."""
-    call = _Read(strategy, scope, work)
-    await gatherings.serve(call)
-    found: A = call.found
-    return found
-
-
-class _Read(Call):
-    """A call that reads something of its own: it goes alone."""
-
-    most_together = 0
-    found: Any
-
-    def __init__(self, strategy: Strategy, scope: Scope, work: Callable[[], object]) -> None:
-        super().__init__(strategy, scope, strategy.deadline())
-        self.work = work
-
-    @classmethod
-    def serve(cls, calls: Sequence[_Read]) -> None:
-        for call in calls:
-            call.found = call.work()

@@ -70,7 +70,7 @@ def put_all_at(
     others are stored, a hundred in a transaction. If it fails midway, repeat it: what is stored stays as it is.
     """
     check_scope(scope)
-    strategy = strategies[sequence]
+    strategy = strategies.of(sequence, scope, date, period)
     if not strategy.config.given:
         raise OperationNotSupported(
             f"{sequence!r} gives its numbers itself: to name them, set SEQUENCES[{sequence!r}]['GIVEN'] to True."

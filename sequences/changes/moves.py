@@ -111,13 +111,13 @@ def _numbers_of_rows(
     date = None if period else getattr(rows.model._meta.get_field(field), "date", None)
     highest: dict[Scope, int] = {}
     for each, day, number in highest_numbers(rows, field, scope, date):
-        naming = strategies[sequence].naming
+        check_scope(each)
+        naming = strategies.of(sequence, each, day, period).naming
         if naming.period.kind != "never" and not (date or period):
             raise InvalidChange(
                 f"{sequence!r} begins again in each period, and no `date` of {field!r} says in which one a row is: "
                 "name the period, and give its rows."
             )
-        check_scope(each)
         counted = naming.dated(each, day, period)[0]
         highest[counted] = max(number, highest.get(counted, number))
     yield from highest.items()

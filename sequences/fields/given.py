@@ -32,7 +32,7 @@ def count_past(sequence: str, scope: str | None, day: datetime.date | None, numb
     refuses one of the two rows.
     Raises SequenceFrozen, SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
     """
-    strategy = strategies[sequence]
+    strategy = strategies.of(sequence, scope, day)
     counted, _ = strategy.naming.dated(scope, day)
     if not strategy.numbers.start <= number <= strategy.numbers.maximum or number <= _known(strategy, counted):
         return

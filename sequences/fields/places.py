@@ -83,7 +83,7 @@ class PlacedField(_BigInteger):
         """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
         two periods, and a number and its text are of one."""
         scope, day = place
-        return scope, strategies[self.sequence].naming.dated(scope, day)[1]
+        return scope, strategies.of(self.sequence, scope, day).naming.dated(scope, day)[1]
 
 
 def _named(row: models.Model) -> str:

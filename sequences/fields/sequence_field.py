@@ -165,7 +165,7 @@ class SequenceField(PlacedField):
         if not empty:
             return
         scope, day = place or self.place_of(row)
-        naming = strategies[self.sequence].naming
+        naming = strategies.of(self.sequence, scope, day).naming
         written = naming.text(self._number(row), *naming.dated(scope, day))
         for text in empty:
             setattr(row, text.attname, written)

@@ -92,7 +92,7 @@ def _reports(aliases: list[str], options: Options, show: _Format, unlisted: list
             show.begin(line)
         try:
             for each in chosen(strategy, options) if where.in_items else ():
-                yield _audited(strategy, each, show)
+                yield _audited(strategies.counted(alias, each), each, show)
         except OperationNotSupported as error:
             which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
             unlisted.append(f"{error} For the audit: `sequences audit {alias} {which}`.")
@@ -156,9 +156,10 @@ def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:
     scope, period, prefix = (options[name] for name in CHOICES)
     named = named_scope(scope)
     check_scope(named)
+    by_lines = strategies.of(strategy.alias, named, period=period)
     if period is not None:
-        strategy.naming.period.check(period)
-    if scope is not None and (period is not None or not strategy.layout.in_periods):
+        by_lines.naming.period.check(period)
+    if scope is not None and (period is not None or not by_lines.layout.in_periods):
         yield Dated.of(named, period or "")
         return
     for each in strategy.scopes.every(period or "", prefix=prefix or ""):

@@ -93,7 +93,8 @@ def _named(strategy: Strategy, options: Options) -> Counter:
     """The scope that is named. Raises InvalidScope and InvalidPeriod."""
     named = named_scope(options["scope"])
     check_scope(named)
-    return strategy.scopes.one(parted(strategy.naming.dated(named, None, options["period"])[0]))
+    naming = strategies.of(strategy.alias, named, period=options["period"]).naming
+    return strategy.scopes.one(parted(naming.dated(named, None, options["period"])[0]))
 
 
 def _row(

@@ -128,9 +128,12 @@ def _read_at_once(strategy: Strategy) -> int:
     return READ_SCOPES if counter is None or counter.rows.beside_items else COUNTERS_AT_ONCE
 
 
-def present_period(strategy: Strategy) -> str:
-    """The period of today, if the sequence can list its scopes; otherwise empty, for all periods."""
-    if not strategy.scopes.searches("period"):
+def present_period(strategy: Strategy, prefix: str = "") -> str:
+    """The period of today, if the sequence can list its scopes; otherwise empty, for all periods.
+
+    Lines may give a scope other periods, so that a sequence with SERIES lists all of them, but for those of a prefix.
+    """
+    if (strategy.config.series and not prefix) or not strategy.scopes.searches("period"):
         return ""
     return strategy.naming.period.name(strategy.naming.period.date_of(None, strategy.wall()))
 

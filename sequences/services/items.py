@@ -19,7 +19,7 @@ from .texts import readings
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["find", "found_places", "get_item", "items", "meant", "one", "pages_of", "place_of"]
+__all__ = ["find", "get_item", "items", "pages"]
 
 
 def get_item(
@@ -38,7 +38,7 @@ def get_item(
     Raises OperationNotSupported for items under keys of their own, ValueError for a value that is never given,
     InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
-    return one(strategies.of(sequence, scope, date, period), place_of(sequence, scope, date, period), value)
+    return _one(strategies.of(sequence, scope, date, period), _place_of(sequence, scope, date, period), value)
 
 
 def find(
@@ -56,7 +56,7 @@ def find(
     Raises InvalidText for a text of another form, InvalidPeriod where neither the text nor the call says which period,
     and what `get_item` raises.
     """
-    return meant(sequence, found_places(text, sequence, scope, date, period))
+    return _meant(sequence, _found_places(text, sequence, scope, date, period))
 
 
 def items(
@@ -77,17 +77,16 @@ def items(
     Raises OperationNotSupported for items that are not in the order of their values (those under keys of their own, or
     whose partition key is the value), and what `get_item` raises.
     """
-    place, strategy = place_of(sequence, scope, date, period), strategies.of(sequence, scope, date, period)
-    return chain.from_iterable(pages_of(strategy, place, after, newest_first=newest_first))
+    return chain.from_iterable(pages(sequence, scope, date, period, after, newest_first=newest_first))
 
 
-def place_of(sequence: str, scope: str | None, date: datetime.date | None, period: str | None) -> Scope:
+def _place_of(sequence: str, scope: str | None, date: datetime.date | None, period: str | None) -> Scope:
     """The scope in its period, checked."""
     check_scope(scope)
     return strategies.of(sequence, scope, date, period).naming.dated(scope, date, period)[0]
 
 
-def found_places(
+def _found_places(
     text: str, sequence: str, scope: str | None, date: datetime.date | None, period: str | None
 ) -> dict[tuple[Scope, int], str]:
     """The scopes and values that a text may tell, together with what the caller names, each with its text."""
@@ -97,30 +96,39 @@ def found_places(
         if told is None and date is None:
             raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
         named = scope if parsed.scope is None else parsed.scope
-        found[place_of(sequence, named, None if told else date, told or None), parsed.value] = parsed.text
+        found[_place_of(sequence, named, None if told else date, told or None), parsed.value] = parsed.text
     return found
 
 
-def meant(sequence: str, places: Mapping[tuple[Scope, int], str]) -> StoredItem | None:
+def _meant(sequence: str, places: Mapping[tuple[Scope, int], str]) -> StoredItem | None:
     """The item that was stored with the text of its place, or else the first that is stored in one of them."""
     first = None
     for (scope, value), text in places.items():
-        found = one(strategies.counted(sequence, scope), scope, value)
+        found = _one(strategies.counted(sequence, scope), scope, value)
         if found and found.text == text:
             return found
         first = first or found
     return first
 
 
-def one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:
+def _one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:
     """The item under a value."""
     return ItemReader(strategy.layout, strategy.naming).one(scope, value, partial(read, deadline=strategy.deadline()))
 
 
-def pages_of(strategy: Strategy, scope: Scope, after: int | None, *, newest_first: bool) -> Iterator[list[StoredItem]]:
-    """The items of a scope, page by page."""
+def pages(
+    sequence: str,
+    scope: str | None,
+    date: datetime.date | None,
+    period: str | None,
+    after: int | None,
+    *,
+    newest_first: bool,
+) -> Iterator[list[StoredItem]]:
+    """The items of a scope, page by page (see `items`)."""
+    place, strategy = _place_of(sequence, scope, date, period), strategies.of(sequence, scope, date, period)
 
     def send(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return read(operation, request, deadline=strategy.deadline())  # each page has a deadline of its own
 
-    return ItemReader(strategy.layout, strategy.naming).pages(scope, after, send, newest_first=newest_first)
+    return ItemReader(strategy.layout, strategy.naming).pages(place, after, send, newest_first=newest_first)

@@ -53,9 +53,7 @@ def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
 
 def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]:
     """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Raises as `parse`. No request."""
-    lines = strategies.lines(sequence)
-    found = list(lines.readings(text, scope)) if lines else []
-    found = found or strategies[sequence].naming.readings(text)
+    found = strategies.readings(sequence, text, scope) or strategies[sequence].naming.readings(text)
     try:
         for parsed in found:
             check_scope(parsed.scope)

@@ -7,7 +7,7 @@ condition has their version. So a number costs the same with lines as without.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -33,10 +33,11 @@ from ..rows.line_rows import LineRows
 from ..rows.lines import Lines, LinesChanged
 from ..rows.lru import LRU, SCOPES_CHECKED
 from ..rows.scope_list import ScopeList
-from ..types import Change, Dated, Scope, parted
+from ..types import Change, Counter, Dated, Scope, parted
 from .base import Strategy
+from .scopes import CounterScopes
 
-__all__ = ["FirstLook", "ScopeLines"]
+__all__ = ["FirstLook", "ScopeLines", "by_each", "readings"]
 
 READ_AGAIN_SECONDS = 3600.0
 """After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
@@ -63,6 +64,7 @@ class ScopeLines:
         self._made = lru_cache(MOST_STRATEGIES)(self._make)
         self._all: weakref.WeakSet[Strategy] = weakref.WeakSet()
         strategy.forget_too.append(self.forget)
+        strategy.scopes = _Scopes(strategy, self)
 
     def forget(self) -> None:
         """Read all lines again, and forget what the strategies remember."""
@@ -89,6 +91,31 @@ class ScopeLines:
         """Read the lines of a scope anew when they are used next."""
         self._known.forget(scope)
 
+    def read_many(self, scopes: Iterable[str | None]) -> None:
+        """Read the lines of at most a hundred scopes that are not known. One request."""
+        clock, send = self._strategy.timing.clock, partial(read, deadline=self._strategy.deadline())
+        unknown = [scope for scope in scopes if scope is not None and self._known.get(scope) is None]
+        for scope, lines in self.rows.of_many(unknown, send).items():
+            self._known.put(scope, (lines, clock()))
+
+    def shown(self, counter: Counter) -> Counter:
+        """A counter of a list with what is used of its own lines."""
+        if counter.scope is None or not (lines := self.of(counter.scope)):
+            return counter
+        place, day = self._place(lines, self.day(), counter.period)
+        if lines.follows(place):
+            self._note_used_up(counter.scope, lines, place, day, counter.last_value)
+        numbers = self.at(counter.scope, lines, self._reached(counter.scope, lines, place, day), day).numbers
+        return replace(counter, percent_used=numbers.percent_used(counter.last_value))
+
+    def _place(self, lines: Lines, day: date, period: str | None) -> tuple[int, date]:
+        """The line for documents of a day or of a period, and a day in that."""
+        if period is None:
+            return lines.at(day), day
+        settings = self._strategy.config
+        place = lines.in_period(period, lines.lines[-1].config(settings).period)
+        return place, lines.lines[place].config(settings).period.first_day(period) if period else day
+
     def strategy(self, scope: str, day: date | None = None, period: str | None = None) -> Strategy | None:
         """The strategy of a scope for documents of a day, today's without one, or of a period; None without lines.
 
@@ -97,32 +124,15 @@ class ScopeLines:
         lines = self.of(scope)
         if not lines:
             return None
-        day = self._day(day)
+        first, day = self._place(lines, self.day(day), period)
+        place = self._reached(scope, lines, first, day)
         if period is None:
-            place = self._reached(scope, lines, lines.at(day), day)
             lines.check_day(place, day)
-        else:
-            place = lines.in_period(period, lines.lines[-1].config(self._strategy.config).period)
-            day = lines.lines[place].config(self._strategy.config).period.first_day(period) if period else day
-            place = self._reached(scope, lines, place, day)
         return self.at(scope, lines, place, day)
 
     def at(self, scope: str, lines: Lines, place: int, day: date) -> Strategy:
         """The strategy by one of the lines, as it counts on a day."""
         return self._made(scope, lines, place, lines.first_alike(place, self._strategy.config, day))
-
-    def by_each(self, scope: str, lines: Lines) -> Iterator[Strategy]:
-        """The strategy by each line of a scope, the last one first, to read with."""
-        today = self._day(None)
-        return (self.at(scope, lines, place, today) for place in reversed(range(len(lines))))
-
-    def readings(self, text: str, scope: str | None) -> Iterator[Parsed]:
-        """What a text says by the lines of a scope, or by all lines of the sequence; nothing where none reads it."""
-        scopes = self.rows.every() if scope is None else [(scope, self.of(scope))]
-        for named, lines in scopes:
-            for strategy in self.by_each(named, lines):
-                with suppress(InvalidText):
-                    yield from (replace(one, scope=named) for one in strategy.naming.readings(text))
 
     def goes_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that ended like this is to be repeated: its lines have changed, or the next one takes over."""
@@ -144,19 +154,25 @@ class ScopeLines:
             return place
         made = self.at(scope, lines, place, day)
         counted = Dated.of(scope, made.config.period.name(day))
-        used_up = self._used_up.get(counted)
-        if used_up is None:
-            used_up, last_value = place - 1, made.last_value(counted)
-            while last_value is not None and lines.follows(used_up + 1):
-                if self.at(scope, lines, used_up + 1, day).numbers.maximum >= last_value + made.numbers.step:
-                    break
-                used_up += 1
-            self._used_up.put(counted, used_up)
-        return lines.after(place, used_up)
+        if self._used_up.get(counted) is None:
+            self._note_used_up(scope, lines, place, day, made.last_value(counted))
+        return lines.after(place, self._used_up.get(counted) or 0)
 
-    def _day(self, day: date | None) -> date:
+    def _note_used_up(self, scope: str, lines: Lines, place: int, day: date, last_value: int | None) -> None:
+        """Note which lines have no number left after this value; `lines.after` looks at those from `place` on."""
+        counted = Dated.of(scope, self.at(scope, lines, place, day).config.period.name(day))
+        used_up = place - 1
+        while last_value is not None and lines.follows(used_up + 1):
+            numbers = self.at(scope, lines, used_up + 1, day).numbers
+            if last_value + numbers.step <= numbers.maximum:
+                break
+            used_up += 1
+        self._used_up.put(counted, used_up)
+
+    def day(self, given: date | None = None) -> date:
+        """The document's date; without one the day of now, in the sequence's time zone."""
         strategy = self._strategy
-        return strategy.config.period.date_of(day, strategy.wall())
+        return strategy.config.period.date_of(given, strategy.wall())
 
     def _make(self, scope: str, lines: Lines, place: int, first: int) -> Strategy:
         """A strategy by the rules of a line. It begins where the first line begins that counts in the same counter."""
@@ -170,6 +186,42 @@ class ScopeLines:
             made.scope_list = FirstLook(made, parent.scope_list.keep, begin - config.step)
         self._all.add(made)
         return made
+
+
+def by_each(book: ScopeLines, scope: str, lines: Lines) -> Iterator[Strategy]:
+    """The strategy by each line of a scope, the last one first, to read with."""
+    today = book.day()
+    return (book.at(scope, lines, place, today) for place in reversed(range(len(lines))))
+
+
+def readings(book: ScopeLines, text: str, scope: str | None) -> Iterator[Parsed]:
+    """What a text says by the lines of a scope, or by all lines of the sequence; nothing where none reads it."""
+    scopes = book.rows.every() if scope is None else [(scope, book.of(scope))]
+    for named, lines in scopes:
+        for strategy in by_each(book, named, lines):
+            with suppress(InvalidText):
+                yield from (replace(one, scope=named) for one in strategy.naming.readings(text))
+
+
+class _Scopes(CounterScopes):
+    """The scopes of a sequence with lines, as people look at them: what is used is of their own lines."""
+
+    def __init__(self, strategy: Strategy, lines: ScopeLines) -> None:
+        assert strategy.counter is not None
+        super().__init__(strategy.scopes, strategy.counter)
+        self._lines = lines
+
+    def page(
+        self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
+    ) -> tuple[list[Counter], str | None]:
+        """As of every sequence; another request has the lines of a hundred scopes."""
+        counters, following = super().page(cursor, limit, prefix=prefix, period=period)
+        counters = [one for one in counters if one.last_value is not None or one.frozen]
+        self._lines.read_many(one.scope for one in counters)
+        return [self._lines.shown(one) for one in counters], following
+
+    def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
+        return self._lines.shown(super().one(listed))
 
 
 class FirstLook(ScopeList):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
@@ -16,6 +17,12 @@ from hypothesis import strategies as st
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import (
+    afind,
+    aget_item,
+    aget_last_value,
+    aget_next_value,
+    aitems,
+    aput_next,
     dynamodb,
     find,
     format_value,
@@ -480,6 +487,29 @@ class TestProcesses:
             put("transactional", scope)
         thaw("transactional", scope=scope, **WHO)
         assert put("transactional", scope) == f"{scope}/2"
+
+
+class TestEventLoops:
+    def test_every_twin(self, scope: str) -> None:
+        """Awaited calls go by the rules of the scope, too, also when a line is used up."""
+
+        async def calls() -> tuple[Any, ...]:
+            made = await asyncio.gather(*(aput_next("atomic", {"n": n}, scope=scope) for n in range(3)))
+            return (
+                sorted(one.text for one in made),
+                await aget_next_value("atomic", scope=scope),
+                await aget_last_value("atomic", scope=scope),
+                await afind(f"{scope}/10", "atomic", scope=scope),
+                await aget_item("atomic", 2, scope=scope),
+                [item.value async for item in aitems("atomic", scope=scope)],
+            )
+
+        in_row(
+            "atomic", scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
+        )
+        texts, value, last, found, second, listed = asyncio.run(calls())
+        assert texts == [f"{scope}-1", f"{scope}-2", f"{scope}/10"]
+        assert (value, last, found.value, second.value, listed) == (11, 11, 10, 2, [1, 2, 10])
 
 
 class TestCost:

@@ -15,6 +15,7 @@ from sequences.management.audits import add_audit, run_audit
 from sequences.management.changes import CHANGES, add_history, run_history
 from sequences.management.engine import add_engine, run_engine
 from sequences.management.estimates import add_estimate, run_estimate
+from sequences.management.series import add_series, run_series
 from sequences.management.standing import STANDING
 from sequences.ops.deployment import template, text_of
 from sequences.ops.watching import alarms_table, log_tables, metrics_table
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         add("audit", "read every item; exit 1 if something is unexplained", run_audit, add_audit)
         for name, change in CHANGES.items():
             add(name, change.about, change.run, change.add_arguments)
+        add("series", "list, make and change the rules of single scopes", run_series, add_series)
         add("history", "list the changes, the newest first", run_history, add_history)
         add("estimate", "units, money, waits and the end of each strategy", run_estimate, add_estimate)
         for name, (about, table) in TABLES.items():

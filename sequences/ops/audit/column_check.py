@@ -15,6 +15,7 @@ from typing import Any
 
 from ...commit.retries import read
 from ...exceptions import InvalidPeriod
+from ...registry import strategies
 from ...rows.item_reader import ItemReader
 from ...strategies.base import Strategy
 from ...types import Scope, begins, named_scope, parted, scope_text
@@ -78,7 +79,7 @@ def reports_on(
     """
     where, (name, period) = Where(strategy), parted(scope)
     if where.in_items:
-        yield audit(strategy, scope, progress=progress)
+        yield audit(strategies.counted(strategy.alias, scope), scope, progress=progress)
     if where.columns:
         yield from audit_columns(
             strategy,

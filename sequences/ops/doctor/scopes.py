@@ -11,6 +11,7 @@ from typing import Any
 
 from ...commit.retries import read
 from ...exceptions import OperationNotSupported, ScopeNotFound, SequenceError, TableMissing
+from ...registry import strategies
 from ...rows import operator_errors
 from ...rows.closings import CLOSED
 from ...rows.layout import Send
@@ -98,7 +99,8 @@ def _looked_at(strategy: Strategy, counters: Iterable[Counter]) -> list[tuple[Co
     found = []
     for counter in counters:
         with suppress(ScopeNotFound):
-            found.append((counter, _seen(strategy, counter.counted_in)))
+            by_lines = strategies.counted(strategy.alias, counter.counted_in)
+            found.append((counter, _seen(by_lines, counter.counted_in)))
     return found
 
 

@@ -1,0 +1,122 @@
+"""The administration's pages about rules of single scopes: which there are, and a form that shows the next texts."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.signing import BadSignature, Signer
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from .. import dynamodb, series
+from ..changes.arguments import LONGEST_REASON
+from ..exceptions import GaveUp, OperationNotSupported, SequenceError, StorageError
+from ..formats.periods import KINDS
+from ..rows.numbers import LARGEST
+from ..series import Line
+from .overview import address_of, may
+from .scope import Place, strategy_or_404
+
+__all__ = ["line_page", "rules_page"]
+
+SCOPES_A_PAGE = 50
+SECONDS = 10.0
+REQUESTS = 3  # a page of scopes, and repeats
+
+_NUMBER = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "class": "vTextField"})
+_TEXT = forms.TextInput(attrs={"autocomplete": "off", "class": "vTextField"})
+_DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
+
+class _LineForm(forms.Form):
+    """A line, and why it is made or changed. What is left empty is as the settings say."""
+
+    format = forms.CharField(required=False, widget=_TEXT, help_text="As B7-{period}-{value:05d}.")
+    start = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=_NUMBER, label="First number")
+    maximum = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=_NUMBER, label="Last number")
+    step = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=_NUMBER)
+    period = forms.ChoiceField(required=False, choices=[("", "as the settings say"), *((one, one) for one in KINDS)])
+    valid_from = forms.DateField(required=False, widget=_DAY, help_text="Empty: when the line before is used up.")
+    valid_to = forms.DateField(required=False, widget=_DAY)
+    warn_at = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=_NUMBER, label="Warn at number")
+    warn_on = forms.DateField(required=False, widget=_DAY)
+    code = forms.CharField(required=False, widget=_TEXT, help_text="A text that must stand beside the number.")
+    reason = forms.CharField(max_length=LONGEST_REASON, widget=_TEXT, help_text="It is kept with your name.")
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @property
+    def line(self) -> Line:
+        """The line that the form says. Only for a valid form."""
+        return Line(**{name: told for name, told in self.cleaned_data.items() if name in _NAMES and told != ""})
+
+
+_NAMES = {field.name for field in fields(Line)}
+
+
+def rules_page(request: HttpRequest, alias: str) -> dict[str, Any]:
+    """The scopes of a sequence with rules of their own, each with its lines. One query."""
+    strategy_or_404(alias)
+    content = {"title": f"Rules of scopes of {alias}", "alias": alias, "may_change": may(request, "series")}
+    signer = Signer(salt=f"sequences.admin.rules.{alias}")
+    with dynamodb.at_most(REQUESTS, seconds=SECONDS) as budget:
+        try:
+            cursor = request.GET.get("cursor")
+            found, following = series.page(alias, cursor and signer.unsign(cursor), SCOPES_A_PAGE)
+        except BadSignature:
+            return {**content, "trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
+        except OperationNotSupported as error:
+            return {**content, "trouble": str(error), "status": 404}
+        except SequenceError as error:
+            return {**content, "trouble": f"The rules cannot be read. {error}", "status": 503}
+    return {
+        **content,
+        "scopes": [(scope, address_of("line", alias, scope), lines.lines) for scope, lines in found],
+        "next_cursor": following and signer.sign(following),
+        "budget": budget,
+    }
+
+
+def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> HttpResponseBase | None:
+    """The lines of a scope, and a form for one more, or in the place of `line`. It shows the next texts first."""
+    if not may(request, "series"):
+        raise PermissionDenied
+    if place.scope is None:
+        content |= {"trouble": "Rules are for a scope: name one.", "status": 400}
+        return None
+    lines = series.lines_of(place.alias, place.scope)
+    number = request.GET.get("line", "")
+    index = int(number) - 1 if number.isdecimal() and 0 < int(number) <= len(lines) else None
+    first = {} if index is None else {name: getattr(lines[index], name) for name in _NAMES}
+    form = _LineForm(request.POST if request.method == "POST" else None, initial=first)
+    content |= {"lines": lines, "form": form, "index": index, "line": number, "here": place.address("line")}
+    if not (form.is_bound and form.is_valid()):
+        return None
+    try:
+        texts = series.preview(place.alias, place.scope, form.line, place=index)
+        if "confirmed" in request.POST and form.cleaned_data["shown"] == repr((form.line, texts)):
+            _make(request, place, form, index, is_new=not lines)
+            messages.success(request, f"Done. The next numbers are {', '.join(texts)}.")
+            return redirect(place.address("line"))
+    except (SequenceError, ValueError) as error:
+        form.add_error(None, str(error))
+        content["status"] = 503 if isinstance(error, GaveUp | StorageError) else 200
+        return None
+    given = {**{name: form.data.get(name, "") for name in form.fields}, "shown": repr((form.line, texts))}
+    content |= {"form": _LineForm(given), "texts": texts, "moved": "confirmed" in request.POST}
+    return None
+
+
+def _make(request: HttpRequest, place: Place, form: _LineForm, index: int | None, *, is_new: bool) -> None:
+    signed = {"by": request.user.get_username(), "reason": form.cleaned_data["reason"]}
+    assert place.scope is not None
+    if index is not None:
+        series.change_line(place.alias, place.scope, form.line, place=index, **signed)
+    elif is_new:
+        series.create(place.alias, place.scope, form.line, **signed)
+    else:
+        series.add_line(place.alias, place.scope, form.line, **signed)

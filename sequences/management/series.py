@@ -1,0 +1,86 @@
+"""`manage.py sequences series`: the rules of single scopes, listed, made and changed."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import partial
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from sequences import series
+from sequences.formats.periods import KINDS
+from sequences.management.changes import login, told
+from sequences.management.rows import FORMATS, Row, write_rows
+from sequences.series import Line
+
+__all__ = ["add_series", "run_series"]
+
+Options = Mapping[str, Any]
+
+RULES: Mapping[str, Mapping[str, Any]] = {
+    "number_format": {"help": "how numbers are written, as B7-{value:05d}"},
+    "start": {"type": int, "help": "its first number"},
+    "step": {"type": int, "help": "the difference between two numbers"},
+    "maximum": {"type": int, "help": "its last number"},
+    "counts_by": {"choices": KINDS, "help": "its PERIOD"},
+    "strategy": {"help": "the dotted path of its strategy"},
+    "valid_from": {"type": date.fromisoformat, "help": "the day on which it takes over, as 2027-01-01"},
+    "valid_to": {"type": date.fromisoformat, "help": "its last day"},
+    "warn_at": {"type": int, "help": "the number from which on it is nearly used up"},
+    "warn_on": {"type": date.fromisoformat, "help": "the day from which on it comes to its end"},
+    "code": {"default": "", "help": "a text that must stand beside the number"},
+}
+_NAMES = {"number_format": "format", "counts_by": "period"}
+
+
+def add_series(parser: ArgumentParser) -> None:
+    """The arguments: a scope, a line, and who changes it and why; without a reason the lines are listed."""
+    parser.add_argument("alias", help="a key of the setting SEQUENCES")
+    parser.add_argument("--scope", help="one scope; without it, every scope with lines is listed")
+    parser.add_argument("--line", type=int, help="change this line, counted from 1; without it, one is added")
+    for name, about in RULES.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", **about)
+    parser.add_argument("--by", default=login(), help="who makes the change; your login name")
+    parser.add_argument("--dry-run", action="store_true", help="check it and show the next texts, and write nothing")
+    parser.add_argument("--reason", help="why; it is kept in the history. Without it nothing is changed")
+    parser.add_argument("--format", choices=FORMATS, default="text")
+
+
+def run_series(command: BaseCommand, options: Options) -> None:
+    """List lines, or change those of a scope. Raises SequenceError, and CommandError for a change without a scope."""
+    line = Line(**{_NAMES.get(name, name): options[name] for name in RULES})
+    if options["reason"] is None and line == Line():
+        write_rows(command, _listed(options), options["format"], f"Rules of {options['alias']}", left=3)
+        return
+    if options["scope"] is None or options["reason"] is None:
+        raise CommandError("A change of lines needs --scope and --reason.")
+    alias, scope, place = options["alias"], options["scope"], options["line"]
+    texts = series.preview(alias, scope, line, place=None if place is None else place - 1)
+    change = series.add_line if place is None else partial(series.change_line, place=place - 1)
+    if place is None and not series.lines_of(alias, scope):
+        change = series.create
+    made = change(alias, scope, line, by=options["by"], reason=options["reason"], dry_run=options["dry_run"])
+    command.stdout.write(f"{'would be: ' if options['dry_run'] else ''}{told(made)}; next: {', '.join(texts)}")
+
+
+def _listed(options: Options) -> Iterator[Row]:
+    """A row for each line: what it says, and nothing where the settings hold."""
+    for scope, lines in _scopes(options):
+        for place, line in enumerate(lines, 1):
+            said = {name: getattr(line, _NAMES.get(name, name)) for name in RULES}
+            yield {"sequence": options["alias"], "scope": scope, "line": place, **said}
+
+
+def _scopes(options: Options) -> Iterator[tuple[str, tuple[Line, ...]]]:
+    if options["scope"] is not None:
+        yield options["scope"], series.lines_of(options["alias"], options["scope"])
+        return
+    cursor = None
+    while True:
+        found, cursor = series.page(options["alias"], cursor)
+        yield from ((scope, lines.lines) for scope, lines in found)
+        if cursor is None:
+            return
