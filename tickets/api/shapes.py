@@ -55,10 +55,10 @@ class Shape(serializers.Serializer[T]):
         """All fields, for the first request. What is declared, too, stands for the field of its name in `limited`."""
         declared = super().get_fields()
         limited = {
-            name: declared.pop(name, None) or Limited(validator, required=name in self.needed)
+            name: declared.get(name) or Limited(validator, required=name in self.needed)
             for name, validator in self.limited.items()
         }
-        return {**declared, **limited}
+        return {**{name: field for name, field in declared.items() if name not in limited}, **limited}
 
     @cached_property
     def fields(self) -> BindingDict:
