@@ -206,7 +206,7 @@ class Registry:
         Lines cost one read, once in a process for each scope. Raises SequenceExhausted for a date after the last line.
         """
         strategy = self[alias]
-        if scope is not None and (lines := self._lines.get(alias)):
+        if lines := self._lines.get(alias):
             return lines.strategy(scope, date, period) or strategy
         return strategy
 
@@ -219,12 +219,12 @@ class Registry:
         """The rules of single scopes; None for a sequence without SERIES."""
         return self._lines.get(self[alias].alias)
 
-    def readings(self, alias: str, text: str, scope: str | None) -> list[Parsed]:
+    def readings(self, alias: str, text: str, scope: str | None, *, everywhere: bool = False) -> list[Parsed]:
         """What a text says by lines: by those of a scope, or by all of the sequence; nothing where none reads it."""
         from .strategies.lines import readings
 
         book = self.lines(alias)
-        return list(readings(book, text, scope)) if book else []
+        return list(readings(book, text, scope, everywhere=everywhere)) if book else []
 
     def go_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that raised this is to be repeated with the strategy that its scope has now (see `of`)."""

@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import partial
 
 from .changes.apply import apply_change
-from .changes.arguments import check_whole, counted_in
+from .changes.arguments import check_text, check_whole
 from .changes.line_checks import check_lines
 from .changes.lines import Build, NewLines, book_of
 from .changes.plans import ChangeNote, ChangeRequest, Plan
@@ -32,12 +32,14 @@ from .registry import strategies
 from .rows.lines import Line, Lines
 from .services.arguments import check_scope
 from .strategies.snapshot import ScopeSnapshot
-from .types import Change
+from .types import Change, Dated, Scope
 
-__all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "page", "preview"]
+__all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "name_scope", "page", "preview"]
+
+LONGEST_NAME = 200
 
 
-def create(sequence: str, scope: str, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
+def create(sequence: str, scope: str | None, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
     """Give a scope rules of its own, from its next number on.
 
     A scope that has numbers goes on in its counter: what it had from the settings becomes the line before.
@@ -53,13 +55,13 @@ def create(sequence: str, scope: str, line: Line, *, by: str, reason: str, dry_r
     return _changed(sequence, scope, build, ChangeRequest("series", by, reason, dry_run))
 
 
-def add_line(sequence: str, scope: str, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
+def add_line(sequence: str, scope: str | None, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
     """Let a line follow the last one: on its `valid_from`, or when that one is used up. Raises what `create` raises."""
     return _changed(sequence, scope, _added(line), ChangeRequest("series", by, reason, dry_run))
 
 
 def change_line(
-    sequence: str, scope: str, line: Line, *, place: int = 0, by: str, reason: str, dry_run: bool = False
+    sequence: str, scope: str | None, line: Line, *, place: int = 0, by: str, reason: str, dry_run: bool = False
 ) -> Change:
     """Put a line in the place of another one, counted from 0.
 
@@ -69,18 +71,20 @@ def change_line(
     return _changed(sequence, scope, _put_at(place, line), ChangeRequest("series", by, reason, dry_run))
 
 
-def lines_of(sequence: str, scope: str) -> tuple[Line, ...]:
+def lines_of(sequence: str, scope: str | None) -> tuple[Line, ...]:
     """The lines of a scope, in their order; none where the settings hold. One consistent read."""
     check_scope(scope)
     return book_of(sequence).rows.of(scope, partial(read, deadline=strategies[sequence].deadline())).lines
 
 
-def page(sequence: str, cursor: str | None = None, limit: int = 100) -> tuple[list[tuple[str, Lines]], str | None]:
+def page(
+    sequence: str, cursor: str | None = None, limit: int = 100
+) -> tuple[list[tuple[str | None, Lines]], str | None]:
     """Some scopes with their lines, sorted by scope, and the cursor of the next page. One query."""
     return book_of(sequence).rows.page(cursor, limit)
 
 
-def preview(sequence: str, scope: str, line: Line, *, place: int | None = None, count: int = 3) -> list[str]:
+def preview(sequence: str, scope: str | None, line: Line, *, place: int | None = None, count: int = 3) -> list[str]:
     """The texts of the next numbers if a line were added, or put in a place. Nothing is written.
 
     Raises what `create` raises.
@@ -90,6 +94,24 @@ def preview(sequence: str, scope: str, line: Line, *, place: int | None = None, 
     request = ChangeRequest("series", "preview", "preview", dry_run=True)
     _changed(sequence, scope, build, request, lambda new: texts.extend(new.texts(count)))
     return texts
+
+
+def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: str, dry_run: bool = False) -> Change:
+    """Give a scope a name for people, as a tenant has after a change of it: the scope and its numbers stay.
+
+    Lists and pages show it beside the scope, and no request more. Raises InvalidChange for a name of another form (1 to
+    200 printable characters), and OperationNotSupported without SERIES.
+    """
+    book = book_of(sequence)
+    check_text("name", name, LONGEST_NAME)
+
+    def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+        return Plan(before=seen.last, after=seen.last, actions=(book.rows.named(scope, name),))
+
+    try:
+        return apply_change(sequence, _counted(sequence, scope), ChangeRequest("series", by, reason, dry_run), plan)
+    finally:
+        book.read_again(scope)
 
 
 def _added(line: Line) -> Build:
@@ -111,7 +133,7 @@ def _put_at(place: int, line: Line) -> Build:
 
 
 def _changed(
-    sequence: str, scope: str, build: Build, request: ChangeRequest, look: Callable[[NewLines], object] = bool
+    sequence: str, scope: str | None, build: Build, request: ChangeRequest, look: Callable[[NewLines], object] = bool
 ) -> Change:
     """Make a change of lines; `look` sees what they will be."""
     book = book_of(sequence)
@@ -124,6 +146,14 @@ def _changed(
         return Plan(before=seen.last, after=seen.last, actions=() if is_same else new.actions(note))
 
     try:
-        return apply_change(sequence, counted_in(sequence, scope, None), request, plan)
+        return apply_change(sequence, _counted(sequence, scope), request, plan)
     finally:
         book.read_again(scope)
+
+
+def _counted(sequence: str, scope: str | None) -> Scope:
+    """The scope in the period of today, also one that the FORMAT of the settings does not take."""
+    check_scope(scope)
+    strategy = strategies.of(sequence, scope)
+    period = strategy.config.period
+    return Dated.of(scope, period.name(period.date_of(None, strategy.wall())))

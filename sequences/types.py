@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .formats.periods import Period
@@ -151,6 +151,8 @@ class Counter:
     """How much is used of the values up to MAXIMUM, or to the width in FORMAT if that is less."""
     tallies: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     """How many values it gave in which days and hours, by the names in its row (see `strategies.tallies`)."""
+    name: str = ""
+    """What people call the scope, where that is another name (see `series.name_scope`)."""
 
     @property
     def counted_in(self) -> Scope:
@@ -214,6 +216,7 @@ class SequenceConfig:
     version: int = 0
     line: int | None = None
     warn_at: int | None = None
+    warn_on: date | None = None
     digest: str | None = None
     dates: Mapping[str, int] = field(default_factory=dict)
 

@@ -140,6 +140,7 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     for name in ("texts", "beside"):
         series.create(name, "B7", series.Line(format="B7-{value}", period="never"), **SIGNED)
         put_next(name, {}, scope="B7")
+        series.name_scope(name, "B7", "Branch 7", **SIGNED)
     for name in ("plain", "beside", "highest"):
         changes.freeze(name, scope="ABC", **SIGNED)
         changes.thaw(name, scope="ABC", **SIGNED)

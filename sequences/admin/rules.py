@@ -75,7 +75,7 @@ def rules_page(request: HttpRequest, alias: str) -> dict[str, Any]:
             return {**content, "trouble": f"The rules cannot be read. {error}", "status": 503}
     return {
         **content,
-        "scopes": [(scope, address_of("line", alias, scope), lines.lines) for scope, lines in found],
+        "scopes": [(scope, address_of("line", alias, scope), lines) for scope, lines in found],
         "next_cursor": following and signer.sign(following),
         "budget": budget,
     }
@@ -85,15 +85,14 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     """The lines of a scope, and a form for one more, or in the place of `line`. It shows the next texts first."""
     if not may(request, "series"):
         raise PermissionDenied
-    if place.scope is None:
-        content |= {"trouble": "Rules are for a scope: name one.", "status": 400}
-        return None
     lines = series.lines_of(place.alias, place.scope)
     number = request.GET.get("line", "")
     index = int(number) - 1 if number.isdecimal() and 0 < int(number) <= len(lines) else None
     first = {} if index is None else {name: getattr(lines[index], name) for name in _NAMES}
     form = _LineForm(request.POST if request.method == "POST" else None, initial=first)
-    content |= {"lines": lines, "form": form, "index": index, "line": number, "here": place.address("line")}
+    here = place.address("line")
+    content |= {"lines": lines, "form": form, "index": index, "line": number, "here": here}
+    content["each"] = f"{here}{'&' if '?' in here else '?'}line="
     if not (form.is_bound and form.is_valid()):
         return None
     try:
@@ -113,7 +112,6 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
 
 def _make(request: HttpRequest, place: Place, form: _LineForm, index: int | None, *, is_new: bool) -> None:
     signed = {"by": request.user.get_username(), "reason": form.cleaned_data["reason"]}
-    assert place.scope is not None
     if index is not None:
         series.change_line(place.alias, place.scope, form.line, place=index, **signed)
     elif is_new:

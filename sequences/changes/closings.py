@@ -11,8 +11,10 @@ from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
+from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.closings import CLOSED
+from ..rows.lines import check_period
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
@@ -78,7 +80,7 @@ def _closable(sequence: str, period: str) -> Strategy:
             f"{sequence!r} ({type(strategy).__name__}) has no counters, and a number is used to hold a scope: `freeze` "
             "its scopes, or take TransactionalCounter."
         )
-    strategy.naming.period.check(period)
+    (check_period if strategy.config.series else Period.check)(strategy.naming.period, period)
     strategy.scopes.page(None, 1)  # raises if nothing lists them, before anything is closed
     return strategy
 

@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from ..exceptions import InvalidChange, InvalidSequence
+from ..exceptions import InvalidChange, InvalidScope, InvalidSequence
 from ..formats import Format, may_meet
 from ..formats.periods import KINDS
 from ..registry import configured, strategies
@@ -130,11 +130,19 @@ def _wrong_rules(new: NewLines) -> Iterator[str]:
         else:
             if made.counter is None:
                 yield f"strategy is {made.config.strategy!r}; it must be one with a counter."
+            yield from _wrong_scope(made.naming.format, new.scope)
             if clash := made.config.format is not None and made.naming.format.clash():
                 yield f"format is {made.config.format!r}; {clash.text!r} is of {clash.one} and of {clash.other}."
     names = {line.config(new.settings).strategy for line in new.lines.lines}
     if len(names) > 1:
         yield f"strategy: all lines of {new.scope!r} count in one way, not by {' and by '.join(sorted(names))}."
+
+
+def _wrong_scope(form: Format, scope: str | None) -> Iterator[str]:
+    try:
+        form.check_scope(scope)
+    except InvalidScope as error:
+        yield _in_words_of_lines(str(error))
 
 
 def _meeting(new: NewLines, place: int) -> Iterator[str]:
@@ -160,14 +168,16 @@ def _others(new: NewLines, place: int) -> Iterator[tuple[str, Format, str | None
             yield from ((f"line {other + 1}", form, new.scope) for form in new.strategy(other).naming.forms)
     for alias in configured():
         with suppress(InvalidSequence):
-            yield from _by_settings(alias, is_own=alias == new.settings.alias)
+            yield from _by_settings(new, alias)
 
 
-def _by_settings(alias: str, *, is_own: bool) -> Iterator[tuple[str, Format, None]]:
-    """The FORMATs of a sequence, but for bare numbers, and those of another one that names its scopes."""
+def _by_settings(new: NewLines, alias: str) -> Iterator[tuple[str, Format, None]]:
+    """The FORMATs of a sequence, but for bare numbers; of another one, only where it names no scopes."""
+    is_own = alias == new.settings.alias
     for form in strategies[alias].naming.forms:
         is_named = re.search("[^\\W\\d_]", re.sub("{.*?}", "", form.template))
-        if is_named and (is_own or not form.uses_scope):
+        is_of_this_scope = is_own and new.scope is None and not form.uses_scope
+        if is_named and not is_of_this_scope and (is_own or not form.uses_scope):
             yield f"{alias!r} by its settings", form, None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK, VERSION
-from ..exceptions import InvalidChange, OperationNotSupported
+from ..exceptions import OperationNotSupported
 from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.lines import Line, Lines, neighbours
@@ -38,19 +38,17 @@ def book_of(sequence: str) -> ScopeLines:
 
 
 class NewLines:
-    """The lines of a scope before and after a change. Raises InvalidChange without a scope."""
+    """The lines of a scope before and after a change."""
 
     def __init__(self, book: ScopeLines, build: Build, seen: ScopeSnapshot) -> None:
-        scope, _ = parted(seen.scope)
-        if scope is None:
-            raise InvalidChange("scope is None; lines are for a scope: name it.")
-        self.scope, self.seen, self.book = scope, seen, book
+        self.scope, self.seen, self.book = parted(seen.scope)[0], seen, book
         self.settings = strategies[seen.strategy.alias].config
         self.today = self.settings.period.date_of(None, seen.strategy.wall())
         self._head = book.rows.version(seen.send)
-        self.before = book.rows.of(scope, seen.send)
+        self.before = book.rows.of(self.scope, seen.send)
         self._counters = self._read_counters()
-        self.lines = Lines(tuple(self._begun(build(self.before))), self._head + 1)
+        version = 1 + max([self._head, *(row.get(VERSION, 0) for row in self._counters.values())])
+        self.lines = Lines(tuple(self._begun(build(self.before))), version, self.before.name)
 
     def _begun(self, lines: Sequence[Line]) -> Iterator[Line]:
         """The lines, after one by the settings for a scope that has counted by these so far."""

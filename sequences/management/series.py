@@ -14,7 +14,9 @@ from sequences import series
 from sequences.formats.periods import KINDS
 from sequences.management.changes import login, told
 from sequences.management.rows import FORMATS, Row, write_rows
+from sequences.management.scope_arguments import add_scope, one_scope
 from sequences.series import Line
+from sequences.types import scope_text
 
 __all__ = ["add_series", "run_series"]
 
@@ -39,7 +41,8 @@ _NAMES = {"number_format": "format", "counts_by": "period"}
 def add_series(parser: ArgumentParser) -> None:
     """The arguments: a scope, a line, and who changes it and why; without a reason the lines are listed."""
     parser.add_argument("alias", help="a key of the setting SEQUENCES")
-    parser.add_argument("--scope", help="one scope; without it, every scope with lines is listed")
+    add_scope(parser, "every scope with lines is listed")
+    parser.add_argument("--name", help="what people call the scope from now on")
     parser.add_argument("--line", type=int, help="change this line, counted from 1; without it, one is added")
     for name, about in RULES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", **about)
@@ -52,18 +55,23 @@ def add_series(parser: ArgumentParser) -> None:
 def run_series(command: BaseCommand, options: Options) -> None:
     """List lines, or change those of a scope. Raises SequenceError, and CommandError for a change without a scope."""
     line = Line(**{_NAMES.get(name, name): options[name] for name in RULES})
-    if options["reason"] is None and line == Line():
+    if options["reason"] is None and line == Line() and options["name"] is None:
         write_rows(command, _listed(options), options["format"], f"Rules of {options['alias']}", left=3)
         return
     if options["scope"] is None or options["reason"] is None:
         raise CommandError("A change of lines needs --scope and --reason.")
-    alias, scope, place = options["alias"], options["scope"], options["line"]
+    alias, scope, place = options["alias"], one_scope(options), options["line"]
+    signed = {name: options[name] for name in ("by", "reason", "dry_run")}
+    would_be = "would be: " if options["dry_run"] else ""
+    if options["name"] is not None:
+        made = series.name_scope(alias, scope, options["name"], **signed)
+        command.stdout.write(f"{would_be}{told(made)}; name: {options['name']}")
+        return
     texts = series.preview(alias, scope, line, place=None if place is None else place - 1)
     change = series.add_line if place is None else partial(series.change_line, place=place - 1)
     if place is None and not series.lines_of(alias, scope):
         change = series.create
-    made = change(alias, scope, line, by=options["by"], reason=options["reason"], dry_run=options["dry_run"])
-    command.stdout.write(f"{'would be: ' if options['dry_run'] else ''}{told(made)}; next: {', '.join(texts)}")
+    command.stdout.write(f"{would_be}{told(change(alias, scope, line, **signed))}; next: {', '.join(texts)}")
 
 
 def _listed(options: Options) -> Iterator[Row]:
@@ -71,12 +79,12 @@ def _listed(options: Options) -> Iterator[Row]:
     for scope, lines in _scopes(options):
         for place, line in enumerate(lines, 1):
             said = {name: getattr(line, _NAMES.get(name, name)) for name in RULES}
-            yield {"sequence": options["alias"], "scope": scope, "line": place, **said}
+            yield {"sequence": options["alias"], "scope": scope_text(scope), "line": place, **said}
 
 
-def _scopes(options: Options) -> Iterator[tuple[str, tuple[Line, ...]]]:
+def _scopes(options: Options) -> Iterator[tuple[str | None, tuple[Line, ...]]]:
     if options["scope"] is not None:
-        yield options["scope"], series.lines_of(options["alias"], options["scope"])
+        yield one_scope(options), series.lines_of(options["alias"], one_scope(options))
         return
     cursor = None
     while True:

@@ -125,6 +125,7 @@ def _row(
         "audit_verdict": audit and audit.verdict,
         "frozen": counter and counter.frozen,
         "note": note or None,
+        "name": (counter.name or None) if counter else None,
     }
 
 

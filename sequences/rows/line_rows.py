@@ -1,7 +1,7 @@
 """The rows that keep the lines of a sequence's scopes: one for each scope, and one that counts the changes of all.
 
-    ("#series#invoices", "#")           version 7
-    ("#series#invoices", "branch-7")    version 5, with the lines
+    ("#series#invoices", "##")          version 7
+    ("#series#invoices", "branch-7")    version 5, with the lines, and the name that people see
 
 A change writes both: two changes that are planned at the same time are written one after the other. It also leaves its
 version in the counters of the scope. A write by former lines fails on its condition, which knows only a lower version.
@@ -15,14 +15,16 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
+from ..types import named_scope, scope_text
 from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
 
 __all__ = ["LineRows"]
 
-_HEAD = "#"
+_HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
+_FIELDS = ("lines", "version", "name")
 
 
 class LineRows:
@@ -32,39 +34,39 @@ class LineRows:
         self.schema = counter_schema(dynamodb.table_name(table), client)
         self._partition = f"#series#{alias}"
 
-    def of(self, scope: str, send: Send) -> Lines:
+    def of(self, scope: str | None, send: Send) -> Lines:
         """The lines of a scope; none where the settings hold. One consistent read, 1 read unit for up to 4 KB."""
-        return _lines(self._row(scope, send))
+        return _lines(self._read(self._key(scope), send))
 
-    def of_many(self, scopes: Iterable[str], send: Send) -> dict[str, Lines]:
+    def of_many(self, scopes: Iterable[str | None], send: Send) -> dict[str | None, Lines]:
         """The lines of at most 100 scopes, without those that the engine leaves out. One consistent request."""
         keys = [self._key(scope) for scope in dict.fromkeys(scopes)]
         if not keys:
             return {}
-        names = [*keys[0], "lines", "version"]
+        names = [*keys[0], *_FIELDS]
         answer = send("batch_get_item", expressions.read_keys(self.schema.table, keys, attributes=names))
         left_out = answer.get("UnprocessedKeys", {}).get(self.schema.table, {}).get("Keys", ())
         rows = map(dynamodb.unmarshal, answer["Responses"].get(self.schema.table, ()))
-        found = {row["scope"]: _lines(row) for row in rows}
-        wanted = (key["scope"]["S"] for key in keys if key not in left_out)
+        found = {named_scope(row["scope"]): _lines(row) for row in rows}
+        wanted = (named_scope(key["scope"]["S"]) for key in keys if key not in left_out)
         return {scope: found.get(scope, Lines()) for scope in wanted}
 
     def version(self, send: Send) -> int:
         """How many changes there were. One consistent read."""
-        return int(self._row(_HEAD, send).get("version", 0))
+        return int(self._read(self._head, send).get("version", 0))
 
-    def page(self, cursor: str | None, limit: int) -> tuple[list[tuple[str, Lines]], str | None]:
+    def page(self, cursor: str | None, limit: int) -> tuple[list[tuple[str | None, Lines]], str | None]:
         """Some scopes with their lines, sorted, and the cursor of the next page. One query."""
-        after = self._key(cursor or _HEAD)
+        after = {**self._head, "scope": {"S": cursor}} if cursor else None
         request = expressions.query_numbers(
-            self.schema, self._partition, newest_first=False, limit=limit, after=after, attributes=("lines", "version")
+            self.schema, self._partition, newest_first=False, limit=limit, after=after, attributes=_FIELDS
         )
         answer = read("query", request, client=self.schema.client)
         rows = map(dynamodb.unmarshal, answer["Items"])
         following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
-        return [(row["scope"], _lines(row)) for row in rows], following
+        return [(named_scope(row["scope"]), _lines(row)) for row in rows if row["scope"] != _HEAD], following
 
-    def every(self) -> Iterator[tuple[str, Lines]]:
+    def every(self) -> Iterator[tuple[str | None, Lines]]:
         """All scopes with their lines. One query for SCOPES_A_PAGE of them."""
         cursor = None
         while True:
@@ -73,24 +75,33 @@ class LineRows:
             if cursor is None:
                 return
 
-    def changed(self, scope: str, before: Lines, after: Lines, head: int) -> Iterator[Mapping[str, Any]]:
+    def changed(self, scope: str | None, before: Lines, after: Lines, head: int) -> Iterator[Mapping[str, Any]]:
         """The actions that store the lines of a scope, if nothing has changed since they were `before`.
 
         `head` is the number of changes that were seen then.
         """
         table, one = self.schema.table, {"version": after.version}
         sets = {**one, "lines": [line.row for line in after.lines]}
-        yield expressions.change_row(table, self._key(_HEAD), unchanged={"version": head or None}, sets=one)
+        yield expressions.change_row(table, self._head, unchanged={"version": head or None}, sets=one)
         unchanged = {"version": before.version or None}
         yield expressions.change_row(table, self._key(scope), unchanged=unchanged, sets=sets)
 
-    def _row(self, scope: str, send: Send) -> Mapping[str, Any]:
-        answer = send("get_item", expressions.read_item(self.schema.table, self._key(scope)))
+    def named(self, scope: str | None, name: str) -> Mapping[str, Any]:
+        """The action that stores the name of a scope, which may have no lines. No number depends on it."""
+        return expressions.change_row(self.schema.table, self._key(scope), unchanged={}, sets={"name": name})
+
+    def _read(self, key: Mapping[str, Any], send: Send) -> Mapping[str, Any]:
+        answer = send("get_item", expressions.read_item(self.schema.table, key))
         return dynamodb.unmarshal(answer.get("Item", {}))
 
-    def _key(self, scope: str) -> dict[str, Any]:
-        return {"sequence": {"S": self._partition}, "scope": {"S": scope}}
+    @property
+    def _head(self) -> dict[str, Any]:
+        return {"sequence": {"S": self._partition}, "scope": {"S": _HEAD}}
+
+    def _key(self, scope: str | None) -> dict[str, Any]:
+        return {**self._head, "scope": {"S": scope_text(scope)}}
 
 
 def _lines(row: Mapping[str, Any]) -> Lines:
-    return Lines(tuple(map(Line.of_row, row.get("lines", ()))), int(row.get("version", 0)))
+    lines = tuple(map(Line.of_row, row.get("lines", ())))
+    return Lines(lines, int(row.get("version", 0)), row.get("name", ""))

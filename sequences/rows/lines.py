@@ -9,15 +9,16 @@ Where they are stored is in `line_rows`. What a line leaves open is as the entry
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
 from typing import Any
 
-from ..exceptions import RulesChanged, SequenceExhausted
+from ..exceptions import InvalidPeriod, RulesChanged, SequenceExhausted
 from ..formats.periods import Period
 from ..types import SequenceConfig
 
-__all__ = ["Line", "Lines", "LinesChanged", "neighbours"]
+__all__ = ["Line", "Lines", "LinesChanged", "check_period", "neighbours"]
 
 _DATES = ("valid_from", "valid_to", "warn_on")
 _LENGTHS = {"day": 1, "month": 31, "quarter": 92, "year": 366, "fiscal-year": 366}
@@ -86,15 +87,20 @@ class Line:
             also_read=tuple(one for one in read if one not in (None, format_)),
             options=options,
             warn_at=self.warn_at,
+            warn_on=self.warn_on,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a scope in their order, and the version that tells one state of them from the next."""
+    """The lines of a scope in their order, and the version that tells one state of them from the next.
+
+    `name` is what people call the scope, empty if that is the scope itself.
+    """
 
     lines: tuple[Line, ...] = ()
     version: int = 0
+    name: str = ""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -138,6 +144,20 @@ class Lines:
                 break
             first -= 1
         return first
+
+
+def check_period(settings: Period, name: str) -> None:
+    """Raise InvalidPeriod for what is the name of no period, of the settings or of a line."""
+    kinds = [settings, *(replace(settings, kind=kind) for kind in _LENGTHS)]
+    if not any(_is_of(kind, name) for kind in kinds):
+        settings.check(name)
+
+
+def _is_of(period: Period, name: str) -> bool:
+    with suppress(InvalidPeriod):
+        period.check(name)
+        return True
+    return False
 
 
 def neighbours(period: Period, day: date) -> list[str]:

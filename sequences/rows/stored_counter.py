@@ -90,7 +90,8 @@ class StoredCounter:
             self.closings.require_thawed(scope, state)
         if self.is_outdated(state) and not even_frozen:
             raise LinesChanged(
-                f"The lines of {scope!r} in {self.alias!r} have changed. Nothing was written: repeat it."
+                f"The lines of {scope!r} in {self.alias!r} have changed. Nothing was written: repeat it. If that is "
+                "refused, too, their row is older than the counter: `manage.py sequences series` stores lines again."
             )
         known = state.should_be(seen)
         if known is None:

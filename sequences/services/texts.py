@@ -44,22 +44,34 @@ def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
     """Read a text as people type it: in any case, with white space, without the zeros before the value. No request.
 
     It is read by FORMAT, and otherwise by the first of ALSO_READ that reads it. In a sequence with SERIES it is read by
-    the lines of the `scope`, and without one by all lines: one query for a hundred scopes. That says nothing about
-    whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is wrong: another form, a
-    scope that cannot be, a date that does not exist, a value that the sequence never gives, or a wrong check digit.
+    the lines of the `scope`, and without one by all lines, if need be: one query for a hundred scopes. That says
+    nothing about whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is wrong:
+    another form, a scope that cannot be, a date that does not exist, a value that the sequence never gives, or a wrong
+    check digit.
     """
     return readings(text, sequence, scope)[0]
 
 
 def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]:
     """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Raises as `parse`. No request."""
-    found = strategies.readings(sequence, text, scope) or strategies[sequence].naming.readings(text)
+    found = strategies.readings(sequence, text, scope) or _by_settings(text, sequence, scope)
     try:
         for parsed in found:
             check_scope(parsed.scope)
     except InvalidScope as error:
         raise InvalidText(f"{text!r} has no scope of this sequence. {error}") from error
     return found
+
+
+def _by_settings(text: str, sequence: str, scope: str | None) -> list[Parsed]:
+    """What a text says by the settings; where they do not read it and no scope is named, by the lines of all scopes."""
+    try:
+        return strategies[sequence].naming.readings(text)
+    except InvalidText:
+        found = strategies.readings(sequence, text, scope, everywhere=True) if scope is None else []
+        if not found:
+            raise
+        return found
 
 
 def preview(count: int, sequence: str, *, scope: str | None = None, date: datetime.date | None = None) -> list[str]:

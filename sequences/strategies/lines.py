@@ -30,7 +30,7 @@ from ..exceptions import (
 from ..formats import Parsed
 from ..rows.layout import Send
 from ..rows.line_rows import LineRows
-from ..rows.lines import Lines, LinesChanged
+from ..rows.lines import Lines, LinesChanged, check_period
 from ..rows.lru import LRU, SCOPES_CHECKED
 from ..rows.scope_list import ScopeList
 from ..types import Change, Counter, Dated, Scope, parted
@@ -78,7 +78,7 @@ class ScopeLines:
         for strategy in list(self._all):
             strategy.stop()
 
-    def of(self, scope: str) -> Lines:
+    def of(self, scope: str | None) -> Lines:
         """The lines of a scope. One read, once in a process."""
         found, clock = self._known.get(scope), self._strategy.timing.clock
         if found is None or clock() - found[1] > READ_AGAIN_SECONDS:
@@ -87,20 +87,22 @@ class ScopeLines:
             self._known.put(scope, found)
         return found[0]
 
-    def read_again(self, scope: str) -> None:
+    def read_again(self, scope: str | None) -> None:
         """Read the lines of a scope anew when they are used next."""
         self._known.forget(scope)
 
     def read_many(self, scopes: Iterable[str | None]) -> None:
         """Read the lines of at most a hundred scopes that are not known. One request."""
         clock, send = self._strategy.timing.clock, partial(read, deadline=self._strategy.deadline())
-        unknown = [scope for scope in scopes if scope is not None and self._known.get(scope) is None]
+        unknown = [scope for scope in scopes if self._known.get(scope) is None]
         for scope, lines in self.rows.of_many(unknown, send).items():
             self._known.put(scope, (lines, clock()))
 
     def shown(self, counter: Counter) -> Counter:
         """A counter of a list with what is used of its own lines."""
-        if counter.scope is None or not (lines := self.of(counter.scope)):
+        lines = self.of(counter.scope)
+        counter = replace(counter, name=lines.name)
+        if not lines:
             return counter
         place, day = self._place(lines, self.day(), counter.period)
         if lines.follows(place):
@@ -116,7 +118,7 @@ class ScopeLines:
         place = lines.in_period(period, lines.lines[-1].config(settings).period)
         return place, lines.lines[place].config(settings).period.first_day(period) if period else day
 
-    def strategy(self, scope: str, day: date | None = None, period: str | None = None) -> Strategy | None:
+    def strategy(self, scope: str | None, day: date | None = None, period: str | None = None) -> Strategy | None:
         """The strategy of a scope for documents of a day, today's without one, or of a period; None without lines.
 
         Raises SequenceExhausted for a day that no line is for.
@@ -130,25 +132,25 @@ class ScopeLines:
             lines.check_day(place, day)
         return self.at(scope, lines, place, day)
 
-    def at(self, scope: str, lines: Lines, place: int, day: date) -> Strategy:
+    def at(self, scope: str | None, lines: Lines, place: int, day: date) -> Strategy:
         """The strategy by one of the lines, as it counts on a day."""
         return self._made(scope, lines, place, lines.first_alike(place, self._strategy.config, day))
 
     def goes_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that ended like this is to be repeated: its lines have changed, or the next one takes over."""
         scope = parted(counted)[0]
-        if scope is None or not isinstance(error, LinesChanged | SequenceExhausted):
+        if not isinstance(error, LinesChanged | SequenceExhausted):
             return False
         if isinstance(error, LinesChanged):
             self._known.forget(scope)
-            return True
+            return self.of(scope).version > used.config.version  # or they are older than the counter: restored
         place = used.config.line
         if place is None or not self.of(scope).follows(place):
             return False
         self._used_up.put(counted, max(place, self._used_up.get(counted) or 0))
         return True
 
-    def _reached(self, scope: str, lines: Lines, place: int, day: date) -> int:
+    def _reached(self, scope: str | None, lines: Lines, place: int, day: date) -> int:
         """The place of the line that has taken over from one that is used up. One read, once in a process."""
         if not lines.follows(place):
             return place
@@ -158,7 +160,7 @@ class ScopeLines:
             self._note_used_up(scope, lines, place, day, made.last_value(counted))
         return lines.after(place, self._used_up.get(counted) or 0)
 
-    def _note_used_up(self, scope: str, lines: Lines, place: int, day: date, last_value: int | None) -> None:
+    def _note_used_up(self, scope: str | None, lines: Lines, place: int, day: date, last_value: int | None) -> None:
         """Note which lines have no number left after this value; `lines.after` looks at those from `place` on."""
         counted = Dated.of(scope, self.at(scope, lines, place, day).config.period.name(day))
         used_up = place - 1
@@ -174,13 +176,15 @@ class ScopeLines:
         strategy = self._strategy
         return strategy.config.period.date_of(given, strategy.wall())
 
-    def _make(self, scope: str, lines: Lines, place: int, first: int) -> Strategy:
+    def _make(self, scope: str | None, lines: Lines, place: int, first: int) -> Strategy:
         """A strategy by the rules of a line. It begins where the first line begins that counts in the same counter."""
         parent = self._strategy
-        config = lines.lines[place].config(parent.config)
+        line = lines.lines[place]
+        config = line.config(parent.config)
+        read = [one for one in config.also_read if one in line.former or ("{scope}" in one) is (scope is not None)]
         begin = config.start
         start = lines.lines[first].config(parent.config).start
-        config = replace(config, start=start, series="", version=lines.version, line=place)
+        config = replace(config, start=start, also_read=tuple(read), series="", version=lines.version, line=place)
         made: Strategy = import_string(config.strategy)(config, timing=parent.timing, wall=parent.wall, parent=parent)
         if begin > start:
             made.scope_list = FirstLook(made, parent.scope_list.keep, begin - config.step)
@@ -188,15 +192,15 @@ class ScopeLines:
         return made
 
 
-def by_each(book: ScopeLines, scope: str, lines: Lines) -> Iterator[Strategy]:
+def by_each(book: ScopeLines, scope: str | None, lines: Lines) -> Iterator[Strategy]:
     """The strategy by each line of a scope, the last one first, to read with."""
     today = book.day()
     return (book.at(scope, lines, place, today) for place in reversed(range(len(lines))))
 
 
-def readings(book: ScopeLines, text: str, scope: str | None) -> Iterator[Parsed]:
+def readings(book: ScopeLines, text: str, scope: str | None, *, everywhere: bool) -> Iterator[Parsed]:
     """What a text says by the lines of a scope, or by all lines of the sequence; nothing where none reads it."""
-    scopes = book.rows.every() if scope is None else [(scope, book.of(scope))]
+    scopes = book.rows.every() if everywhere else iter([(scope, book.of(scope))])
     for named, lines in scopes:
         for strategy in by_each(book, named, lines):
             with suppress(InvalidText):
@@ -219,6 +223,12 @@ class _Scopes(CounterScopes):
         counters = [one for one in counters if one.last_value is not None or one.frozen]
         self._lines.read_many(one.scope for one in counters)
         return [self._lines.shown(one) for one in counters], following
+
+    def _check(self, prefix: str, period: str) -> None:
+        if period:
+            check_period(self.naming.period, period)
+        else:
+            super()._check(prefix, period)
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         return self._lines.shown(super().one(listed))

@@ -39,13 +39,15 @@ from sequences import (
     put_next_together,
     series,
 )
-from sequences.changes import history, void
+from sequences.changes import close, history, reopen, void
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,
+    InvalidScope,
     InvalidSequence,
     InvalidText,
     OperationNotSupported,
+    RulesChanged,
     SequenceExhausted,
     SequenceFrozen,
 )
@@ -86,6 +88,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"write": "put"},
     },
     "block": {"STRATEGY": f"{AT}BlockAllocator", "FORMAT": "B-{scope}-{value}", "SERIES": "series"},
+    "single": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "S-{value}", "SERIES": "series"},
     "plain": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "N-{scope}-{value}"},
 }
 EVERY = ["transactional", "beside", "atomic", "optimistic", "by-put", "block"]
@@ -200,14 +203,58 @@ class TestCreate:
         """All scopes with lines are listed, sorted, page by page."""
         for name in "cab":
             series.create("by-put", f"{scope}{name}", Line(format=f"{scope}{name}/{{value}}"), **WHO)
-        found, cursor = [], None
+        found: list[str] = []
+        cursor = None
         while True:
             page, cursor = series.page("by-put", cursor, 2)
-            found += [name for name, _ in page]
+            found += [name for name, _ in page if name]
             if cursor is None:
                 break
         assert found == sorted(found)
         assert {f"{scope}a", f"{scope}b", f"{scope}c"} <= set(found)
+
+    def test_without_a_scope(self) -> None:
+        """The sequence without scope has lines, too, where its texts are apart from those of all scopes."""
+        assert series.lines_of("optimistic", None) == ()
+        with pytest.raises(InvalidChange, match=r"format has \{scope\}"):
+            series.create("optimistic", None, Line(format="O/{scope}/{value}"), **WHO)
+        with pytest.raises(InvalidChange, match="'optimistic' by its settings"):
+            series.create("optimistic", None, Line(format="O-x-{value}"), **WHO)
+        series.create("optimistic", None, Line(format="OPT/{value:03d}", start=7), **WHO)
+        assert put_next("optimistic", {}).text == "OPT/007"
+        found = find("opt/007", "optimistic")
+        assert found
+        assert (found.scope, found.value) == (None, 7)
+        assert None in [scope for scope, _ in series.page("optimistic")[0]]
+
+    def test_settings_that_take_no_scope(self, scope: str) -> None:
+        """Scopes may have lines where the FORMAT of the settings has no {scope}; others are refused as before."""
+        assert put_next("single", {}).text == "S-1"
+        series.create("single", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        assert put("single", scope) == f"{scope}/1"
+        with pytest.raises(InvalidScope):
+            put("single", f"{scope}x")
+        series.create("single", None, Line(format="SINGLE-{value}"), **WHO)
+        assert put_next("single", {}).text == "SINGLE-2"
+
+    def test_scopes_of_any_text(self, scope: str) -> None:
+        """Also a scope that sorts before all others is listed."""
+        series.create("optimistic", f"!{scope}", Line(format=f"!{scope}/{{value}}"), **WHO)
+        assert f"!{scope}" in [name for name, _ in series.page("optimistic", None, 1000)[0]]
+
+    def test_closed_books(self, scope: str) -> None:
+        """A period is closed by its name also where a line counts by months, and is opened again."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        put("invoices", scope, date=date(2024, 5, 5))
+        close("invoices", "2024-05", **WHO)
+        for name in (scope, f"{scope}b"):
+            if name != scope:
+                series.create("invoices", name, Line(format=f"{name}/{{period}}/{{value}}", period="month"), **WHO)
+            with pytest.raises(SequenceFrozen):
+                put("invoices", name, date=date(2024, 5, 6))
+        assert put("invoices", scope, date=date(2024, 6, 1)) == f"{scope}/2024-06/1"
+        reopen("invoices", "2024-05", **WHO)
+        assert put("invoices", scope, date=date(2024, 5, 6)) == f"{scope}/2024-05/2"
 
 
 class TestRefused:
@@ -487,6 +534,23 @@ class TestProcesses:
             put("transactional", scope)
         thaw("transactional", scope=scope, **WHO)
         assert put("transactional", scope) == f"{scope}/2"
+
+
+class TestRestored:
+    def test_lines_that_are_older_than_the_counter(self, scope: str) -> None:
+        """Where the table of lines was restored, a number is refused, until somebody stores the lines again."""
+        series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        book = strategies.lines("transactional")
+        assert book
+        key = {"sequence": {"S": "#series#transactional"}, "scope": {"S": scope}}
+        row = dynamodb.call("get_item", {"TableName": book.rows.schema.table, "Key": key})["Item"]
+        series.change_line("transactional", scope, Line(format=f"{scope}_{{value}}"), **WHO)
+        assert put("transactional", scope) == f"{scope}_1"
+        dynamodb.call("put_item", {"TableName": book.rows.schema.table, "Item": row})
+        with elsewhere(), pytest.raises(RulesChanged, match="is older than the counter"):
+            put("transactional", scope)
+        series.change_line("transactional", scope, Line(format=f"{scope}.{{value}}"), **WHO)
+        assert put("transactional", scope) == f"{scope}.2"
 
 
 class TestEventLoops:

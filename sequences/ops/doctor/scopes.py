@@ -184,6 +184,15 @@ def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterato
             remedy="Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit.",
             hand=hand("scope"),
         )
+    warned = seen.strategy.config.warn_on
+    if warned and warned <= datetime.fromtimestamp(seen.strategy.wall(), UTC).date():
+        yield finding(
+            verdict=Verdict.CAREFUL,
+            found=f"the line of its rules comes to its end: a warning was set for {warned}",
+            reason="After its last number, or its last day, every write is refused unless another line follows.",
+            remedy=f"`manage.py sequences series {alias}` lists its lines, and adds one.",
+            hand=hand("scope"),
+        )
     if seen.frozen and CLOSED not in seen.frozen:  # closed books stay so
         yield finding(
             verdict=Verdict.CAREFUL,

@@ -126,9 +126,8 @@ class TestPages:
         assert viewer.post(page_of(scope), {"format": "X{value}", "reason": "a test"}).status_code == 403
 
     def test_where_there_are_none(self, client: Client, scope: str) -> None:
-        """A sequence without SERIES, and no scope at all, are told in words."""
+        """A sequence without SERIES has no such page."""
         assert client.get(f"{LIST}plain/rules/").status_code == 404
-        assert client.get(f"{LIST}invoices/scope/rules/").status_code == 400
         assert client.get(f"{LIST}nothing/rules/").status_code == 404
 
     def test_the_engine_is_away(self, client: Client, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +187,30 @@ class TestCommand:
         """The error says what is missing or wrong."""
         with pytest.raises(CommandError, match=said):
             call_command("sequences", "series", "invoices", *arguments)
+
+    def test_a_name_for_people(self, scope: str) -> None:
+        """A renamed tenant keeps its scope; lists and the overview show its name, for no request more."""
+        put_next("invoices", {}, scope=scope)
+        named = ["--name", "Ada & Sons", "--reason", "renamed"]
+        assert written("sequences", "series", "invoices", "--scope", scope, *named).strip().endswith("name: Ada & Sons")
+        (row,) = json.loads(written("sequences", "show", "invoices", "--scope", scope, "--format", "json"))
+        assert (row["scope"], row["name"]) == (scope, "Ada & Sons")
+        page = client_with("sequences.view_sequence").get(f"{LIST}invoices/?q={scope}").content.decode()
+        assert "Ada &amp; Sons" in page
+        assert put_next("invoices", {}, scope=scope).value == 2
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}"), **WHO)
+        (row,) = json.loads(written("sequences", "show", "invoices", "--scope", scope, "--format", "json"))
+        assert row["name"] == "Ada & Sons"
+        with pytest.raises(CommandError, match="name is ''"):
+            call_command("sequences", "series", "invoices", "--scope", scope, "--name", "", "--reason", "a test")
+
+    def test_the_end_of_a_line(self, scope: str) -> None:
+        """The doctor names a line from the day of its warning on."""
+        line = Line(format=f"{scope}/{{period}}/{{value}}", warn_on=timezone.now().date())
+        series.create("invoices", scope, line, **WHO)
+        put_next("invoices", {}, scope=scope)
+        found = json.loads(written("sequences", "doctor", "--scopes", "1000", "--format", "json"))
+        assert any(scope in one["about"] and "comes to its end" in one["found"] for one in found)
 
     def test_operators_see_what_is_used(self, scope: str) -> None:
         """Lists, audits and forecasts go by the lines of each scope."""

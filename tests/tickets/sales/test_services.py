@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from sequences import format_value, parse
+from sequences import format_value, parse, series
 from sequences.actions import Update
 from sequences.changes import advance, void
 from sequences.exceptions import AlsoRefused, IdempotencyMismatch, NotWritten, SequenceUnavailable, WriteCancelled
@@ -573,9 +573,12 @@ class TestYears:
 
 
 class TestAnotherFormat:
-    @pytest.fixture(autouse=True)
-    def _format(self, invoice: Invoice, settings: Settings) -> None:
+    @pytest.fixture(autouse=True, params=["settings", "rules that are data"])
+    def _format(self, invoice: Invoice, settings: Settings, request: pytest.FixtureRequest) -> None:
         """The first invoice is of before; the shop has another prefix now."""
+        if request.param != "settings":
+            series.create("invoices", None, series.Line(format="R{period}-{value:05d}"), by="ann", reason="A new name.")
+            return
         entry = settings.SEQUENCES["invoices"]
         changed = {"FORMAT": "R{period}-{value:05d}", "ALSO_READ": [entry["FORMAT"]]}
         settings.SEQUENCES = {**settings.SEQUENCES, "invoices": {**entry, **changed}}
