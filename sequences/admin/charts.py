@@ -9,8 +9,6 @@ from typing import Any
 
 from ..rates import Rates
 
-__all__ = ["by_day", "by_hour"]
-
 WIDTH, HEIGHT = 300, 72
 
 

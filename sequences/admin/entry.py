@@ -8,8 +8,6 @@ from django.urls import URLPattern
 
 from ..models import Sequence
 
-__all__ = ["SequenceAdmin"]
-
 
 @admin.register(Sequence)
 class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs

@@ -18,8 +18,6 @@ from ..storage import personal_token
 from ..strategies import Strategy
 from ..types import Change, Scope, named_scope, parted
 
-__all__ = ["CHANGES", "ChangeForm", "Kind", "RequestForm", "ScopeForm"]
-
 
 class ScopeForm(forms.Form):
     """The scope and the period in the address of a page; both may be left out."""

@@ -38,8 +38,6 @@ from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
 from .charts import by_day
 
-__all__ = ["address_of", "may", "overview_content", "scopes_content", "shown_scope", "with_buttons"]
-
 LABELS = {"recover": "Recover", "thaw": "Thaw", "audit": "Audit", "scope": "Look at it"}
 
 LATEST_AUDITS = 5

@@ -32,8 +32,6 @@ from sequences.ops.doctor import READS, Verdict, diagnose
 from sequences.ops.scope_report import settings_of
 from sequences.registry import configured, strategies
 
-__all__ = ["urls"]
-
 Page = Callable[..., dict[str, Any] | HttpResponseBase]
 """What a template shows, with a `status` that is not 200; or an answer by itself."""
 

@@ -22,8 +22,6 @@ from ..series import Line
 from .overview import address_of, may
 from .scope import Place, strategy_or_404
 
-__all__ = ["line_page", "rules_page"]
-
 SCOPES_A_PAGE = 50
 SECONDS = 10.0
 REQUESTS = 3  # a page of scopes, and repeats

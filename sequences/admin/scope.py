@@ -45,17 +45,6 @@ from .charts import by_day, by_hour
 from .forms import CHANGES, ChangeForm, RequestForm, ScopeForm
 from .overview import address_of, may, shown_scope, with_buttons
 
-__all__ = [
-    "Place",
-    "about_scope",
-    "audit_page",
-    "change_page",
-    "export_page",
-    "request_page",
-    "scope_page",
-    "strategy_or_404",
-]
-
 SECONDS = 10.0  # for all requests of a page
 REPEATS = 4  # of requests that failed, which a page may send besides
 

@@ -35,8 +35,6 @@ from .gapless import opened
 from .moves import moved_to
 from .plans import ChangeNote, ChangeRequest, Plan
 
-__all__ = ["adopt", "changed_settings"]
-
 CLOSED = "moved by adopt: "
 """How the reason begins for which a scope is frozen in the place where it was counted before."""
 

@@ -20,8 +20,6 @@ from ..types import Change, Scope, parted
 from .arguments import LONGEST_BY, LONGEST_REASON, Scopes, check_text, scopes_of
 from .plans import ChangeNote, ChangeRequest, Plan
 
-__all__ = ["Planner", "apply_change", "apply_to_all", "apply_to_each", "write"]
-
 Planner = Callable[[ScopeSnapshot, ChangeNote], Plan]
 
 

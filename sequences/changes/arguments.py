@@ -13,19 +13,6 @@ from ..services.arguments import check_scope
 from ..strategies import Strategy
 from ..types import Scope
 
-__all__ = [
-    "EVERY_SCOPE",
-    "LONGEST_BY",
-    "LONGEST_REASON",
-    "EveryScope",
-    "Scopes",
-    "check_moment",
-    "check_text",
-    "check_whole",
-    "counted_in",
-    "scopes_of",
-]
-
 LONGEST_BY = 200
 LONGEST_REASON = 500
 

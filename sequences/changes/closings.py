@@ -24,8 +24,6 @@ from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
 from .freezes import frozen_counter, thawed
 from .plans import Action, ChangeNote, ChangeRequest, Plan
 
-__all__ = ["close", "reopen"]
-
 ABOUT = ("by", "at", "reason", "since", "open")
 
 

@@ -17,8 +17,6 @@ from .apply import apply_change, apply_to_each
 from .arguments import EveryScope, Scopes, counted_in
 from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
 
-__all__ = ["closed", "freeze", "frozen_counter", "thaw", "thawed"]
-
 
 @overload
 def freeze(

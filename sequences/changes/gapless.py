@@ -38,8 +38,6 @@ from .apply import apply_change, write
 from .arguments import Scopes, scopes_of
 from .plans import Action, ChangeNote, ChangeRequest, Plan, written
 
-__all__ = ["begun", "finished", "moves_counters", "opened"]
-
 GAPLESS = "TransactionalCounter"
 SWITCHED = {GAPLESS, *COUNT_ALIKE}
 

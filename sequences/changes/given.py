@@ -24,8 +24,6 @@ from .apply import apply_change
 from .moves import counter_to
 from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
 
-__all__ = ["put_all_at", "put_at"]
-
 MOST_SHOWN = 10
 
 

@@ -18,8 +18,6 @@ from ..rows.numbers import LARGEST
 from ..strategies.lines import by_each
 from .lines import NewLines
 
-__all__ = ["check_lines"]
-
 LONGEST_CODE = 100
 MOST_LINES = 100
 _KEPT = ("start", "step", "period", "strategy", "valid_from")

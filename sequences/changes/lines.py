@@ -21,8 +21,6 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Dated, Scope, parted
 from .plans import Action, ChangeNote
 
-__all__ = ["Build", "NewLines", "book_of"]
-
 Build = Callable[[Lines], Sequence[Line]]
 """Makes the lines after a change of those before it. Raises InvalidChange."""
 

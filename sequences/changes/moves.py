@@ -9,21 +9,19 @@ from typing import Any, Literal
 from django.db.models import QuerySet
 
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
+from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, SINCE
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..ops.columns import highest_numbers
 from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.layout import SIGNATURE
-from ..rows.tallies import ALWAYS, SINCE, known_from_start
+from ..rows.tallies import ALWAYS, known_from_start
 from ..services.arguments import check_scope
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, Scope
 from .apply import apply_change
 from .arguments import Scopes, check_whole, counted_in, scopes_of
 from .plans import Action, ChangeNote, ChangeRequest, Plan, void_rows, written
-
-__all__ = ["advance", "counter_to", "moved_to", "passed", "seed"]
 
 
 def advance(

@@ -20,8 +20,6 @@ from .. import dynamodb
 from ..dynamodb import expressions
 from ..strategies.snapshot import ScopeSnapshot
 
-__all__ = ["Action", "ChangeNote", "ChangeRequest", "Plan", "thawed_row", "void_row", "void_rows", "written"]
-
 Action = Mapping[str, Any]
 
 

@@ -17,8 +17,6 @@ from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole
 from .moves import moved_to
 from .plans import ChangeNote, ChangeRequest, Plan
 
-__all__ = ["recover"]
-
 ROWS_A_PAGE = 1000
 MARGIN = 100
 MOVES = ("advance", "seed", "recover", "switch", "adopt", "give", "series")

@@ -43,8 +43,6 @@ from .arguments import EVERY_SCOPE, Scopes, scopes_of
 from .moves import counter_to, passed
 from .plans import ChangeNote, ChangeRequest, Plan
 
-__all__ = ["DEFAULT_TABLE", "SWITCHED", "finish_switch", "switch"]
-
 FOLLOWED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
 SWITCHED = (*FOLLOWED, *sorted(COUNT_ALIKE))
 """The names of the strategies."""

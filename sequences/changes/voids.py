@@ -19,8 +19,6 @@ from .apply import apply_change
 from .arguments import check_whole, counted_in
 from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
 
-__all__ = ["void"]
-
 CLOCK_SECONDS = 2.0  # by so much two readings of the engine's clock may be wrong, which tells whole seconds
 
 

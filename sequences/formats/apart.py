@@ -13,8 +13,6 @@ from .dates import DATE_FIELDS
 from .digits import CROCKFORD, DECIMAL
 from .writing import Writer
 
-__all__ = ["meet", "places_of"]
-
 _DIGITS, _CROCKFORD = frozenset(DECIMAL), frozenset(CROCKFORD.casefold() + "oil")
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2012\u2013\u2014\u2015\u2212"), "-")
 

@@ -11,8 +11,6 @@ from .dates import ANY_DAY
 from .digits import MOST_DIGITS, Digits
 from .writing import Writer
 
-__all__ = ["Clash", "Numbered", "SideBySide", "clash_of_periods"]
-
 
 class Numbered(NamedTuple):
     """What has a text: a value, its scope, and its period, "" without periods."""

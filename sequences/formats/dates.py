@@ -10,8 +10,6 @@ from itertools import takewhile
 from .digits import digits_in
 from .periods import DATE_PARTS, Period
 
-__all__ = ["ANY_DAY", "DATE_FIELDS", "Dates"]
-
 DATE_FIELDS: Mapping[str, Callable[[Period, date], str]] = {"period": Period.name, **DATE_PARTS}
 """The text of each field of the date on a day."""
 

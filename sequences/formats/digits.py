@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["CROCKFORD", "DECIMAL", "MOST_DIGITS", "Digits", "cases", "digits_in"]
-
 DECIMAL = "0123456789"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MOST_DIGITS = 38

@@ -11,8 +11,6 @@ from .dates import ANY_DAY
 from .template import Template
 from .writing import Writer
 
-__all__ = ["Inserts"]
-
 TEMPLATES_REMEMBERED = 64
 
 

@@ -18,8 +18,6 @@ from django.conf import settings
 
 from ..exceptions import InvalidPeriod, InvalidSequence
 
-__all__ = ["DATE_PARTS", "KINDS", "Period"]
-
 KINDS = ("never", "day", "month", "quarter", "year", "fiscal-year")
 """What PERIOD may be; the default first."""
 

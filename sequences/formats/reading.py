@@ -14,8 +14,6 @@ from .digits import Digits, cases, digits_in
 from .template import Piece
 from .writing import Writer
 
-__all__ = ["Parsed", "Reader"]
-
 LONGEST = 500  # characters that a person may type; a scope has up to 255
 
 _DASHES = "-\u2010\u2012\u2013\u2014\u2015\u2212"  # what is left of them after NFKC

@@ -13,8 +13,6 @@ from unicodedata import normalize
 from .dates import DATE_FIELDS
 from .digits import CROCKFORD, DECIMAL, MOST_DIGITS, Digits, digits_in
 
-__all__ = ["FIELDS", "Piece", "Template", "problems", "text_problems"]
-
 FIELDS = ("value", "scope", *DATE_FIELDS, "check")
 """What may stand in braces in FORMAT."""
 

@@ -11,8 +11,6 @@ from .digits import digits_in
 from .periods import DATE_PARTS, Period
 from .template import Piece, Template
 
-__all__ = ["Writer"]
-
 _Write = Callable[[int, str | None, date, str], str]
 
 

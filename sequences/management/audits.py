@@ -30,8 +30,6 @@ from sequences.services.arguments import check_scope
 from sequences.strategies.base import Strategy
 from sequences.types import Dated, Scope, named_scope, parted, scope_text
 
-__all__ = ["add_audit", "chosen", "run_audit"]
-
 CHOICES = ("scope", "period", "prefix")
 
 Options = Mapping[str, Any]

@@ -23,8 +23,6 @@ from sequences.management.scope_arguments import add_prefix, add_scope, one_scop
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
-__all__ = ["CHANGES", "Subcommand", "add_history", "login", "run_history", "told"]
-
 COLUMNS = ("at", "kind", "sequence", "scope", "period", "before", "after", "by", "reason")
 
 Options = Mapping[str, Any]

@@ -8,8 +8,6 @@ from django.core.management.base import CommandError
 
 from sequences.fields import SequenceField
 
-__all__ = ["sequence_field"]
-
 
 def sequence_field(column: str, alias: str) -> SequenceField:
     """The field of a text such as shop.Order.number. Raises CommandError."""

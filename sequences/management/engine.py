@@ -17,8 +17,6 @@ from sequences.ops.tables import create_tables
 if TYPE_CHECKING:
     from sequences.testing.embedded import Engine
 
-__all__ = ["add_engine", "run_engine"]
-
 ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB",), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
 
 

@@ -18,8 +18,6 @@ from sequences.ops.terminal import table
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 
-__all__ = ["add_estimate", "run_estimate"]
-
 Options = Mapping[str, Any]
 
 

@@ -11,8 +11,6 @@ from django.core.management.base import BaseCommand
 
 from sequences.ops.terminal import table
 
-__all__ = ["FORMATS", "Row", "write_rows"]
-
 FORMATS = ("text", "json", "jsonl")
 
 Row = Mapping[str, Any]

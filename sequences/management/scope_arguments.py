@@ -9,8 +9,6 @@ from typing import Any
 from sequences.changes import EveryScope
 from sequences.types import named_scope, scope_text
 
-__all__ = ["add_prefix", "add_scope", "one_scope", "scopes"]
-
 Options = Mapping[str, Any]
 
 

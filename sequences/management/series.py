@@ -18,8 +18,6 @@ from sequences.management.scope_arguments import add_scope, one_scope
 from sequences.series import Line
 from sequences.types import scope_text
 
-__all__ = ["add_series", "run_series"]
-
 Options = Mapping[str, Any]
 
 RULES: Mapping[str, Mapping[str, Any]] = {

@@ -22,8 +22,6 @@ from sequences.services.arguments import check_scope
 from sequences.strategies import Strategy
 from sequences.types import Counter, named_scope, parted, scope_text
 
-__all__ = ["STANDING", "Reading"]
-
 QUIET = ("strategy", "approximate", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
 

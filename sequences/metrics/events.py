@@ -27,8 +27,6 @@ from ..types import Allocation
 from . import instruments
 from .instruments import Instrument, Recorder
 
-__all__ = ["NOTHING", "MeasuredRequest", "Metrics", "metrics", "recorders"]
-
 logger = logging.getLogger(__name__)
 
 WRITES = frozenset({"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"})

@@ -10,25 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-__all__ = [
-    "ANSWERS",
-    "BLOCKS",
-    "CALL",
-    "CLIENTS",
-    "FAILED_ATTEMPTS",
-    "GROUP",
-    "INSTRUMENTS",
-    "REQUEST",
-    "REQUESTS",
-    "TIMES",
-    "TURN",
-    "UNITS",
-    "VALUES",
-    "WAIT",
-    "Instrument",
-    "Recorder",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Instrument:

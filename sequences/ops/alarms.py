@@ -14,8 +14,6 @@ from typing import Any
 
 from .. import exceptions
 
-__all__ = ["ALARMS", "FILTERS", "LIMIT", "SLOW_MILLISECONDS", "alarms_of_log", "alarms_of_table"]
-
 Json = dict[str, Any]
 
 SLOW_MILLISECONDS = 5000

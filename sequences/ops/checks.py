@@ -27,16 +27,6 @@ from .tables import schemas_of
 if TYPE_CHECKING:
     from ..strategies import Strategy
 
-__all__ = [
-    "check_apart",
-    "check_client",
-    "check_keys",
-    "check_namesake",
-    "check_sequences",
-    "check_tables",
-    "check_texts",
-]
-
 NAMESAKE = "django-sequences"
 A_DAY, LONG = date(2026, 1, 1), 10**12
 

@@ -10,8 +10,6 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.db.models import Max
 
-__all__ = ["highest_numbers", "numbers_of_sql"]
-
 NO_TABLE = "42P01"  # of PostgreSQL
 NO_TABLE_IN_WORDS = ("no such table", "(1146,", "ORA-00942")  # of SQLite, MySQL and Oracle
 

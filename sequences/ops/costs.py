@@ -24,20 +24,6 @@ from ..strategies import (
 )
 from .prices import cost_of_units
 
-__all__ = [
-    "MOST_ITEM_BYTES",
-    "PATTERNS",
-    "Units",
-    "Use",
-    "WritePattern",
-    "cost_of_thousand",
-    "most_together",
-    "pattern_of",
-    "read_units",
-    "units",
-    "units_alone",
-]
-
 MOST_ITEM_BYTES = 400 * 1024
 """DynamoDB's limit for an item."""
 MOST_TRANSACTION_BYTES = 4 * 1024 * 1024

@@ -21,8 +21,6 @@ from ..registry import strategies
 from .alarms import alarms_of_log, alarms_of_table
 from .tables import indexes_of, schemas_of
 
-__all__ = ["ROLES", "Table", "tables", "template", "text_of"]
-
 Json = dict[str, Any]
 
 READS = ("BatchGetItem", "ConditionCheckItem", "GetItem", "Query")

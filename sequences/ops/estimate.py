@@ -16,8 +16,6 @@ from ..strategies.sort_key import TAIL_SECONDS
 from .costs import MOST_ITEM_BYTES, Units, Use, WritePattern, most_together, pattern_of, read_units, units
 from .queueing import Group, grouped, taking_turns
 
-__all__ = ["Estimate", "Traffic", "Verdict", "estimate"]
-
 WRITES_A_SECOND = float(UNITS_PER_SECOND)
 READS_A_SECOND = 3000.0
 """What one partition takes in units a second, from

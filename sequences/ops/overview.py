@@ -20,20 +20,6 @@ from ..strategies.scopes import CounterScopes
 from ..types import Counter
 from .audit.results import PLACES, AuditResult, latest_audits
 
-__all__ = [
-    "MOST_REQUESTS",
-    "SCOPES_A_PAGE",
-    "SEQUENCES_A_PAGE",
-    "Figures",
-    "ScopeFigures",
-    "figures_of",
-    "is_away",
-    "last_audit",
-    "overview",
-    "present_period",
-    "scope_figures",
-]
-
 SEQUENCES_A_PAGE = 10
 FIRST_SCOPES = 5
 READ_SCOPES = 20

@@ -10,8 +10,6 @@ from django.conf import settings
 
 from ..exceptions import InvalidSequence
 
-__all__ = ["DEFAULTS", "cost_of_units", "prices"]
-
 DEFAULTS = {"WRITE": "0.625", "READ": "0.125", "CURRENCY": "USD"}
 """Of a million units on demand in us-east-1 since 2024-11-01, from https://aws.amazon.com/dynamodb/pricing/on-demand/."""
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Group", "grouped", "taking_turns"]
-
 ROUNDS = 60  # of the fixed point below, which converges in a few
 
 

@@ -14,8 +14,6 @@ from ..services.arguments import check_scope
 from ..strategies.base import Strategy
 from ..types import Dated, Scope, named_scope, scope_of_text
 
-__all__ = ["register"]
-
 
 def register(
     sequence: str, scopes: Iterable[str | None] | None = None, *, period: str | None = None

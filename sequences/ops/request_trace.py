@@ -15,8 +15,6 @@ from ..rows.layout import signed_void
 from ..strategies import Strategy
 from ..types import Dated, Scope
 
-__all__ = ["REQUESTS_OF_A_REQUEST", "trace"]
-
 REQUESTS_OF_A_REQUEST = 2
 
 

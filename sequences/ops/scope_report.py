@@ -28,8 +28,6 @@ from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
 from .audit.values import Series, explained
 
-__all__ = ["REQUESTS_OF_A_SCOPE", "look_at", "settings_of", "trouble_of"]
-
 REQUESTS_OF_A_SCOPE = 8
 LAST_NUMBERS = 100
 NEXT_NUMBERS = 3

@@ -15,8 +15,6 @@ from ..registry import strategies
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["create_tables", "indexes_of", "schemas_of"]
-
 
 def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -> dict[str, bool]:
     """Create the tables that are missing, and return whether each was created, by its name. Safe to run again.

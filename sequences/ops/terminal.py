@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["Advance", "progress", "table"]
-
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 

@@ -9,8 +9,6 @@ from ..logs import ABOUT_FIELDS, EVENTS
 from ..metrics import INSTRUMENTS, Instrument
 from .alarms import ALARMS, LIMIT
 
-__all__ = ["alarms_table", "log_tables", "metrics_table"]
-
 
 def metrics_table(instruments: Iterable[Instrument] = INSTRUMENTS) -> str:
     """Every instrument under its name for Prometheus, with its labels."""

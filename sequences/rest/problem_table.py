@@ -24,8 +24,6 @@ from rest_framework import exceptions as drf
 
 from .. import exceptions
 
-__all__ = ["INVALID", "MISSING", "PROBLEMS", "NumberTooLarge", "Problem", "Remedy", "WrongField"]
-
 
 class NumberTooLarge(exceptions.SequenceError):
     """A number is larger than every reader of JSON reads exactly; it is not sent, so that nobody rounds it."""

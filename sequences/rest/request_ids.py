@@ -12,8 +12,6 @@ from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
 
-__all__ = ["HEADER", "RequestIdFilter", "RequestIds", "current_request_id"]
-
 HEADER = "X-Request-Id"
 SANE = re.compile("[A-Za-z0-9._-]{1,128}")  # others could forge lines of the log
 

@@ -17,8 +17,6 @@ from ..types import Allocation, Dated, Scope, parted
 from .assignments import Assigner
 from .markers import Markers
 
-__all__ = ["Answers"]
-
 
 class Answers:
     """The answers of one sequence."""

@@ -15,8 +15,6 @@ from .numbers import Numbers
 from .own_rows import OwnRows
 from .scope_list import ScopeList
 
-__all__ = ["Assigner", "Assignment", "Hint"]
-
 
 @dataclass(frozen=True, slots=True)
 class Hint:

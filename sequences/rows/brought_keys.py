@@ -10,8 +10,6 @@ from ..exceptions import InvalidItem
 from .layout import SIGNATURE
 from .layout_options import LayoutOptions
 
-__all__ = ["BroughtKeys"]
-
 
 class BroughtKeys:
     """The keys that the items of one sequence bring."""

@@ -18,8 +18,6 @@ from . import operator_errors
 from .counter_rows import CounterRows, CounterState, is_due
 from .layout import Send
 
-__all__ = ["CLOSED", "Closings", "Opening"]
-
 CLOSED = "closed"
 """What a frozen counter says of a closed period, beside who closed it, when and why."""
 UNITS = 1.0  # of a read of the row

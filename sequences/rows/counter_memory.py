@@ -13,8 +13,6 @@ from .lru import LRU, SCOPES_CHECKED
 from .numbers import Numbers
 from .tallies import TallyMemory
 
-__all__ = ["CounterMemory"]
-
 NEWEST_ITEMS = 100
 
 

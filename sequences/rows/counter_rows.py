@@ -10,15 +10,13 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, VERSION, KeySchema, Wire
+from ..dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers
-from .tallies import RULERS, SINCE, tallies_in
-
-__all__ = ["CounterRows", "CounterState", "counter_schema", "frozen_at", "is_due"]
+from .tallies import RULERS, tallies_in
 
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 

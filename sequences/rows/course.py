@@ -11,19 +11,10 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
+from ..dynamodb.expressions import SINCE
 from ..types import Counter
 from .numbers import Numbers
-from .tallies import RULERS, SINCE, known_from_start
-
-__all__ = [
-    "Course",
-    "course_of_counter",
-    "course_of_items",
-    "course_of_nothing",
-    "first_probes",
-    "further_probes",
-    "moment_of",
-]
+from .tallies import RULERS, known_from_start
 
 MOST_DOUBLINGS = 64  # one request reads 100 items
 LATEST_MOMENT = 253_402_300_799  # the end of the year 9999

@@ -12,8 +12,6 @@ from ..formats.periods import Period
 from ..types import Scope
 from .answers import Answers
 
-__all__ = ["DateLimits"]
-
 
 class DateLimits:
     """How many days before and after today a document of one sequence may be dated, in its time zone."""

@@ -18,8 +18,6 @@ from ..types import Scope
 from .answers import Answers
 from .counter_rows import CounterState
 
-__all__ = ["DateOrder"]
-
 
 class DateOrder:
     """The order of one sequence's documents."""

@@ -10,8 +10,6 @@ from .lives import TableLives
 from .lru import LRU
 from .numbers import Numbers
 
-__all__ = ["Evidence"]
-
 
 class Evidence:
     """The highest value that was handed out in each scope of a sequence.

@@ -18,8 +18,6 @@ from ..exceptions import InvalidChange, InvalidSequence
 from ..types import Change, Dated, Scope
 from .layout import Send
 
-__all__ = ["History"]
-
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
 LINES_A_PAGE = 1000
 

@@ -43,8 +43,6 @@ from ..exceptions import StorageError
 from ..types import Scope, scope_text
 from .lru import LRU
 
-__all__ = ["HostQueue", "Turn"]
-
 MOST_LOST = 2
 WON = 0.2  # of a lost race
 LOOK_SECONDS = 1.0

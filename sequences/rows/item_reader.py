@@ -12,8 +12,6 @@ from ..types import Scope, StoredItem, parted
 from .layout import ItemLayout, Send, signed_void
 from .naming import Naming
 
-__all__ = ["ItemReader"]
-
 ITEMS_A_PAGE = 100
 
 

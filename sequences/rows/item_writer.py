@@ -32,8 +32,6 @@ from .markers import Markers
 from .put_requests import Checks, in_transactions, put_request, reservation
 from .refusals import Refusals
 
-__all__ = ["ItemWriter"]
-
 
 class ItemWriter(Committer):
     """Stores the items of one sequence. With a `line`, processes and hosts that race at a scope take turns."""

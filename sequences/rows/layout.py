@@ -12,10 +12,8 @@ from ..dynamodb import expressions
 from ..exceptions import InvalidScope
 from ..types import Scope, parted, scope_text
 from . import operator_errors
-from .layout_options import VALUE, VALUE_IN, LayoutOptions
+from .layout_options import VALUE, LayoutOptions
 from .lru import LRU
-
-__all__ = ["SIGNATURE", "VALUE_IN", "ItemLayout", "Send", "Top", "begins_skip", "frozen_in", "signed_void"]
 
 Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Sends one request, once or with retries, and returns the answer."""

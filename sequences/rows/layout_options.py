@@ -11,8 +11,6 @@ from ..dynamodb import Indexes, expressions
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import InvalidSequence
 
-__all__ = ["VALUE", "VALUE_IN", "LayoutOptions"]
-
 VALUE_IN = ("sort_key", "partition_key", "attribute")
 """Where an item has its value; the default first."""
 

@@ -20,8 +20,6 @@ from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
 
-__all__ = ["LineRows"]
-
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
 _FIELDS = ("lines", "version", "name")

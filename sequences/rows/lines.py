@@ -18,8 +18,6 @@ from ..exceptions import InvalidPeriod, RulesChanged, SequenceExhausted
 from ..formats.periods import Period
 from ..types import SequenceConfig
 
-__all__ = ["Line", "Lines", "LinesChanged", "check_period", "neighbours"]
-
 _DATES = ("valid_from", "valid_to", "warn_on")
 _LENGTHS = {"day": 1, "month": 31, "quarter": 92, "year": 366, "fiscal-year": 366}
 

@@ -20,8 +20,6 @@ from .layout import Send
 from .rules_row import RulesRow
 from .soundness import TableRequirements, judge
 
-__all__ = ["TableLives"]
-
 LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and others ask themselves
 
 

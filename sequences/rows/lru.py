@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 
 from ..types import Scope
 
-__all__ = ["LRU", "SCOPES_CHECKED", "SCOPES_REMEMBERED"]
-
 V = TypeVar("V")
 
 SCOPES_REMEMBERED = 4096

@@ -13,8 +13,6 @@ from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..types import Scope, parted, scope_text
 from .put_requests import own_places
 
-__all__ = ["Markers"]
-
 
 class Markers:
     """The markers of one sequence. Each expires `seconds` after it is written."""

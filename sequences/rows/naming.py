@@ -12,8 +12,6 @@ from ..types import Dated, Scope, SequenceConfig, parted
 from .date_limits import DateLimits
 from .numbers import Numbers
 
-__all__ = ["Naming"]
-
 
 class Naming:
     """The numbers of a sequence, their texts, and the periods in which they count. `wall` is the engine's clock."""

@@ -11,8 +11,6 @@ from typing import Any
 from ..commit.requests import Pending
 from ..exceptions import InvalidSequence, SequenceExhausted
 
-__all__ = ["LARGEST", "NEARLY_PERCENT", "Numbers", "whole_number"]
-
 LARGEST = 10**38 - 1
 """The largest number that DynamoDB keeps exactly."""
 NEARLY_PERCENT = 90

@@ -10,8 +10,6 @@ from typing import Any
 from ..exceptions import RulesChanged, SequenceFrozen, SequenceWentBack
 from ..types import Scope, parted, scope_text
 
-__all__ = ["command", "frozen", "gapless", "items_went_back", "offered_again", "signature", "went_back"]
-
 
 def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
     """The command that makes a guarded change of a scope."""

@@ -10,19 +10,6 @@ from typing import Any
 from ..exceptions import InvalidSequence
 from ..types import SequenceConfig
 
-__all__ = [
-    "Option",
-    "boolean",
-    "checked",
-    "checked_options",
-    "is_indexes",
-    "is_name",
-    "is_names",
-    "one_of",
-    "positive",
-    "whole",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Option:

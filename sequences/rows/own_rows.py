@@ -8,8 +8,6 @@ from typing import Any
 
 from ..dynamodb.expressions import KeySchema
 
-__all__ = ["OwnRows"]
-
 _KINDS = "audits|closed|counter|history|line|marker|rules|scopes|switch"
 
 

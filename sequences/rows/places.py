@@ -16,8 +16,6 @@ from .counter_rows import counter_schema
 from .layout import ItemLayout
 from .stored_counter import COUNTER_OPTIONS
 
-__all__ = ["Places", "item_layout", "places_of", "sort_key_of"]
-
 PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
 """The default of the option `partition` for a sequence with a PERIOD."""
 

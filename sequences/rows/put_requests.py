@@ -12,8 +12,6 @@ from ..commit.requests import MOST_BYTES, Pending, PutRequest
 from ..dynamodb import filled, has_blanks, item_size, marshal
 from ..exceptions import InvalidItem
 
-__all__ = ["Checks", "in_transactions", "own_places", "put_request", "reservation"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:

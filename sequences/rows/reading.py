@@ -10,8 +10,6 @@ from ..dynamodb import expressions, unmarshal
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import NotWritten
 
-__all__ = ["Row", "pages", "stored_tokens"]
-
 MOST_IN_A_BATCH = 100
 
 Row = Mapping[str, Any]

@@ -24,8 +24,6 @@ from .layout import ItemLayout, begins_skip, frozen_in
 from .lives import TableLives
 from .markers import Markers
 
-__all__ = ["Refusals"]
-
 Failed = Iterator[tuple[Role, CancellationReason]]
 
 

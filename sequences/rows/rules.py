@@ -16,8 +16,6 @@ from .history import History
 from .layout import ItemLayout
 from .soundness import Verdict
 
-__all__ = ["RESTORED", "RULES", "Difference", "Rule", "Told", "class_name", "differences", "rules_of"]
-
 GOOD, CAREFUL, UNSOUND = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
 COUNT_ALIKE = {"AtomicCounter", "OptimisticCounter", "BlockAllocator"}
 

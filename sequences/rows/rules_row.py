@@ -30,8 +30,6 @@ from .layout import Send
 from .rules import RESTORED, Difference, Told, class_name, differences
 from .soundness import Verdict
 
-__all__ = ["RULES_KEY", "Place", "RulesRow", "StoredRules"]
-
 logger = logging.getLogger(__name__)
 
 RULES_KEY = "#rules#"  # before the name of the sequence

@@ -16,8 +16,6 @@ from .history import History
 from .layout import Send
 from .lru import LRU, SCOPES_CHECKED
 
-__all__ = ["ScopeList", "beginning_of"]
-
 logger = logging.getLogger(__name__)
 
 

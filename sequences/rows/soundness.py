@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 
 from ..dynamodb import Copies
 
-__all__ = ["RISKS", "Soundness", "TableRequirements", "Verdict", "judge"]
-
 SAME_NUMBER = "regions-give-the-same-number"
 NO_TRANSACTIONS = "transactions-are-refused"
 RISKS = {

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ..types import Allocation
 
-__all__ = ["Spent"]
-
 
 @dataclass(slots=True)
 class Spent:

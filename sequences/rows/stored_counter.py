@@ -30,8 +30,6 @@ from .options import Option, boolean
 from .switch_note import SwitchNote
 from .tallies import ALWAYS, known_from_start
 
-__all__ = ["COUNTER_OPTIONS", "StoredCounter"]
-
 logger = logging.getLogger(__name__)
 
 COUNTER_OPTIONS: Mapping[str, Option] = {

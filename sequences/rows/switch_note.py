@@ -11,8 +11,6 @@ from ..exceptions import TableMissing
 from .history import History
 from .layout import Send
 
-__all__ = ["SwitchNote"]
-
 FOLLOW_SECONDS = 60.0
 """How long a process may go on following items after the end of a switch."""
 

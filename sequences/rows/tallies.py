@@ -17,19 +17,6 @@ from ..dynamodb.expressions import SINCE, Tally, Wire
 from ..types import Scope
 from .lru import LRU
 
-__all__ = [
-    "ALWAYS",
-    "RULERS",
-    "SINCE",
-    "Ruler",
-    "TallyMemory",
-    "hour_of",
-    "kept_at",
-    "known_from_start",
-    "put_again",
-    "tallies_in",
-]
-
 HOUR = 3_600
 ALWAYS = 0  # for `since`
 MOST_IN_A_ROW = 66  # those that are read, and some outdated ones: a row of 1 KB has room for them

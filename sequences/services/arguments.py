@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ..strategies.base import Strategy
     from ..strategies.counter_strategy import CounterStrategy
 
-__all__ = ["LONGEST_SCOPE", "LONGEST_TOKEN", "check_count", "check_scope", "check_token", "reserving"]
-
 LONGEST_SCOPE = 255
 LONGEST_TOKEN = 255
 MOST_VALUES = 1_000_000  # in one call: a typing error must not use up a sequence

@@ -21,8 +21,6 @@ from .reporting import report
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["PutCall", "put", "store"]
-
 A = TypeVar("A")
 
 

@@ -23,8 +23,6 @@ from ..types import Allocation, Dated, Scope, parted
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["failed", "notify", "report"]
-
 logger = logging.getLogger("sequences.services")
 
 FOR_OPERATORS = (GaveUp, SequenceExhausted, SequenceUnsound, SequenceWentBack, StorageError)

@@ -8,13 +8,10 @@ from typing import Any
 from ..commit.requests import Committer, Pending, PreparedWrite, Refusal
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN
+from ..dynamodb.expressions import BORN, SINCE
 from ..rows.counter_rows import CounterState
-from ..rows.tallies import SINCE
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
-
-__all__ = ["Addition", "AtomicCounter"]
 
 
 class AtomicCounter(CounterStrategy):

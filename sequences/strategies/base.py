@@ -22,7 +22,8 @@ from ..rows.evidence import Evidence
 from ..rows.history import History
 from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
-from ..rows.layout import VALUE_IN, Send
+from ..rows.layout import Send
+from ..rows.layout_options import VALUE_IN
 from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.markers import Markers
@@ -38,8 +39,6 @@ from ..rows.stored_counter import StoredCounter
 from ..rows.switch_note import SwitchNote
 from ..types import Scope, SequenceConfig
 from .scopes import KEPT, Scopes, listing
-
-__all__ = ["COSTS", "FLAGS", "Strategy"]
 
 WEEK_SECONDS = 7 * 24 * 3600
 

@@ -27,8 +27,6 @@ from .counter_strategy import CounterStrategy
 from .held_blocks import HeldBlocks
 from .watch import Watch, elapsed
 
-__all__ = ["BlockAllocator"]
-
 logger = logging.getLogger(__name__)
 
 MOST_FETCHES = 8

@@ -16,8 +16,6 @@ from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from .given_back import Beginning
 
-__all__ = ["Block", "BlockPool", "Fetch"]
-
 BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block that lasts less is doubled, one that lasts more is halved
 
 

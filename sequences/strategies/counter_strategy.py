@@ -27,15 +27,6 @@ from ..types import Scope, SequenceConfig
 from .base import Strategy
 from .scopes import CounterScopes
 
-__all__ = [
-    "CounterCommitter",
-    "CounterStrategy",
-    "advance_to",
-    "counter_of",
-    "delete_counter",
-    "new_counter",
-]
-
 
 def new_counter(strategy: Strategy) -> StoredCounter:
     """The counters of a strategy that has COUNTER_OPTIONS."""

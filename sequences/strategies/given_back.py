@@ -24,8 +24,6 @@ from ..rows.lru import LRU, SCOPES_CHECKED
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 
-__all__ = ["Beginning", "GivenBack"]
-
 MOST_RANGES = 8  # so that the row of a counter stays below 1 KB
 
 

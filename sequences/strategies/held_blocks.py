@@ -18,8 +18,6 @@ from ..types import Scope
 from .block_pool import BlockPool
 from .given_back import Beginning, GivenBack
 
-__all__ = ["HeldBlocks"]
-
 logger = logging.getLogger(__name__)
 
 BLOCKS_HELD = 4096

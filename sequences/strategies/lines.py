@@ -37,8 +37,6 @@ from ..types import Change, Counter, Dated, Scope, parted
 from .base import Strategy
 from .scopes import CounterScopes
 
-__all__ = ["FirstLook", "ScopeLines", "by_each", "readings"]
-
 READ_AGAIN_SECONDS = 3600.0
 """After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
 MOST_STRATEGIES = 1024  # of about 12 KB each

@@ -16,8 +16,6 @@ from ..rows.tallies import put_again, tallies_in
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
 
-__all__ = ["OptimisticCounter"]
-
 
 class OptimisticCounter(CounterStrategy):
     """Read the counter consistently, write the next value on the condition that it is unchanged, then put the item.

@@ -13,8 +13,6 @@ from ..exceptions import InvalidSequence
 from ..rows.numbers import whole_number
 from ..rows.soundness import RISKS
 
-__all__ = ["accepted_risks", "home_region", "start_here", "starts_of"]
-
 
 def home_region(where: str, entry: Mapping[str, Any]) -> str:
     """The one Region that writes the sequence; empty if none is named. Raises InvalidSequence."""

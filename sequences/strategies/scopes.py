@@ -19,8 +19,6 @@ from ..rows.scope_list import ScopeList, beginning_of
 from ..rows.stored_counter import StoredCounter
 from ..types import Counter, Dated, Scope, begins
 
-__all__ = ["KEPT", "CounterScopes", "Scopes", "listing"]
-
 KEPT = "kept"
 """The option "scopes" of a sequence that keeps a list of its scopes."""
 

@@ -15,8 +15,6 @@ from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 from .base import Strategy
 
-__all__ = ["ScopeSnapshot", "highest"]
-
 
 class ScopeSnapshot:
     """A scope as one look at it found it: its counter first, then its highest item. Costs up to three reads."""

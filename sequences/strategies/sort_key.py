@@ -22,8 +22,6 @@ from ..types import Counter, Scope, SequenceConfig
 from .base import Strategy
 from .scopes import Scopes
 
-__all__ = ["SortKeyMaximum"]
-
 MOST_PROBES = 90  # of the 100 items that one request may read
 TAIL_SECONDS = 0.25  # how long the highest number is remembered
 

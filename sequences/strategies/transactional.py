@@ -24,8 +24,6 @@ from .base import Strategy
 from .counter_strategy import new_counter
 from .scopes import CounterScopes
 
-__all__ = ["TransactionalCounter"]
-
 
 class TransactionalCounter(Strategy):
     """Move the counter, if it is still as seen, and put the item, if it does not exist, in one `TransactWriteItems`.

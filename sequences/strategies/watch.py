@@ -20,8 +20,6 @@ from ..rows.history import History
 from ..rows.layout import Send
 from ..types import Scope
 
-__all__ = ["Watch"]
-
 logger = logging.getLogger(__name__)
 
 # Seconds that go on while a process is stopped or its machine sleeps; on Linux the monotonic clock stops then.

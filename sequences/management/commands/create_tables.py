@@ -11,8 +11,6 @@ from sequences.dynamodb import TableOptions
 from sequences.exceptions import SequenceError
 from sequences.ops.tables import create_tables
 
-__all__ = ["Command"]
-
 
 def _units(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:

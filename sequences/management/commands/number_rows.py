@@ -12,8 +12,6 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, models
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField, number_rows, write_texts
 
-__all__ = ["Command"]
-
 
 class Command(BaseCommand):
     help = (

@@ -20,8 +20,6 @@ from sequences.management.standing import STANDING
 from sequences.ops.deployment import template, text_of
 from sequences.ops.watching import alarms_table, log_tables, metrics_table
 
-__all__ = ["Command"]
-
 Run = Callable[[BaseCommand, Mapping[str, Any]], object]
 
 TABLES = {

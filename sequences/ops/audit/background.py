@@ -25,8 +25,6 @@ from .column_check import reports_on
 from .report import AuditReport
 from .results import AuditResult, AuditRun, KeptAudits
 
-__all__ = ["start_audit", "stop_audits"]
-
 PROGRESS_SECONDS = 2.0
 STOP_SECONDS = 5.0
 MOST_AUDITS = 2  # in one process, whose other work they slow down

@@ -14,8 +14,6 @@ from .markers import OF_A_MARKER, MarkerCheck, OwnKeys
 from .report import AuditReport, Changed, Gap, Stray, Void
 from .values import Values
 
-__all__ = ["Check", "audit", "require_collections"]
-
 ROWS_A_PAGE = 1000
 MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 

@@ -25,8 +25,6 @@ from .columns import Column, Row, Rows, Where
 from .report import AuditReport, ColumnReport, Duplicate, Gap, Stray, Unnumbered
 from .values import Values
 
-__all__ = ["ColumnCheck", "ColumnFinding", "audit_columns", "reports_on"]
-
 MOST_ROWS = 10  # that are named for one number
 WAIT_SECONDS = 1.0  # in which a number that is stored comes to its row
 

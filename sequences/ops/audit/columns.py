@@ -13,8 +13,6 @@ from django.db import models, router
 from ...fields import SequenceField, sequence_fields
 from ...strategies.base import Strategy
 
-__all__ = ["Column", "Row", "Where", "columns_of"]
-
 ROWS_A_PAGE = 2000
 
 Rows = models.QuerySet[Any]

@@ -16,8 +16,6 @@ from ..spreadsheets import MARK, harmless, written
 from .check import Check
 from .report import Changed, Duplicate, Gap, Unnumbered, Void
 
-__all__ = ["COLUMNS", "Line", "Stored", "cells", "export_numbers"]
-
 logger = logging.getLogger(__name__)
 
 COLUMNS = ("sequence", "period", "scope", "kind", "first", "last", "text", "by", "at", "reason")

@@ -18,8 +18,6 @@ from ...strategies.base import Strategy
 from ...types import Scope, parted
 from .report import AuditReport, Orphan
 
-__all__ = ["OF_A_MARKER", "MarkerCheck", "OwnKeys"]
-
 OF_A_MARKER = ("token", "value", "count", "items", "own_keys", "period")
 """The attributes that the check reads."""
 

@@ -7,21 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
-__all__ = [
-    "AuditReport",
-    "Changed",
-    "ColumnReport",
-    "Duplicate",
-    "Findings",
-    "Gap",
-    "Orphan",
-    "Stray",
-    "Unnumbered",
-    "Void",
-    "findings_in_words",
-    "title_in_words",
-]
-
 MOST_LISTED = 1000
 
 T = TypeVar("T")

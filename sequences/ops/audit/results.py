@@ -28,8 +28,6 @@ from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
 from .report import AuditReport, findings_in_words
 
-__all__ = ["EVERY", "AuditResult", "AuditRun", "KeptAudits", "latest_audits"]
-
 PLACES = 400  # of a sequence: one query reads them all
 LEASE_SECONDS = 60  # a page of items takes up to 10 s
 MOST_WORDS, LONGEST_WORDS = 5, 200

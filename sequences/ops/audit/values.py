@@ -18,8 +18,6 @@ from ...strategies.base import Strategy
 from ...types import Change, Scope, parted
 from .report import AuditReport, Gap
 
-__all__ = ["Series", "Values", "explained"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from ...rows.soundness import Verdict
 from ...types import Scope
 
-__all__ = ["Fact", "Finding", "Hand", "Unknown"]
-
 
 @dataclass(frozen=True, slots=True)
 class Unknown:

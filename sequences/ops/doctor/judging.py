@@ -11,8 +11,6 @@ from ...rows.rules import RESTORED, Difference
 from ...rows.soundness import TableRequirements, Verdict, judge
 from .findings import Fact, Finding, Unknown
 
-__all__ = ["of_caller", "of_clock", "of_latency", "of_limits", "of_regions", "of_settings", "of_transport"]
-
 SLOW_SECONDS = 0.05
 SKEWED_SECONDS = 5.0
 

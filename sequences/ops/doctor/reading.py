@@ -24,8 +24,6 @@ from .findings import Fact, Finding, Unknown
 from .scopes import read_scopes
 from .tables import TableFacts, of_table
 
-__all__ = ["READS", "Diagnosis", "diagnose"]
-
 READS = 5  # their median counts
 PATIENCE_SECONDS = 1.0  # for one answer
 # What a read asks for: no item has this key.

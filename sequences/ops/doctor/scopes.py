@@ -25,8 +25,6 @@ from ..overview import Figures, present_period, scope_figures
 from ..scope_report import trouble_of
 from .findings import Finding, Hand, Unknown
 
-__all__ = ["EXAMINED_SCOPES", "needs_a_hand", "of_audits", "of_scope", "read_scopes"]
-
 SCOPES_A_PAGE = 100
 EXAMINED_SCOPES = 10
 LONG_FROZEN = timedelta(days=1)

@@ -11,8 +11,6 @@ from ...dynamodb.expressions import MARKER_EXPIRY, shown
 from ...rows.soundness import Verdict
 from .findings import Fact, Finding, Unknown
 
-__all__ = ["TableFacts", "of_table"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableFacts:
