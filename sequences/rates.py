@@ -129,7 +129,7 @@ def _moment(seconds: float | None) -> datetime | None:
 
 def usage_of(sequence: str, counter: Counter, rates: Rates) -> Usage:
     """How much of its values a counter has used, and when all are, at the pace of these rates. No request."""
-    strategy = strategies.counted(sequence, counter.counted_in)
+    strategy = strategies.by_lines(strategies[sequence], counter.counted_in)
     numbers = strategy.numbers
     last_value = counter.last_value if isinstance(counter.last_value, int) else numbers.before_start
     used, all_of_them = last_value - numbers.before_start, max(numbers.limit - numbers.before_start, 1)

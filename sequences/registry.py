@@ -25,7 +25,6 @@ from django.utils.module_loading import import_string
 from . import dynamodb
 from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceError, SequenceUnavailable
-from .formats import Parsed
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
 from .rows.options import Option, boolean, checked, is_indexes, is_name, is_names, one_of
@@ -210,21 +209,19 @@ class Registry:
             return lines.strategy(scope, date, period) or strategy
         return strategy
 
-    def counted(self, alias: str, scope: Scope) -> Strategy:
-        """The strategy of a scope in its period (see `of`)."""
-        plain, period = parted(scope)
-        return self.of(alias, plain, period=period or None)
+    def by_lines(self, strategy: Strategy, counted: Scope) -> Strategy:
+        """The strategy of a scope in its period, for a sequence whose strategy this is (see `of`)."""
+        lines, (scope, period) = self._lines.get(strategy.alias), parted(counted)
+        return (lines and lines.strategy(scope, period=period or None)) or strategy
+
+    def has_lines(self, alias: str) -> bool:
+        """Whether scopes of a sequence may have rules of their own. Makes no strategy."""
+        entry = None if alias in self._made else configured().get(alias)
+        return bool(entry.get("SERIES")) if isinstance(entry, Mapping) else alias in self._lines
 
     def lines(self, alias: str) -> ScopeLines | None:
         """The rules of single scopes; None for a sequence without SERIES."""
         return self._lines.get(self[alias].alias)
-
-    def readings(self, alias: str, text: str, scope: str | None, *, everywhere: bool = False) -> list[Parsed]:
-        """What a text says by lines: by those of a scope, or by all of the sequence; nothing where none reads it."""
-        from .strategies.lines import readings
-
-        book = self.lines(alias)
-        return list(readings(book, text, scope, everywhere=everywhere)) if book else []
 
     def go_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that raised this is to be repeated with the strategy that its scope has now (see `of`)."""

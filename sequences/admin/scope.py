@@ -66,7 +66,7 @@ class Place:
         self.counted: Scope = self.form.cleaned_data.get("counted")
         self.scope, self.period = parted(self.counted)
         if not self.problem:
-            self.strategy = strategies.counted(alias, self.counted)
+            self.strategy = strategies.by_lines(self.strategy, self.counted)
 
     def address(self, page: str, *more: str) -> str:
         """The address of one of the pages about the scope."""

@@ -63,7 +63,7 @@ async def aget_next_values(
     date: datetime.date | None = None,
 ) -> range | list[int]:
     """Await `get_next_values`. The values of a cancelled call may stay unused."""
-    if strategies.lines(sequence):
+    if strategies.has_lines(sequence):
         take = partial(get_next_values, idempotency_token=idempotency_token, date=date)
         return await in_thread(strategies[sequence], scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
@@ -87,7 +87,7 @@ async def aget_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
     """Await `get_last_value`. Callers that await at the same time share one read."""
-    if strategies.lines(sequence):
+    if strategies.has_lines(sequence):
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
         return await in_thread(strategies[sequence], scope, look)
     began = time.monotonic()
@@ -165,7 +165,7 @@ async def aput_next_together(
 async def _put(
     sequence: str, scope: str | None, make: Callable[[], PutCall], answers: Callable[[PutCall], list[A]]
 ) -> list[A]:
-    if strategies.lines(sequence):
+    if strategies.has_lines(sequence):
         return await in_thread(strategies[sequence], scope, partial(put, make, answers))
     call = make()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:

@@ -27,7 +27,7 @@ def apply_change(
     sequence: str, scope: Scope, request: ChangeRequest, planner: Planner, *, counter: StoredCounter | None = None
 ) -> Change:
     """Look at a scope, plan, and write the change with its line in the history; look again after a lost race."""
-    strategy = strategies.counted(sequence, scope)
+    strategy = strategies.by_lines(strategies[sequence], scope)
     deadline = strategy.deadline()
     with suppress(*([TableRestored] if request.kind == "recover" else [])):
         strategy.lives.bind(deadline.send)

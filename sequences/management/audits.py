@@ -90,7 +90,7 @@ def _reports(aliases: list[str], options: Options, show: _Format, unlisted: list
             show.begin(line)
         try:
             for each in chosen(strategy, options) if where.in_items else ():
-                yield _audited(strategies.counted(alias, each), each, show)
+                yield _audited(strategies.by_lines(strategy, each), each, show)
         except OperationNotSupported as error:
             which = "--scope SCOPE --period PERIOD" if strategy.layout.in_periods else "--scope SCOPE"
             unlisted.append(f"{error} For the audit: `sequences audit {alias} {which}`.")

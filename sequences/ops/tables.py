@@ -11,6 +11,7 @@ from ..dynamodb import PLAIN, Indexes, TableOptions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import InvalidSequence, StorageRefused
 from ..registry import strategies
+from ..rows.line_rows import series_schema
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
@@ -53,7 +54,7 @@ def schemas_of(strategy: Strategy) -> list[KeySchema]:
     counter, history = strategy.counter, strategy.history
     schemas = [counter.rows.schema] if counter else []
     schemas += [history.schema] if history.is_apart else []
-    schemas += [lines.rows.schema] if (lines := strategies.lines(strategy.alias)) else []
+    schemas += [series_schema(strategy.config)] if strategy.config.series else []
     return list(dict.fromkeys([strategy.schema, strategy.markers.schema, *schemas]))
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..types import named_scope, scope_text
+from ..dynamodb.expressions import KeySchema
+from ..types import SequenceConfig, named_scope, scope_text
 from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
@@ -25,12 +26,17 @@ SCOPES_A_PAGE = 100
 _FIELDS = ("lines", "version", "name")
 
 
+def series_schema(config: SequenceConfig) -> KeySchema:
+    """The keys of the table that SERIES names."""
+    return counter_schema(dynamodb.table_name(config.series), config.client)
+
+
 class LineRows:
     """The lines of one sequence, in a table with the keys of counters. They are one partition, sorted by scope."""
 
-    def __init__(self, alias: str, table: str, client: str) -> None:
-        self.schema = counter_schema(dynamodb.table_name(table), client)
-        self._partition = f"#series#{alias}"
+    def __init__(self, config: SequenceConfig) -> None:
+        self.schema = series_schema(config)
+        self._partition = f"#series#{config.alias}"
 
     def of(self, scope: str | None, send: Send) -> Lines:
         """The lines of a scope; none where the settings hold. One consistent read, 1 read unit for up to 4 KB."""

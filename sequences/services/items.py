@@ -104,7 +104,7 @@ def _meant(sequence: str, places: Mapping[tuple[Scope, int], str]) -> StoredItem
     """The item that was stored with the text of its place, or else the first that is stored in one of them."""
     first = None
     for (scope, value), text in places.items():
-        found = _one(strategies.counted(sequence, scope), scope, value)
+        found = _one(strategies.by_lines(strategies[sequence], scope), scope, value)
         if found and found.text == text:
             return found
         first = first or found

@@ -54,7 +54,7 @@ def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
 
 def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]:
     """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Raises as `parse`. No request."""
-    found = strategies.readings(sequence, text, scope) or _by_settings(text, sequence, scope)
+    found = _by_lines(text, sequence, scope) or _by_settings(text, sequence, scope)
     try:
         for parsed in found:
             check_scope(parsed.scope)
@@ -63,12 +63,19 @@ def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]
     return found
 
 
+def _by_lines(text: str, sequence: str, scope: str | None, *, everywhere: bool = False) -> list[Parsed]:
+    from ..strategies.lines import readings  # strategies are imported when a sequence is used
+
+    book = strategies.lines(sequence)
+    return list(readings(book, text, scope, everywhere=everywhere)) if book else []
+
+
 def _by_settings(text: str, sequence: str, scope: str | None) -> list[Parsed]:
     """What a text says by the settings; where they do not read it and no scope is named, by the lines of all scopes."""
     try:
         return strategies[sequence].naming.readings(text)
     except InvalidText:
-        found = strategies.readings(sequence, text, scope, everywhere=True) if scope is None else []
+        found = _by_lines(text, sequence, scope, everywhere=True) if scope is None else []
         if not found:
             raise
         return found

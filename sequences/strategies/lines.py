@@ -56,7 +56,7 @@ class ScopeLines:
         if config.starts:
             raise InvalidSequence(f"{where}: START by Regions does not go together with rules for each scope.")
         self._strategy: Strategy = weakref.proxy(strategy)
-        self.rows = LineRows(config.alias, config.series, config.client)
+        self.rows = LineRows(config)
         self._known: LRU[tuple[Lines, float]] = LRU(SCOPES_CHECKED)
         self._used_up: LRU[int] = LRU(SCOPES_CHECKED)
         self._made = lru_cache(MOST_STRATEGIES)(self._make)

@@ -77,7 +77,7 @@ def reports_on(
     """
     where, (name, period) = Where(strategy), parted(scope)
     if where.in_items:
-        yield audit(strategies.counted(strategy.alias, scope), scope, progress=progress)
+        yield audit(strategies.by_lines(strategy, scope), scope, progress=progress)
     if where.columns:
         yield from audit_columns(
             strategy,

@@ -97,7 +97,7 @@ def _looked_at(strategy: Strategy, counters: Iterable[Counter]) -> list[tuple[Co
     found = []
     for counter in counters:
         with suppress(ScopeNotFound):
-            by_lines = strategies.counted(strategy.alias, counter.counted_in)
+            by_lines = strategies.by_lines(strategy, counter.counted_in)
             found.append((counter, _seen(by_lines, counter.counted_in)))
     return found
 
