@@ -123,13 +123,17 @@ class Lines:
         """Whether another line takes over as soon as this one is used up."""
         return place + 1 < len(self.lines) and self.lines[place + 1].valid_from is None
 
-    def in_period(self, name: str, period: Period) -> int:
-        """The place of the last line that holds in a period, such as "2026", of its own kind."""
-        for place in reversed(range(len(self.lines))):
-            begin = self.lines[place].valid_from
-            if not begin or period.name(begin) <= name:
+    def in_period(self, name: str, settings: SequenceConfig) -> int | None:
+        """The place of the last line that begins by a period, such as "2026"; None for one of before all lines.
+
+        One without a date begins when the line before it is used up (see `after`).
+        """
+        for place, line in reversed([*enumerate(self.lines)]):
+            period = line.config(settings).period
+            has_begun = period.name(line.valid_from) <= name if line.valid_from else place == 0
+            if has_begun and _is_of(period, name):
                 return place
-        return 0
+        return None
 
     def first_alike(self, place: int, settings: SequenceConfig, day: date) -> int:
         """The place of the first line that counts in the same counter as this one on a day."""
@@ -152,6 +156,8 @@ def check_period(settings: Period, name: str) -> None:
 
 
 def _is_of(period: Period, name: str) -> bool:
+    if period.kind == "never":
+        return name == ""
     with suppress(InvalidPeriod):
         period.check(name)
         return True

@@ -58,7 +58,7 @@ class ScopeLines:
         self._strategy: Strategy = weakref.proxy(strategy)
         self.rows = LineRows(config)
         self._known: LRU[tuple[Lines, float]] = LRU(SCOPES_CHECKED)
-        self._used_up: LRU[int] = LRU(SCOPES_CHECKED)
+        self._used_up: LRU[tuple[int, int]] = LRU(SCOPES_CHECKED)  # the version of lines, and the last that is
         self._made = lru_cache(MOST_STRATEGIES)(self._make)
         self._all: weakref.WeakSet[Strategy] = weakref.WeakSet()
         strategy.forget_too.append(self.forget)
@@ -100,21 +100,23 @@ class ScopeLines:
         """A counter of a list with what is used of its own lines."""
         lines = self.of(counter.scope)
         counter = replace(counter, name=lines.name)
-        if not lines:
-            return counter
         place, day = self._place(lines, self.day(), counter.period)
+        if place is None:
+            return counter
         if lines.follows(place):
             self._note_used_up(counter.scope, lines, place, day, counter.last_value)
         numbers = self.at(counter.scope, lines, self._reached(counter.scope, lines, place, day), day).numbers
         return replace(counter, percent_used=numbers.percent_used(counter.last_value))
 
-    def _place(self, lines: Lines, day: date, period: str | None) -> tuple[int, date]:
-        """The line for documents of a day or of a period, and a day in that."""
+    def _place(self, lines: Lines, day: date, period: str | None) -> tuple[int | None, date]:
+        """The line for documents of a day or of a period, and a day in that; no line for a period of before them."""
         if period is None:
-            return lines.at(day), day
+            return (lines.at(day) if lines else None), day
         settings = self._strategy.config
-        place = lines.in_period(period, lines.lines[-1].config(settings).period)
-        return place, lines.lines[place].config(settings).period.first_day(period) if period else day
+        place = lines.in_period(period, settings)
+        if place is None or not period:
+            return place, day
+        return place, lines.lines[place].config(settings).period.first_day(period)
 
     def strategy(self, scope: str | None, day: date | None = None, period: str | None = None) -> Strategy | None:
         """The strategy of a scope for documents of a day, today's without one, or of a period; None without lines.
@@ -122,9 +124,9 @@ class ScopeLines:
         Raises SequenceExhausted for a day that no line is for.
         """
         lines = self.of(scope)
-        if not lines:
-            return None
         first, day = self._place(lines, self.day(day), period)
+        if first is None:
+            return None
         place = self._reached(scope, lines, first, day)
         if period is None:
             lines.check_day(place, day)
@@ -145,7 +147,7 @@ class ScopeLines:
         place = used.config.line
         if place is None or not self.of(scope).follows(place):
             return False
-        self._used_up.put(counted, max(place, self._used_up.get(counted) or 0))
+        self._used_up.put(counted, (used.config.version, place))
         return True
 
     def _reached(self, scope: str | None, lines: Lines, place: int, day: date) -> int:
@@ -154,11 +156,14 @@ class ScopeLines:
             return place
         made = self.at(scope, lines, place, day)
         counted = Dated.of(scope, made.config.period.name(day))
-        if self._used_up.get(counted) is None:
-            self._note_used_up(scope, lines, place, day, made.last_value(counted))
-        return lines.after(place, self._used_up.get(counted) or 0)
+        noted = self._used_up.get(counted)
+        if noted is None or noted[0] != lines.version:
+            noted = self._note_used_up(scope, lines, place, day, made.last_value(counted))
+        return lines.after(place, noted[1])
 
-    def _note_used_up(self, scope: str | None, lines: Lines, place: int, day: date, last_value: int | None) -> None:
+    def _note_used_up(
+        self, scope: str | None, lines: Lines, place: int, day: date, last_value: int | None
+    ) -> tuple[int, int]:
         """Note which lines have no number left after this value; `lines.after` looks at those from `place` on."""
         counted = Dated.of(scope, self.at(scope, lines, place, day).config.period.name(day))
         used_up = place - 1
@@ -167,7 +172,9 @@ class ScopeLines:
             if last_value + numbers.step <= numbers.maximum:
                 break
             used_up += 1
-        self._used_up.put(counted, used_up)
+        noted = lines.version, used_up
+        self._used_up.put(counted, noted)
+        return noted
 
     def day(self, given: date | None = None) -> date:
         """The document's date; without one the day of now, in the sequence's time zone."""

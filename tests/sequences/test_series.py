@@ -433,6 +433,30 @@ class TestLinesInRow:
         series.add_line("transactional", scope, Line(format=f"{scope}-{{value}}", start=5), **WHO)
         assert put("transactional", scope) == f"{scope}-5"
 
+    def test_a_range_that_is_made_longer(self, scope: str) -> None:
+        """A process that has seen a range used up goes on in it, where it was made longer before the next one began."""
+        line = Line(format=f"{scope}-{{value}}", maximum=1)
+        series.create("transactional", scope, line, **WHO)
+        put("transactional", scope)
+        with pytest.raises(SequenceExhausted):
+            put("transactional", scope)
+        series.add_line("transactional", scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
+        assert preview(1, "transactional", scope=scope) == [f"{scope}/2"]
+        with elsewhere():
+            series.change_line("transactional", scope, dataclasses.replace(line, maximum=3), **WHO)
+        assert [put("transactional", scope) for _ in range(3)] == [f"{scope}-2", f"{scope}-3", f"{scope}/10"]
+
+    def test_a_period_of_before_the_lines(self, scope: str) -> None:
+        """Counters of another kind of period are listed as before, and their numbers are found."""
+        put("invoices", scope, date=date(2020, 1, 1))
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        assert "2020" in [
+            one.period for one in strategies["invoices"].scopes.page(None, 100, prefix=scope, period="2020")[0]
+        ]
+        found = get_item("invoices", 1, scope=scope, period="2020")
+        assert found
+        assert found.text == f"INV-{scope}-2020-1"
+
     def test_each_year_begins_anew(self, scope: str) -> None:
         """With a period, each one begins with the first line again."""
         in_row(
