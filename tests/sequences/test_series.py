@@ -566,11 +566,13 @@ class TestRestored:
         series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
         book = strategies.lines("transactional")
         assert book
-        key = {"sequence": {"S": "#series#transactional"}, "scope": {"S": scope}}
-        row = dynamodb.call("get_item", {"TableName": book.rows.schema.table, "Key": key})["Item"]
+        table = book.rows.schema.table
+        keys = [{"sequence": {"S": "#series#transactional"}, "scope": {"S": name}} for name in (scope, "##")]
+        rows = [dynamodb.call("get_item", {"TableName": table, "Key": key})["Item"] for key in keys]
         series.change_line("transactional", scope, Line(format=f"{scope}_{{value}}"), **WHO)
         assert put("transactional", scope) == f"{scope}_1"
-        dynamodb.call("put_item", {"TableName": book.rows.schema.table, "Item": row})
+        for row in rows:
+            dynamodb.call("put_item", {"TableName": table, "Item": row})
         with elsewhere(), pytest.raises(RulesChanged, match="is older than the counter"):
             put("transactional", scope)
         series.change_line("transactional", scope, Line(format=f"{scope}.{{value}}"), **WHO)
