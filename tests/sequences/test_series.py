@@ -569,7 +569,8 @@ class TestRestored:
         table = book.rows.schema.table
         keys = [{"sequence": {"S": "#series#transactional"}, "scope": {"S": name}} for name in (scope, "##")]
         rows = [dynamodb.call("get_item", {"TableName": table, "Key": key})["Item"] for key in keys]
-        series.change_line("transactional", scope, Line(format=f"{scope}_{{value}}"), **WHO)
+        for sign in "+_":
+            series.change_line("transactional", scope, Line(format=f"{scope}{sign}{{value}}"), **WHO)
         assert put("transactional", scope) == f"{scope}_1"
         for row in rows:
             dynamodb.call("put_item", {"TableName": table, "Item": row})
