@@ -45,7 +45,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "START": 1001,
         "MAXIMUM": 10**15 - 1,  # the address of an order has at most 15 digits
         "FORMAT": "ORD-{value}",
-        "SERIES": "sequences",  # a company may have another FORMAT, or another range, from now on
         "OPTIONS": {
             "counter_table": "sales",
             "text_name": "text",
@@ -57,7 +56,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "TABLE": "sales",
         "PERIOD": "year",
         "FORMAT": "INV-{period}-{value:06d}-{check:damm}",
-        "SERIES": "sequences",
         "DIGEST": "digest",
         "OPTIONS": {
             "counter_table": "sales",

@@ -43,7 +43,8 @@ UNLINKED = [
     "/ABC/archive/", "/ABC/unarchive/", "/ABC/members/change/", "/ABC-1/comments/", "/ABC-2/restore/", "/ABC-99/",
     "/orders/1002/draft/", "/orders/1002/issue/", "/orders/ord-1001/", "/find/", "/password/", "/problems/", "/login/",
     "/admin/login/", "/admin/password_change/done/", "/admin/accounts/apitoken/add/",
-    "/admin/sequences/sequence/tickets/scope/request/", "/admin/sequences/sequence/invoices/scope/rules/", "/nothing/",
+    "/admin/sequences/sequence/tickets/scope/request/", "/nothing/",
+    "/admin/sequences/sequence/invoices/rules/", "/admin/sequences/sequence/invoices/scope/rules/",
 ]  # fmt: skip
 NOT_READ = {"logout", "admin:logout", "admin:login", "admin:jsi18n", "admin:autocomplete", "admin:view_on_site"}
 NOT_READ.add("admin:password_change")  # /password/ stands in its place

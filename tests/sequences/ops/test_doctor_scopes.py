@@ -122,7 +122,7 @@ class TestCommand:
         ("hours", "said"),
         [
             (23, "Every write is refused until it is thawed."),
-            (9 * 24, "Every write is refused until it is thawed. It is so for 9 days already."),
+            (9 * 24 + 1, "Every write is refused until it is thawed. It is so for 9 days already."),
             (None, "Every write is refused until it is thawed."),
         ],
     )

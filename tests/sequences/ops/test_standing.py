@@ -25,7 +25,7 @@ SEQUENCES: dict[str, Any] = {
 NAMES = [
     *("sequence", "scope", "period", "strategy", "last_value", "last_at", "hour", "day", "month", "approximate"),
     *("share_used", "ends_on", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit", "audit_verdict"),
-    *("frozen", "note"),
+    *("frozen", "note", "name"),
 ]
 
 
