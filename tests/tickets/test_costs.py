@@ -78,5 +78,5 @@ def test_an_invoice_says_what_it_took(browser: Client, tables: str) -> None:
     form = browser.get("/orders/1001/issue/")
     typed = {name: hidden(form, name) for name in ("version", "token")}
     page = text_of(browser.post("/orders/1001/issue/", {**typed, "date": ""}, follow=True))
-    # Write units: of them, for the first of a year, 1 for the list of years, and 2 for the check that its books are open.
+    # Write units. The first of a year takes 1 for the list of years, and 2 for the check that its books are open.
     assert re.findall(TOOK, page) == [("9", "the counter and the item in one transaction")]
