@@ -91,6 +91,7 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     here = place.address("line")
     content |= {"lines": lines, "form": form, "index": index, "line": number, "here": here}
     content["each"] = f"{here}{'&' if '?' in here else '?'}line="
+    content["name"] = "the sequence without scope" if place.scope is None else place.scope
     if not (form.is_bound and form.is_valid()):
         return None
     try:

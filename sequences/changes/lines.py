@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK, VERSION
+from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK, SINCE, VERSION
 from ..exceptions import OperationNotSupported
 from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.lines import Line, Lines, neighbours
+from ..rows.tallies import ALWAYS
 from ..strategies import Strategy
 from ..strategies.lines import ScopeLines
 from ..strategies.snapshot import ScopeSnapshot
@@ -106,6 +107,6 @@ class NewLines:
             self.seen.counter.key(scope),
             unchanged={},
             sets={VERSION: self.lines.version, CHANGED: note.token},
-            if_missing={BORN: note.token},
+            if_missing={BORN: note.token, **({} if "last_value" in self._counters.get(scope, {}) else {SINCE: ALWAYS})},
             removes=[GIVEN_BACK],
         )

@@ -217,7 +217,7 @@ class TestCommand:
         series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", maximum=4), **WHO)
         put_next("invoices", {}, scope=scope)
         (row,) = json.loads(written("sequences", "show", "invoices", "--scope", scope, "--format", "json"))
-        assert row["share_used"] == 0.25
+        assert (row["share_used"], row["hour"]) == (0.25, 1)
         chosen = ["--prefix", scope, "--period", str(timezone.now().year)]
         listed = json.loads(written("sequences", "show", "invoices", *chosen, "--format", "json"))
         assert [one["share_used"] for one in listed] == [0.25]
